@@ -1,0 +1,68 @@
+"""A model zoo of many modalities on one attention engine.
+
+    import zoo
+    model = zoo.create("vit-small")
+    logits = model(*zoo.example("vit-small"))
+
+Nothing heavy is imported here: each name below is fetched at first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from zoo.core.lazy import exports
+
+if TYPE_CHECKING:
+    from zoo.build import create, create_model, example, info, list_models, plugins, preprocess
+    from zoo.errors import (
+        AmbiguousNameError,
+        ConfigError,
+        DataError,
+        InputError,
+        MissingLibraryError,
+        PluginError,
+        UnknownModelError,
+        WeightsError,
+        ZooError,
+    )
+    from zoo.hookspecs import ZOO_PLUGIN_API, hookimpl
+    from zoo.registry import Registry
+    from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, Requirement, SourceSpec, StudySpec
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ZOO_PLUGIN_API",
+    "AmbiguousNameError",
+    "AttentionSpec",
+    "ConfigError",
+    "DataError",
+    "InputError",
+    "MissingLibraryError",
+    "ModelSpec",
+    "PluginError",
+    "PluginInfo",
+    "Registry",
+    "Requirement",
+    "SourceSpec",
+    "StudySpec",
+    "UnknownModelError",
+    "WeightsError",
+    "ZooError",
+    "create",
+    "create_model",
+    "example",
+    "hookimpl",
+    "info",
+    "list_models",
+    "plugins",
+    "preprocess",
+]
+
+_FROM = {
+    "zoo.build": ("create", "create_model", "example", "info", "list_models", "plugins", "preprocess"),
+    "zoo.hookspecs": ("ZOO_PLUGIN_API", "hookimpl"),
+    "zoo.registry": ("Registry",),
+    "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),
+    "zoo.errors": tuple(name for name in __all__ if name.endswith("Error")),
+}
+__getattr__, __dir__ = exports(__name__, {name: module for module, names in _FROM.items() for name in names})

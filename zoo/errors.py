@@ -1,0 +1,50 @@
+"""The errors of the zoo, below `ZooError` of `zoo.core.errors`.
+
+    ZooError
+    ├── ConfigError (ValueError)
+    │   └── InputError
+    ├── UnknownModelError (RuntimeError, LookupError)   no model of that name; near names and failed plugins
+    │   └── AmbiguousNameError                          two plugins offer it
+    ├── PluginError (RuntimeError)                      a plugin that does not load, or breaks a rule
+    ├── MissingLibraryError (ImportError)               an optional library is not installed, or is broken
+    ├── WeightsError (RuntimeError)                     a checkpoint that cannot be read or does not fit
+    └── DataError (ValueError)                          a data source that cannot be used
+"""
+
+from zoo.core.errors import ConfigError, InputError, ZooError
+
+__all__ = [
+    "AmbiguousNameError",
+    "ConfigError",
+    "DataError",
+    "InputError",
+    "MissingLibraryError",
+    "PluginError",
+    "UnknownModelError",
+    "WeightsError",
+    "ZooError",
+]
+
+
+class UnknownModelError(ZooError, RuntimeError, LookupError):
+    """Report a name no plugin knows, with the nearest ones; timm's users catch it as RuntimeError."""
+
+
+class AmbiguousNameError(UnknownModelError):
+    """Report a short name that two plugins offer; `plugin:name` tells them apart."""
+
+
+class PluginError(ZooError, RuntimeError):
+    """Report a plugin that does not load or breaks a rule of the contract."""
+
+
+class MissingLibraryError(ZooError, ImportError):
+    """Report an optional library that is not installed, or is there but does not import."""
+
+
+class WeightsError(ZooError, RuntimeError):
+    """Report a checkpoint that cannot be read or does not fit the model."""
+
+
+class DataError(ZooError, ValueError):
+    """Report a data source that cannot be used."""

@@ -1,0 +1,135 @@
+"""What plugins tell the registry: frozen records of strings and numbers, nothing imported.
+
+A reference to code is a string "package.module:attribute" (an *entry*), imported when it is needed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+Task = Literal["classify", "tag", "generate", "features"]
+Kind = Literal["attention", "convolution", "hybrid"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """Name an optional library that a model or source needs."""
+
+    module: str
+    """Import name: `torch_geometric`."""
+    distribution: str
+    """Name on the package index: `torch-geometric`."""
+    install: str
+    """What to hand to pip: `attention-zoo[graph]`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec:
+    """Describe one named model; `zoo.create` calls `entry(**config)`.
+
+    `entry` also takes, where the caller gives them, `task`, `num_classes`, `attention` (a callable
+    `(dim, num_heads) -> nn.Module`) and `position` (a string); a keyword its signature lacks is refused.
+    """
+
+    name: str
+    """`family-size`, kebab-case, none of `. / \\ : @`."""
+    entry: str
+    """Class or function that builds the module."""
+    modality: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords for `entry`: JSON values only."""
+    example: str
+    """`(config, batch_size, seed) -> tuple of model inputs`."""
+    preprocess: str | None = None
+    """`(config, train) -> callable` from raw input to model input."""
+    convert: str | None = None
+    """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
+    task: Task = "classify"
+    tasks: tuple[Task, ...] = ("classify", "tag", "features")
+    kind: Kind = "attention"
+    """What mixes the vectors: picks the training recipe and the label in reports."""
+    parameters: int | None = None
+    """Exact number of parameters of `entry(**config)`."""
+    weights: Mapping[str, str] = field(default_factory=dict)
+    """Tag to `hf-hub:org/name`; the first is the default of `pretrained=True`."""
+    requires: tuple[Requirement, ...] = ()
+    claims: tuple[str, ...] = ()
+    """Properties the conformance kit checks: `causal`, `permutation-equivariant`."""
+    source: str = ""
+    """Paper and table, or library."""
+    description: str = ""
+    plugin: str = ""
+    """Filled in by the registry."""
+
+    def __post_init__(self) -> None:
+        for name in ("config", "weights"):
+            object.__setattr__(self, name, dict(getattr(self, name)))
+
+    def __hash__(self) -> int:
+        return hash((self.plugin, self.name, self.entry))
+
+    @property
+    def full_name(self) -> str:
+        """Give `plugin:name`, which always works."""
+        return f"{self.plugin}:{self.name}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the record as JSON values."""
+        return asdict(self)
+
+    def with_config(self, **overrides: Any) -> "ModelSpec":
+        """Give the record with some of its config replaced."""
+        return replace(self, config={**self.config, **overrides})
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionSpec:
+    """Name a pattern or mechanism for `attention="name:arguments"`.
+
+    `entry(*arguments)` gets the texts behind the colon, split at commas, and returns a `zoo.core` Pattern or a
+    callable `(dim, num_heads) -> nn.Module`.
+    """
+
+    name: str
+    entry: str
+    takes: str = ""
+    """What stands behind the colon, for help texts: `LEFT[,RIGHT]`."""
+    description: str = ""
+    requires: tuple[Requirement, ...] = ()
+    plugin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSpec:
+    """Name a data source for `zoo bench --data name:argument`; `entry(argument, seed)` opens it."""
+
+    name: str
+    entry: str
+    modality: str
+    takes: str = ""
+    description: str = ""
+    requires: tuple[Requirement, ...] = ()
+    plugin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudySpec:
+    """Name a study for `zoo bench NAME`; `entry` is a function with typer annotations."""
+
+    name: str
+    entry: str
+    description: str = ""
+    requires: tuple[Requirement, ...] = ()
+    plugin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginInfo:
+    """Report what became of a plugin."""
+
+    name: str
+    distribution: str
+    version: str
+    status: Literal["ok", "failed", "disabled", "incompatible"]
+    models: int = 0
+    cause: str = ""
