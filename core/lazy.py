@@ -10,12 +10,14 @@ def exports(package: str, table: Mapping[str, str]) -> tuple[Callable[[str], Any
 
     Args:
         package: the package's `__name__`.
-        table: public name to the module that defines it.
+        table: public name to the module that defines it; the package itself, where the name is one of its modules.
     """
 
     def getattribute(name: str) -> Any:
         if name not in table:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if table[name] == package:
+            return import_module(f"{package}.{name}")
         return getattr(import_module(table[name]), name)
 
     return getattribute, lambda: sorted(table)

@@ -4,7 +4,7 @@
     model = zoo.create("vit-small")
     logits = model(*zoo.example("vit-small"))
 
-Nothing heavy is imported here: each name below is fetched at first use.
+Nothing heavy is imported here: each name below, and each of the packages, is fetched at first use.
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MissingLibraryError,
         PluginError,
         UnknownModelError,
+        UnknownSourceError,
         WeightsError,
         ZooError,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "SourceSpec",
     "StudySpec",
     "UnknownModelError",
+    "UnknownSourceError",
     "WeightsError",
     "ZooError",
     "create",
@@ -65,4 +67,5 @@ _FROM = {
     "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),
     "zoo.errors": tuple(name for name in __all__ if name.endswith("Error")),
 }
-__getattr__, __dir__ = exports(__name__, {name: module for module, names in _FROM.items() for name in names})
+_PACKAGES = {name: __name__ for name in ("bench", "core", "testing", "weights")}
+__getattr__, __dir__ = exports(__name__, _PACKAGES | {name: where for where, names in _FROM.items() for name in names})

@@ -1,14 +1,15 @@
 """The errors of the zoo, below `ZooError` of `zoo.core.errors`.
 
-    ZooError
-    ├── ConfigError (ValueError)
-    │   └── InputError
-    ├── UnknownModelError (RuntimeError, LookupError)   no model of that name; near names and failed plugins
-    │   └── AmbiguousNameError                          two plugins offer it
-    ├── PluginError (RuntimeError)                      a plugin that does not load, or breaks a rule
-    ├── MissingLibraryError (ImportError)               an optional library is not installed, or is broken
-    ├── WeightsError (RuntimeError)                     a checkpoint that cannot be read or does not fit
-    └── DataError (ValueError)                          a data source that cannot be used
+ZooError
+├── ConfigError (ValueError)
+│   └── InputError
+├── UnknownModelError (RuntimeError, LookupError)   no model of that name; near names and failed plugins
+│   ├── AmbiguousNameError                          two plugins offer it
+│   └── UnknownSourceError (ValueError)             a path, or a prefix that is no plugin
+├── PluginError (RuntimeError)                      a plugin that does not load, or breaks a rule
+├── MissingLibraryError (ImportError)               an optional library is not installed, or is broken
+├── WeightsError (RuntimeError)                     a checkpoint that cannot be read or does not fit
+└── DataError (ValueError)                          a data source that cannot be used
 """
 
 from zoo.core.errors import ConfigError, InputError, ZooError
@@ -21,6 +22,7 @@ __all__ = [
     "MissingLibraryError",
     "PluginError",
     "UnknownModelError",
+    "UnknownSourceError",
     "WeightsError",
     "ZooError",
 ]
@@ -32,6 +34,10 @@ class UnknownModelError(ZooError, RuntimeError, LookupError):
 
 class AmbiguousNameError(UnknownModelError):
     """Report a short name that two plugins offer; `plugin:name` tells them apart."""
+
+
+class UnknownSourceError(UnknownModelError, ValueError):
+    """Report a path or a prefix that is no plugin where a model name should be."""
 
 
 class PluginError(ZooError, RuntimeError):

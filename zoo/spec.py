@@ -133,3 +133,4 @@ class PluginInfo:
     status: Literal["ok", "failed", "disabled", "incompatible"]
     models: int = 0
     cause: str = ""
+    traceback: str = ""
