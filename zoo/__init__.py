@@ -67,5 +67,5 @@ _FROM = {
     "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),
     "zoo.errors": tuple(name for name in __all__ if name.endswith("Error")),
 }
-_PACKAGES = {name: __name__ for name in ("bench", "core", "testing", "weights")}
+_PACKAGES = dict.fromkeys(("bench", "core", "testing", "weights"), __name__)
 __getattr__, __dir__ = exports(__name__, _PACKAGES | {name: where for where, names in _FROM.items() for name in names})

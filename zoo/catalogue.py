@@ -94,9 +94,9 @@ class Catalogue(Generic[Record]):
             ConfigError: If there is none; a DataError for sources.
         """
         plugin, rest = split_prefix(text)
-        for owner, wanted in ((plugin, rest), ("", text)):
+        for owner, wanted in ((plugin, rest), ("", text)) if plugin else (("", text),):
             name, _, argument = wanted.partition(":")
-            if (owner or not plugin or wanted == text) and (record := self.get(name, owner)):
+            if record := self.get(name, owner):
                 return record, argument
         name = text.partition(":")[0]
         raise self.kind.unknown(

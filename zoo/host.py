@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 RESERVED = ("hf-hub", "local-dir")
 
 
-class _Incompatible(PluginError):
+class _IncompatibleError(PluginError):
     pass
 
 
@@ -90,7 +90,7 @@ class Host:
     def _take(self, name: str, plugin: Any) -> dict[str, list[Any]]:
         api = getattr_static(plugin, "ZOO_PLUGIN_API", hookspecs.ZOO_PLUGIN_API)
         if api != hookspecs.ZOO_PLUGIN_API:
-            raise _Incompatible(f"written for plugin API {api}, this zoo has {hookspecs.ZOO_PLUGIN_API}")
+            raise _IncompatibleError(f"written for plugin API {api}, this zoo has {hookspecs.ZOO_PLUGIN_API}")
         self._objects[name] = plugin
         try:
             self._register(name, plugin)
@@ -115,13 +115,13 @@ class Host:
         self.records.pop(name, None)
 
     def _lost(self, info: PluginInfo, error: BaseException) -> PluginInfo:
-        cause = f"{type(error).__name__}: {error}".rstrip(": ").removeprefix("_Incompatible: ")
+        cause = f"{type(error).__name__}: {error}".rstrip(": ").removeprefix("_IncompatibleError: ")
         if loading.strict():
             raise PluginError(f"Plugin '{info.name}' is left out: {cause}") from error
         self.failures.setdefault(info.name, error)
         return replace(
             info,
-            status="incompatible" if isinstance(error, _Incompatible) else "failed",
+            status="incompatible" if isinstance(error, _IncompatibleError) else "failed",
             models=0,
             cause=cause,
             traceback="".join(traceback.format_exception(error)),

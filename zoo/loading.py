@@ -8,6 +8,7 @@ ZOO_PLUGIN_STRICT=1        a plugin that fails raises at once
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -38,7 +39,7 @@ def built_in() -> list[Candidate]:
     from zoo import __version__
 
     return [
-        Candidate(_module_name(module), "attention-zoo", __version__, lambda m=module: import_module(m), built_in=True)
+        Candidate(_module_name(module), "attention-zoo", __version__, partial(import_module, module), built_in=True)
         for module in BUILT_IN
     ]
 
@@ -56,7 +57,7 @@ def installed() -> list[Candidate]:
 def given(plugin: Any) -> Candidate:
     """Wrap a module, a module's name or any other object with hook implementations."""
     if isinstance(plugin, str):
-        return Candidate(_module_name(plugin), "", "", lambda: import_module(plugin))
+        return Candidate(_module_name(plugin), "", "", partial(import_module, plugin))
     name = getattr(plugin, "__name__", None) or type(plugin).__name__
     return Candidate(_module_name(name), "", "", lambda: plugin)
 

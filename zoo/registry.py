@@ -6,6 +6,7 @@ Discovery happens at first use, once: built-in plugins, then installed ones by d
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -80,7 +81,7 @@ class Registry:
         """Call a hook of each plugin in order; one that fails is taken out, but a ZooError is passed on."""
         host = self._host()
         for name in list(host.records):
-            host.guarded(name, lambda name=name: host.ask(name, hook, **arguments))
+            host.guarded(name, partial(host.ask, name, hook, **arguments))
 
     def _resolve(self, name: str, plugin: str = "") -> ModelSpec | None:
         host = self._host()
@@ -92,7 +93,7 @@ class Registry:
             return spec and replace(spec, plugin=owner)
 
         owners = [owner for owner in host.records if plugin in ("", owner)]
-        answers = (host.guarded(owner, lambda owner=owner: resolved(owner)) for owner in owners)
+        answers = (host.guarded(owner, partial(resolved, owner)) for owner in owners)
         return next((spec for spec in answers if spec), None)
 
     def _catalogue(self, kind: Kind[Record]) -> Catalogue[Record]:

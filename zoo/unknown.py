@@ -1,6 +1,6 @@
 """What to say of a model name nobody knows: near names, how many there are, and which plugins failed to load."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from zoo.catalogue import Catalogue
 from zoo.errors import UnknownModelError, UnknownSourceError
@@ -61,7 +61,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _cause(errors: list[BaseException]) -> BaseException | None:
+def _cause(failures: Mapping[str, BaseException], plugins: Iterable[str]) -> BaseException | None:
+    errors = [failures[plugin] for plugin in plugins if plugin in failures]
     if len(errors) > 1:
         return BaseExceptionGroup("plugins that failed to load", errors)
     return errors[0] if errors else None

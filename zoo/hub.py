@@ -1,0 +1,109 @@
+"""Repositories of weights: `hf-hub:org/name[@revision]`, `local-dir:PATH`; with a `config.json` in the layout of timm.
+
+{"architecture": "vit-small", "num_classes": 10, "num_features": 384, "model_args": {...}, "pretrained_cfg": {...},
+ "modality": "vision", "zoo_version": "0.1.0", "plugin": "vision"}
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import WeightsError
+from zoo.names import split_prefix
+from zoo.registry import registry
+from zoo.spec import ModelSpec
+
+FILES = ("model.safetensors", "model.pth", "pytorch_model.pth", "pytorch_model.bin", "model.bin")
+"""In the order in which they are preferred; only the first holds no pickle."""
+
+
+def is_repository(name: str) -> bool:
+    """Say whether a name or `weights=` text is a repository."""
+    return split_prefix(name)[0].lower().replace("_", "-") in ("hf-hub", "local-dir")
+
+
+def spec_of(reference: str) -> ModelSpec:
+    """Read what a repository's `config.json` says was built.
+
+    Raises:
+        WeightsError: If there is no such file, or it names no architecture.
+        UnknownModelError: If no plugin has the architecture.
+    """
+    config = read_config(reference)
+    if not config or not isinstance(config.get("architecture"), str):
+        raise WeightsError(f"{reference!r} has no config.json that names an architecture")
+    settings = dict(config.get("model_args") or {})
+    if config.get("num_classes") is not None:
+        settings["num_classes"] = config["num_classes"]
+    spec, _ = registry().find(_architecture(config))
+    spec = spec.with_config(**settings)
+    return replace(spec, task=settings.get("task", spec.task), weights={"hub": reference})
+
+
+def read_config(reference: str) -> dict[str, Any]:
+    """Read a repository's `config.json`; an empty dictionary where it has none.
+
+    Raises:
+        WeightsError: If the repository cannot be reached, or the file is no JSON object.
+    """
+    path = fetch(reference, ("config.json",))
+    if path is None:
+        return {}
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise WeightsError(f"{reference!r}: config.json cannot be read: {error}") from error
+    if not isinstance(config, dict):
+        raise WeightsError(f"{reference!r}: config.json holds no object")
+    return config
+
+
+def fetch(reference: str, filenames: tuple[str, ...]) -> Path | None:
+    """Get the first of some files that a repository has, or None.
+
+    Raises:
+        WeightsError: If the repository cannot be reached and nothing of it is in the cache, or there is none.
+    """
+    source, place = split_prefix(reference)
+    if source.lower().replace("_", "-") == "hf-hub":
+        return _download(place, filenames)
+    folder = Path(place).expanduser()
+    if not folder.is_dir():
+        raise WeightsError(f"{place!r} is no folder")
+    return next((folder / name for name in filenames if (folder / name).is_file()), None)
+
+
+def _download(place: str, filenames: tuple[str, ...]) -> Path | None:
+    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    repository, _, revision = place.partition("@")
+    unreachable: Exception | None = None
+    for name in filenames:
+        try:
+            return Path(hf_hub_download(repository, name, revision=revision or None))
+        except LocalEntryNotFoundError as error:
+            unreachable = error
+        except EntryNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise WeightsError(f"'hf-hub:{place}' cannot be read: {type(error).__name__}: {error}") from error
+    if unreachable is not None and not _snapshot(repository, constants.HF_HUB_CACHE):
+        why = "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "there is no network"
+        raise WeightsError(
+            f"'hf-hub:{place}' is not in the cache {constants.HF_HUB_CACHE} and {why}: fetch it once with a network, "
+            f"set HF_HUB_CACHE to a cache that has it, or download a file and pass weights='PATH.safetensors'"
+        ) from unreachable
+    return None
+
+
+def _snapshot(repository: str, cache: str) -> bool:
+    return (Path(cache) / f"models--{repository.replace('/', '--')}" / "snapshots").is_dir()
+
+
+def _architecture(config: dict[str, Any]) -> str:
+    name = config["architecture"]
+    if "zoo_version" not in config:
+        return f"timm:{name}"
+    return f"{config['plugin']}:{name}" if config.get("plugin") else name

@@ -1,0 +1,57 @@
+"""What `attention=` means: `window:64`, `window:16,0 & causal`, `a | b`; `&` binds tighter than `|`."""
+
+from collections.abc import Callable
+from functools import partial, reduce
+from operator import and_, or_
+from typing import Any
+
+from zoo.entries import load
+from zoo.errors import ConfigError, ZooError
+from zoo.registry import registry
+
+
+def attention(value: Any) -> Callable[..., Any]:
+    """Make what builds an attention from `(dim, num_heads)`.
+
+    Args:
+        value: names of patterns and mechanisms, a `Pattern`, or a callable, which is given back.
+
+    Raises:
+        ConfigError: If a name is unknown, its arguments do not fit, or mechanisms are combined.
+    """
+    from zoo.core.attention import Attention
+    from zoo.core.pattern import Pattern
+
+    found = _read(value) if isinstance(value, str) else value
+    if isinstance(found, Pattern):
+        return partial(Attention, pattern=found)
+    if callable(found):
+        return found
+    raise ConfigError(f"attention={value!r} is neither a name, nor a Pattern, nor a callable (dim, num_heads)")
+
+
+def _read(text: str) -> Any:
+    terms = [[_term(term.strip()) for term in part.split("&")] for part in text.split("|")]
+    if terms[1:] or terms[0][1:]:
+        _check_combined(text, [term for part in terms for term in part])
+    return reduce(or_, (reduce(and_, part) for part in terms))
+
+
+def _check_combined(text: str, terms: list[Any]) -> None:
+    from zoo.core.pattern import Pattern
+
+    for term in terms:
+        if not isinstance(term, Pattern):
+            raise ConfigError(f"attention={text!r} combines {term!r}, which is no pattern: & and | join patterns only")
+
+
+def _term(text: str) -> Any:
+    spec, arguments = registry().attentions.split(text)
+    entry = load(spec)
+    try:
+        return entry(*(part.strip() for part in arguments.split(",") if part.strip()))
+    except ZooError:
+        raise
+    except (TypeError, ValueError) as error:
+        form = f"{spec.name}:{spec.takes}" if spec.takes else f"{spec.name}, without arguments"
+        raise ConfigError(f"attention={text!r} does not fit, it is written {form}: {error}") from error
