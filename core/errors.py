@@ -1,9 +1,9 @@
 """The errors of the house; every other error of `zoo` is one of these or below them.
 
-    ZooError
-    ├── ConfigError (ValueError)        a value the caller gave does not fit
-    │   └── InputError                  ... a tensor given to a model does not fit
-    └── see zoo.errors                  names, plugins, weights, data
+ZooError
+├── ConfigError (ValueError)        a value the caller gave does not fit
+│   └── InputError                  ... a tensor given to a model does not fit
+└── see zoo.errors                  names, plugins, weights, data
 """
 
 

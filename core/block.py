@@ -1,0 +1,105 @@
+"""Transformer blocks: attention, then an MLP, each around a residual; norm before (pre) or after (post)."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError
+from zoo.core.tokens import Tokens
+
+
+class Mlp(nn.Module):
+    """Two linear layers with an activation between.
+
+    Args:
+        dim: channels in and out.
+        mlp_dim: channels between.
+        dropout: probability in [0, 1), after each layer.
+        activation: between the layers; GELU is the exact one (erf).
+    """
+
+    def __init__(
+        self, dim: int, mlp_dim: int, dropout: float = 0.0, activation: Callable[[], nn.Module] = nn.GELU
+    ) -> None:
+        super().__init__()
+        self.up = nn.Linear(dim, mlp_dim)
+        self.activation = activation()
+        self.down = nn.Linear(mlp_dim, dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
+        """Apply to each vector alone."""
+        return self.dropout(self.down(self.dropout(self.activation(self.up(x)))))
+
+
+class DropPath(nn.Module):
+    """Drop a residual branch for whole rows in training: stochastic depth, arXiv:1603.09382.
+
+    Args:
+        probability: in [0, 1).
+    """
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        if not 0 <= probability < 1:
+            raise ConfigError(f"drop_path={probability} is not in [0, 1)")
+        self.probability = probability
+
+    def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
+        """Keep each row with probability 1 - p, scaled by 1 / (1 - p)."""
+        if not self.training or self.probability == 0:
+            return x
+        keep = torch.rand(len(x), 1, 1, device=x.device) >= self.probability
+        return x * keep / (1 - self.probability)
+
+
+class Block(nn.Module):
+    """Hold the parts of a block; the subclasses say where the norms stand.
+
+    Args:
+        dim: channels.
+        attention: the attention, `Tokens -> (batch, length, dim)`.
+        mlp: the MLP, `(batch, length, dim)` to the same.
+        dropout: probability in [0, 1), after the attention.
+        drop_path: probability in [0, 1) that a row skips a branch in training.
+        eps: of the layer norms.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        attention: nn.Module,
+        mlp: nn.Module,
+        *,
+        dropout: float = 0.0,
+        drop_path: float = 0.0,
+        eps: float = 1e-6,
+    ) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim, eps=eps)
+        self.attention = attention
+        self.norm2 = nn.LayerNorm(dim, eps=eps)
+        self.mlp = mlp
+        self.dropout = nn.Dropout(dropout)
+        self.drop_path = DropPath(drop_path)
+
+
+class PreNormBlock(Block):
+    """x + attention(norm(x)), then x + mlp(norm(x)): arXiv:2010.11929 eq. 2 and 3."""
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Give the same set with new vectors."""
+        x = tokens.x
+        x = x + self.drop_path(self.dropout(self.attention(tokens.with_x(self.norm1(x)))))
+        return tokens.with_x(x + self.drop_path(self.mlp(self.norm2(x))))
+
+
+class PostNormBlock(Block):
+    """norm(x + attention(x)), then norm(x + mlp(x)): arXiv:1706.03762 sec. 3.1."""
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Give the same set with new vectors."""
+        x = self.norm1(tokens.x + self.drop_path(self.dropout(self.attention(tokens))))
+        return tokens.with_x(self.norm2(x + self.drop_path(self.mlp(x))))

@@ -1,0 +1,131 @@
+"""What is asked of the vectors: a label for the set, a label for each vector, or the vectors themselves."""
+
+from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError
+from zoo.core.tokens import Tokens
+
+Pool = Literal["first", "mean"]
+
+
+class Linear(nn.Module):
+    """Hold the classifier that `Classify` and `Tag` share.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the vectors pass.
+    """
+
+    def __init__(self, dim: int, num_classes: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.reset(num_classes)
+
+    def reset(self, num_classes: int) -> None:
+        """Replace the classifier by a fresh one, on the device and in the dtype of the old."""
+        if num_classes < 0:
+            raise ConfigError(f"num_classes={num_classes} is negative")
+        old = getattr(self, "linear", None)
+        like = next(old.parameters(), None) if old is not None else None
+        self.num_classes = num_classes
+        self.linear = nn.Linear(self.dim, num_classes) if num_classes else nn.Identity()
+        if isinstance(self.linear, nn.Linear):
+            nn.init.trunc_normal_(self.linear.weight, std=0.02)
+            nn.init.zeros_(self.linear.bias)
+        if like is not None:
+            self.linear.to(like.device, like.dtype)
+
+
+class Classify(Linear):
+    """A label for the set, from its first vector or the mean of those that are there.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the pooled vector is the answer.
+        pool: `first` or `mean`.
+    """
+
+    def __init__(self, dim: int, num_classes: int, pool: Pool = "first") -> None:
+        super().__init__(dim, num_classes)
+        if pool not in ("first", "mean"):
+            raise ConfigError(f"pool={pool!r} is not one of first, mean")
+        self.pool = pool
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b classes"]:
+        """Give a score for each label."""
+        return self.linear(self.pooled(tokens))
+
+    def pooled(self, tokens: Tokens) -> Float[Tensor, "b d"]:
+        """Give one vector for each set; the mean of an empty set is 0."""
+        if self.pool == "first":
+            return tokens.x[:, 0]
+        if tokens.keys is None:
+            return tokens.x.mean(1)
+        there = tokens.keys.valid(*tokens.x.shape[:2], tokens.x.device)
+        count = there.sum(1, keepdim=True).clamp(min=1)
+        return tokens.without_padding().x.sum(1) / count.to(tokens.x.dtype)
+
+
+class Tag(Linear):
+    """A label for each vector.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the vectors are the answer.
+        prefix: vectors at the front that get no label, such as a class token.
+    """
+
+    def __init__(self, dim: int, num_classes: int, prefix: int = 0) -> None:
+        super().__init__(dim, num_classes)
+        self.prefix = prefix
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n classes"]:
+        """Give a score for each label, for each vector."""
+        return self.linear(tokens.x[:, self.prefix :])
+
+
+class Features(nn.Module):
+    """The vectors themselves.
+
+    Args:
+        dim: channels of the vectors.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.num_classes = 0
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse a classifier."""
+        if num_classes:
+            raise ConfigError(f"num_classes={num_classes} with task='features', which has no classifier")
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
+        """Give the vectors."""
+        return tokens.x
+
+
+def head(task: str, dim: int, num_classes: int, *, pool: Pool = "first", prefix: int = 0) -> nn.Module:
+    """Make the head of a task.
+
+    Args:
+        task: `classify`, `tag` or `features`.
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none.
+        pool: how `classify` makes one vector of many.
+        prefix: vectors at the front that `tag` gives no label.
+
+    Raises:
+        ConfigError: If the task is none of these.
+    """
+    if task == "classify":
+        return Classify(dim, num_classes, pool)
+    if task == "tag":
+        return Tag(dim, num_classes, prefix)
+    if task == "features":
+        return Features(dim)
+    raise ConfigError(f"task={task!r} is not one of classify, tag, features")

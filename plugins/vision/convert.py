@@ -1,0 +1,157 @@
+"""Weights of timm, torchvision and Hugging Face in our layout, and back to timm's.
+
+Each layout is a table of renames; `{q,k,v}` in three pieces are joined, and the patch convolution is read as a matrix.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core.position import Learned
+
+State = Mapping[str, Tensor]
+
+# pattern of the foreign key -> our key; the first that matches is used
+TIMM = {
+    r"cls_token": "stem.class_token",
+    r"pos_embed": "stem.position.table",
+    r"patch_embed\.proj\.(.*)": r"stem.project.\1",
+    r"blocks\.(\d+)\.norm([12])\.(.*)": r"encoder.blocks.\1.norm\2.\3",
+    r"blocks\.(\d+)\.attn\.qkv\.(.*)": r"encoder.blocks.\1.attention.qkv.\2",
+    r"blocks\.(\d+)\.attn\.proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
+    r"blocks\.(\d+)\.mlp\.fc1\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
+    r"blocks\.(\d+)\.mlp\.fc2\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
+    r"norm\.(.*)": r"encoder.norm.\1",
+    r"head\.(.*)": r"head.linear.\1",
+}
+TORCHVISION = {
+    r"class_token": "stem.class_token",
+    r"encoder\.pos_embedding": "stem.position.table",
+    r"conv_proj\.(.*)": r"stem.project.\1",
+    r"encoder\.layers\.encoder_layer_(\d+)\.ln_([12])\.(.*)": r"encoder.blocks.\1.norm\2.\3",
+    r"encoder\.layers\.encoder_layer_(\d+)\.self_attention\.in_proj_(.*)": r"encoder.blocks.\1.attention.qkv.\2",
+    r"encoder\.layers\.encoder_layer_(\d+)\.self_attention\.out_proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
+    r"encoder\.layers\.encoder_layer_(\d+)\.mlp\.(?:0|linear_1)\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
+    r"encoder\.layers\.encoder_layer_(\d+)\.mlp\.(?:3|linear_2)\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
+    r"encoder\.ln\.(.*)": r"encoder.norm.\1",
+    r"heads\.head\.(.*)": r"head.linear.\1",
+}
+# transformers 5 names its parts differently from 4; checkpoints of both are in use
+HUGGING_FACE = {
+    r"(?:vit\.)?embeddings\.cls_token": "stem.class_token",
+    r"(?:vit\.)?embeddings\.position_embeddings": "stem.position.table",
+    r"(?:vit\.)?embeddings\.patch_embeddings\.projection\.(.*)": r"stem.project.\1",
+    r"(?:vit\.)?(?:encoder\.layer|layers)\.(\d+)\.layernorm_before\.(.*)": r"encoder.blocks.\1.norm1.\2",
+    r"(?:vit\.)?(?:encoder\.layer|layers)\.(\d+)\.layernorm_after\.(.*)": r"encoder.blocks.\1.norm2.\2",
+    r"(?:vit\.)?encoder\.layer\.(\d+)\.attention\.attention\.(q|k|v)\w+\.(.*)": r"encoder.blocks.\1.attention.\2.\3",
+    r"(?:vit\.)?layers\.(\d+)\.attention\.(q|k|v)_proj\.(.*)": r"encoder.blocks.\1.attention.\2.\3",
+    r"(?:vit\.)?encoder\.layer\.(\d+)\.attention\.output\.dense\.(.*)": r"encoder.blocks.\1.attention.out.\2",
+    r"(?:vit\.)?layers\.(\d+)\.attention\.o_proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
+    r"(?:vit\.)?encoder\.layer\.(\d+)\.intermediate\.dense\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
+    r"(?:vit\.)?layers\.(\d+)\.mlp\.fc1\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
+    r"(?:vit\.)?encoder\.layer\.(\d+)\.output\.dense\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
+    r"(?:vit\.)?layers\.(\d+)\.mlp\.fc2\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
+    r"(?:vit\.)?layernorm\.(.*)": r"encoder.norm.\1",
+    r"classifier\.(.*)": r"head.linear.\1",
+}
+# the key that only this layout has
+SIGNATURES = {
+    "patch_embed.proj.weight": TIMM,
+    "conv_proj.weight": TORCHVISION,
+    "embeddings.patch_embeddings.projection.weight": HUGGING_FACE,
+    "vit.embeddings.patch_embeddings.projection.weight": HUGGING_FACE,
+}
+# of ViTModel only: a layer that BERT has and the vision transformer's paper does not
+UNUSED = re.compile(r"(?:vit\.)?pooler\.")
+
+
+def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+    """Give a vision transformer's weights in our layout; keys no table knows are kept, for the error that lists them.
+
+    Args:
+        state: weights in timm's, torchvision's, Hugging Face's or our layout.
+        model: for the size of its grid: positions of another grid are interpolated.
+    """
+    table = next((table for key, table in SIGNATURES.items() if key in state), None)
+    if table is None:
+        return dict(state)
+    ours = {rename(key, table): value for key, value in state.items() if not UNUSED.match(key)}
+    ours = join_qkv(ours)
+    kernel = ours["stem.project.weight"]
+    ours["stem.project.weight"] = kernel.flatten(1)
+    position = getattr(getattr(model, "stem", None), "position", None)
+    if "stem.position.table" in ours:
+        ours["stem.position.table"] = ours["stem.position.table"].flatten(0, 1)
+        if isinstance(position, Learned):
+            ours["stem.position.table"] = fit_grid(ours["stem.position.table"], position)
+    return ours
+
+
+def to_timm(model: nn.Module) -> dict[str, Tensor]:
+    """Give the weights of a vision transformer in timm's layout.
+
+    Args:
+        model: a `VisionTransformer` with class token and learned positions.
+    """
+    back = {
+        "stem.class_token": "cls_token",
+        "stem.position.table": "pos_embed",
+        "stem.project.": "patch_embed.proj.",
+        "encoder.blocks.": "blocks.",
+        "encoder.norm.": "norm.",
+        "head.linear.": "head.",
+        ".attention.qkv.": ".attn.qkv.",
+        ".attention.out.": ".attn.proj.",
+        ".mlp.up.": ".mlp.fc1.",
+        ".mlp.down.": ".mlp.fc2.",
+    }
+    state = {}
+    for key, value in model.state_dict().items():
+        for ours, theirs in back.items():
+            key = key.replace(ours, theirs)
+        state[key] = value
+    patch = model.stem.patch_size
+    state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"].unflatten(1, (-1, patch, patch))
+    if "pos_embed" in state:
+        state["pos_embed"] = state["pos_embed"][None]
+    return state
+
+
+def timm_to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+    """Give the weights of a timm network in the layout of `TimmModel`, which keeps it in `net`."""
+    if any(key.startswith("net.") for key in state):
+        return dict(state)
+    return {f"net.{key}": value for key, value in state.items()}
+
+
+def rename(key: str, table: Mapping[str, str]) -> str:
+    """Give our name of a key, or the key itself where the table has none."""
+    for pattern, ours in table.items():
+        if match := re.fullmatch(pattern, key):
+            return match.expand(ours)
+    return key
+
+
+def join_qkv(state: State) -> dict[str, Tensor]:
+    """Join the projections of queries, keys and values where they come apart."""
+    joined = dict(state)
+    for key in state:
+        if ".attention.q." in key:
+            parts = [key.replace(".attention.q.", f".attention.{part}.") for part in "qkv"]
+            if all(part in state for part in parts):
+                joined[key.replace(".attention.q.", ".attention.qkv.")] = torch.cat([joined.pop(p) for p in parts])
+    return joined
+
+
+def fit_grid(table: Tensor, position: Learned) -> Tensor:
+    """Interpolate a square grid of learned positions to the model's grid; any other table is given back as it is."""
+    grid = len(table) - position.prefix
+    side = math.isqrt(max(grid, 0))
+    if table.shape == position.table.shape or side * side != grid:
+        return table
+    learned = Learned(table.shape[1], (side, side), position.prefix)
+    learned.table = nn.Parameter(table, requires_grad=False)
+    return learned(position.shape)

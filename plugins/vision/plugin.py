@@ -1,0 +1,144 @@
+"""The names of the vision plugin: one table of sizes for each family, with its source. Nothing heavy is imported."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from zoo.hookspecs import hookimpl
+from zoo.plugins.vision.sources import SOURCES
+from zoo.spec import Kind, ModelSpec, Requirement, SourceSpec
+
+TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")
+
+# name: (patch, dim, depth, heads, mlp, parameters, tags of timm's weights)
+# arXiv:2010.11929 table 1 and, for tiny and small, arXiv:2106.10270 table 2; 224 pixels, 1000 classes
+VIT = {
+    "vit-tiny": (16, 192, 12, 3, 768, 5_717_416, ("augreg_in21k_ft_in1k",)),
+    "vit-small": (16, 384, 12, 6, 1536, 22_050_664, ("augreg_in21k_ft_in1k", "augreg_in1k")),
+    "vit-small-p8": (8, 384, 12, 6, 1536, 22_055_272, ()),
+    "vit-small-p32": (32, 384, 12, 6, 1536, 22_878_952, ("augreg_in21k_ft_in1k",)),
+    "vit-base": (16, 768, 12, 12, 3072, 86_567_656, ("augreg2_in21k_ft_in1k", "augreg_in21k_ft_in1k", "augreg_in1k")),
+    "vit-base-p8": (8, 768, 12, 12, 3072, 86_576_872, ("augreg2_in21k_ft_in1k", "augreg_in21k_ft_in1k")),
+    "vit-base-p32": (32, 768, 12, 12, 3072, 88_224_232, ("augreg_in21k_ft_in1k", "augreg_in1k", "sam_in1k")),
+    "vit-large": (16, 1024, 24, 16, 4096, 304_326_632, ("augreg_in21k_ft_in1k",)),
+    "vit-large-p14": (14, 1024, 24, 16, 4096, 304_203_752, ()),
+    "vit-large-p32": (32, 1024, 24, 16, 4096, 306_535_400, ("orig_in21k",)),
+    "vit-huge": (14, 1280, 32, 16, 5120, 632_045_800, ("orig_in21k",)),
+}
+
+# name: (image, patch, dim, depth, heads, mlp, parameters); mean pooling, 10 classes
+VIT_SMALL_IMAGES = {
+    "vit-micro": (24, 8, 80, 4, 4, 160, 225_450),
+    "vit-mini": (32, 4, 192, 6, 3, 384, 1_806_154),
+}
+
+# name: (timm's architecture, parameters, tags of timm's weights); arXiv:1512.03385 table 1, arXiv:1912.11370
+TIMM_NETS = {
+    "resnet-18": ("resnet18", 11_689_512, ("a1_in1k", "tv_in1k")),
+    "resnet-34": ("resnet34", 21_797_672, ("a1_in1k", "tv_in1k")),
+    "resnet-50": ("resnet50", 25_557_032, ("a1_in1k", "tv_in1k")),
+    "resnet-101": ("resnet101", 44_549_160, ("a1_in1k", "tv_in1k")),
+    "resnet-152": ("resnet152", 60_192_808, ("a1_in1k", "tv_in1k")),
+    "bit-r50x1": ("resnetv2_50x1_bit", 25_549_352, ("goog_in21k_ft_in1k",)),
+    "bit-r50x3": ("resnetv2_50x3_bit", 217_319_080, ("goog_in21k_ft_in1k",)),
+    "bit-r101x1": ("resnetv2_101x1_bit", 44_541_480, ("goog_in21k_ft_in1k",)),
+    "bit-r101x3": ("resnetv2_101x3_bit", 387_934_888, ("goog_in21k_ft_in1k",)),
+    "bit-r152x2": ("resnetv2_152x2_bit", 236_335_208, ("goog_in21k_ft_in1k",)),
+    "bit-r152x4": ("resnetv2_152x4_bit", 936_533_224, ("goog_in21k_ft_in1k",)),
+}
+
+# name: (blocks of each stage, channels of each stage, parameters); 24 pixels, 10 classes
+RESNET_SMALL_IMAGES = {
+    "resnet-micro": ((1, 1, 1), (20, 40, 80), 121_390),
+    "resnet-micro-deep": ((2, 2, 2), (20, 40, 80), 273_150),
+}
+
+# name: (blocks, channels, patch, dim, depth, heads, mlp, parameters); 24 pixels, 10 classes
+HYBRID = {"hybrid-micro": ((1, 1), (20, 40), 4, 80, 4, 4, 160, 291_790)}
+
+
+@hookimpl
+def zoo_models() -> Iterator[ModelSpec]:
+    """Give every vision model."""
+    for name, (patch, dim, depth, heads, mlp, parameters, tags) in VIT.items():
+        arch = "_".join([*name.split("-")[:2], f"patch{patch}_224"])
+        yield _vit(name, parameters, tags and {tag: f"hf-hub:timm/{arch}.{tag}" for tag in tags},
+                   patch_size=patch, dim=dim, depth=depth, num_heads=heads, mlp_dim=mlp,
+                   image_size=224, in_chans=3, num_classes=1000)  # fmt: skip
+    for name, (image, patch, dim, depth, heads, mlp, parameters) in VIT_SMALL_IMAGES.items():
+        yield _vit(name, parameters, {}, patch_size=patch, dim=dim, depth=depth, num_heads=heads, mlp_dim=mlp,
+                   image_size=image, in_chans=3, num_classes=10, pool="mean")  # fmt: skip
+    for name, (architecture, parameters, tags) in TIMM_NETS.items():
+        yield replace(_timm(name, architecture, {tag: f"hf-hub:timm/{architecture}.{tag}" for tag in tags}),
+                      parameters=parameters, kind="convolution")  # fmt: skip
+    for name, (layers, channels, parameters) in RESNET_SMALL_IMAGES.items():
+        yield _image_model(
+            name, "small_resnet", "convolution", parameters, source="arXiv:1512.03385 sec. 4.2, built from timm",
+            config={"layers": list(layers), "channels": list(channels), "image_size": 24, "num_classes": 10},
+        )  # fmt: skip
+    for name, (layers, channels, patch, dim, depth, heads, mlp, parameters) in HYBRID.items():
+        config = {"layers": list(layers), "channels": list(channels), "patch_size": patch, "dim": dim, "depth": depth,
+                  "num_heads": heads, "mlp_dim": mlp, "image_size": 24, "num_classes": 10}  # fmt: skip
+        yield _image_model(name, "HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929")
+
+
+@hookimpl
+def zoo_sources() -> tuple[SourceSpec, ...]:
+    """Give the data sources of images."""
+    return SOURCES
+
+
+@hookimpl
+def zoo_resolve(name: str) -> ModelSpec | None:
+    """Reach the rest of timm as `timm:NAME` or `timm:NAME.TAG`."""
+    source, _, architecture = name.partition(":")
+    if source != "timm" or find_spec("timm") is None:
+        return None
+    import timm
+
+    bare, _, tag = architecture.partition(".")
+    if not timm.is_model(bare):
+        return None
+    tags = {t.partition(".")[2]: f"hf-hub:timm/{t}" for t in timm.list_pretrained(f"{bare}.*")}
+    weights = {tag: tags[tag]} if tag in tags else tags
+    return _timm(name, bare, weights)
+
+
+def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:
+    return _image_model(
+        name,
+        "VisionTransformer",
+        "attention",
+        parameters,
+        config=config,
+        source="arXiv:2010.11929",
+        weights=weights or {},
+        convert="zoo.plugins.vision.convert:to_zoo",
+    )
+
+
+def _timm(name: str, architecture: str, weights: dict[str, str]) -> ModelSpec:
+    return _image_model(
+        name,
+        "timm_model",
+        "convolution",
+        config={"architecture": architecture, "num_classes": 1000},
+        source=f"timm {architecture}",
+        weights=weights,
+        convert="zoo.plugins.vision.convert:timm_to_zoo",
+        preprocess="zoo.plugins.vision.tokens:timm_preprocess",
+    )
+
+
+def _image_model(name: str, entry: str, kind: Kind, parameters: int | None = None, **fields: Any) -> ModelSpec:
+    defaults = {"preprocess": "zoo.plugins.vision.tokens:preprocess", "example": "zoo.plugins.vision.tokens:example"}
+    return ModelSpec(
+        name=name,
+        entry=f"zoo.plugins.vision.models:{entry}",
+        modality="vision",
+        kind=kind,
+        parameters=parameters,
+        requires=(TIMM,),
+        **(defaults | fields),
+    )

@@ -1,0 +1,215 @@
+"""From images to tokens: patches, convolutional stems, and what prepares an image for a model.
+
+Axes: b images, c channels, h and w pixels, n tokens, d channels of a token.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.position import position_encoding
+from zoo.core.tokens import Tokens
+
+Size = int | Sequence[int]
+
+
+def pair(size: Size) -> tuple[int, int]:
+    """Give (height, width) of one number or two."""
+    height, width = (size, size) if isinstance(size, int) else size
+    return height, width
+
+
+class PatchStem(nn.Module):
+    """Cut an image into patches and make each a token by one matrix product, arXiv:2010.11929 sec. 3.1.
+
+    Args:
+        image_size: pixels, one number or (height, width); other sizes are read too, with interpolated positions.
+        patch_size: pixels along each side of a patch.
+        in_chans: channels of the image.
+        dim: channels of a token.
+        position: `learned`, `sinusoidal` or `none`.
+        class_token: whether a learned token stands in front.
+        dropout: probability in [0, 1).
+
+    Raises:
+        ConfigError: If the image is not a multiple of the patch.
+    """
+
+    def __init__(
+        self,
+        image_size: Size,
+        patch_size: int,
+        in_chans: int,
+        dim: int,
+        position: str = "learned",
+        class_token: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.patch_size = patch_size
+        self.in_chans = in_chans
+        height, width = pair(image_size)
+        if patch_size < 1 or height % patch_size or width % patch_size or not height or not width:
+            raise ConfigError(f"image_size={image_size} is not a multiple of patch_size={patch_size}")
+        self.project = nn.Linear(in_chans * patch_size**2, dim)
+        self.class_token = nn.Parameter(torch.randn(1, 1, dim) * 1e-6) if class_token else None
+        grid = (height // patch_size, width // patch_size)
+        self.position = position_encoding(position, dim, grid, prefix=int(class_token))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, images: Float[Tensor, "b c h w"]) -> Tokens:
+        """Make tokens, row by row of the grid of patches, behind the class token if there is one.
+
+        Raises:
+            InputError: If rank, channels, size or dtype do not fit.
+        """
+        check_images(images, self.in_chans, self.project.weight.dtype)
+        height, width = images.shape[2:]
+        p = self.patch_size
+        if height % p or width % p:
+            raise InputError(f"images of {height}x{width} pixels are not a multiple of patch_size={p}")
+        x = self.project(rearrange(images, "b c (h p) (w q) -> b (h w) (c p q)", p=p, q=p))
+        if self.class_token is not None:
+            x = torch.cat([self.class_token.to(x.dtype).expand(len(x), -1, -1), x], dim=1)
+        if self.position is not None:
+            x = x + self.position((height // p, width // p)).to(x.dtype)
+        return Tokens(self.dropout(x))
+
+
+class ConvStem(nn.Module):
+    """Cut the feature map of a small CNN into patches, as the hybrids of arXiv:2010.11929 sec. 3.1.
+
+    Args:
+        trunk: a timm network; its `forward_features` gives the map.
+        patches: cuts the map.
+        in_chans: channels of the image.
+    """
+
+    def __init__(self, trunk: nn.Module, patches: PatchStem, in_chans: int) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.patches = patches
+        self.in_chans = in_chans
+
+    def forward(self, images: Float[Tensor, "b c h w"]) -> Tokens:
+        """Make tokens of the trunk's feature map.
+
+        Raises:
+            InputError: If rank, channels, size or dtype do not fit.
+        """
+        check_images(images, self.in_chans, self.patches.project.weight.dtype)
+        return self.patches(self.trunk.forward_features(images))
+
+
+def check_images(images: Tensor, in_chans: int, dtype: torch.dtype) -> None:
+    """Refuse what is no batch of images for a model.
+
+    Raises:
+        InputError: If rank, dtype, channels or batch do not fit.
+    """
+    shape = tuple(images.shape)
+    wanted = f"(batch, {in_chans}, height, width)"
+    if images.dtype == torch.uint8:
+        raise InputError("images are torch.uint8 in 0 … 255: preprocess first, zoo.preprocess(name)(image)")
+    if images.ndim != 4:
+        hint = "; one image needs a batch axis: image[None]" if images.ndim == 3 else ""
+        raise InputError(f"images of shape {shape} are not {wanted}{hint}")
+    if images.shape[1] != in_chans:
+        hint = "; channels come last: images.permute(0, 3, 1, 2)" if images.shape[3] == in_chans else ""
+        raise InputError(f"images of shape {shape} have {images.shape[1]} channels, the model reads {wanted}{hint}")
+    if images.shape[0] == 0:
+        raise InputError(f"a batch of 0 images, shape {shape}")
+    if images.dtype != dtype and not torch.is_autocast_enabled(images.device.type):
+        raise InputError(f"images are {images.dtype}, the model is {dtype}: images.to({dtype}), or torch.autocast")
+
+
+def example(config: Mapping[str, Any], batch_size: int, seed: int) -> tuple[Float[Tensor, "b c h w"]]:
+    """Draw images of the model's size from a normal distribution."""
+    height, width = pair(config.get("image_size", 224))
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(batch_size, config.get("in_chans", 3), height, width, generator=generator),)
+
+
+def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
+    """Make the transform of the vision transformers: bicubic, centre crop of 0.9, values to -1 … 1 (arXiv:2106.10270).
+
+    Args:
+        config: of the model; small images, below 64 pixels, are not cropped.
+        train: whether to augment: random resized crop, flip, colour jitter.
+    """
+    size = pair(config.get("image_size", 224))
+    channels = config.get("in_chans", 3)
+    crop = 0.9 if min(size) >= 64 else 1.0
+    return Preprocess(
+        channels, train, input_size=(channels, *size), mean=(0.5,) * channels, std=(0.5,) * channels, crop_pct=crop
+    )
+
+
+def timm_preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
+    """Make the transform that timm publishes with the default weights of an architecture."""
+    import timm
+    from timm.data import resolve_data_config
+
+    cfg = timm.get_pretrained_cfg(config["architecture"])
+    resolved = resolve_data_config(pretrained_cfg=cfg.to_dict() if cfg else {})
+    return Preprocess(resolved["input_size"][0], train, **resolved)
+
+
+class Preprocess:
+    """Turn an image (path, PIL, array or tensor of 0 … 255) into (c, h, w), and a list of them into a batch.
+
+    Args:
+        channels: 1 for grey, 3 for colour.
+        train: whether to augment.
+        options: of `timm.data.create_transform`.
+    """
+
+    def __init__(self, channels: int, train: bool, **options: Any) -> None:
+        from timm.data import create_transform
+
+        known = ("input_size", "mean", "std", "crop_pct", "interpolation")
+        options = {"interpolation": "bicubic"} | {k: v for k, v in options.items() if k in known}
+        self.mode = {1: "L", 3: "RGB", 4: "RGBA"}.get(channels)
+        self.transform: Callable[[Any], Tensor] = create_transform(is_training=train, **options)
+        if self.mode is None:
+            raise ConfigError(f"in_chans={channels}: an image file has 1, 3 or 4 channels, prepare others yourself")
+
+    def __call__(self, image: Any) -> Tensor:
+        """Give a float tensor in the model's range.
+
+        Raises:
+            InputError: If this is no image.
+        """
+        if isinstance(image, list | tuple):
+            return torch.stack([self(one) for one in image])
+        return self.transform(open_image(image).convert(self.mode))
+
+    def __repr__(self) -> str:
+        return f"Preprocess({self.mode}, {self.transform})"
+
+
+def open_image(image: Any) -> Any:
+    """Make a PIL image of a path, PIL image, array (h, w[, c]) or tensor (c, h, w) of bytes.
+
+    Raises:
+        InputError: If it is none of these.
+    """
+    from PIL import Image
+
+    if isinstance(image, Image.Image):
+        return image
+    if isinstance(image, str | Path):
+        return Image.open(image)
+    if isinstance(image, Tensor) and image.dtype == torch.uint8 and image.ndim == 3:
+        image = image.permute(1, 2, 0).numpy()
+    if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim in (2, 3):
+        return Image.fromarray(image.squeeze())
+    kind = f"{type(image).__name__} of {getattr(image, 'dtype', '?')} {tuple(getattr(image, 'shape', ()))}"
+    raise InputError(f"{kind} is no image: give a path, a PIL image, or bytes as (h, w, c) array or (c, h, w) tensor")
