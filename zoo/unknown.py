@@ -31,9 +31,7 @@ def unknown_model(
         version = f" {info.version}" if info.version else ""
         lines.append(f"Plugin '{info.name}'{version} {what}: {info.cause} (run 'zoo plugins').")
     error = (UnknownSourceError if _is_elsewhere(name, prefix, known) else UnknownModelError)("\n".join(lines))
-    return error, _cause(
-        [failures[name] for name in dict.fromkeys(info.name for info in mentioned) if name in failures]
-    )
+    return error, _cause(failures, {info.name: None for info in mentioned})
 
 
 def unknown_tag(tag: str, spec: ModelSpec) -> UnknownModelError:

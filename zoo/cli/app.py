@@ -1,0 +1,65 @@
+"""The command `zoo`: puts the commands together, and shows the zoo's own errors as messages."""
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from zoo import __version__
+from zoo.cli import bench, models
+from zoo.errors import ZooError
+from zoo.registry import registry
+
+
+def main() -> None:
+    """Run the command line; a `ZooError` ends it with its message and exit code 2."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("ZOO_DEBUG", "") not in ("", "0")
+    if debug:
+        os.environ["ZOO_DEBUG"] = "1"
+    warnings.showwarning = _show_warning
+    try:
+        build()(arguments)
+    except ZooError as error:
+        if debug:
+            raise
+        typer.echo(f"zoo: {error}", err=True)
+        raise SystemExit(2) from None
+
+
+def build() -> typer.Typer:
+    """Make the application from the zoo's commands and those of plugins."""
+    app = typer.Typer(
+        name="zoo",
+        help="A model zoo of many modalities on one attention engine.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    app.command("list")(models.list_)
+    app.command("info")(models.info)
+    app.command("plugins")(models.plugins)
+    app.add_typer(bench.app, name="bench")
+    registry().call("zoo_commands", app=app)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"zoo {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show errors with their traceback; goes anywhere.")] = False,
+) -> None:
+    pass
+
+
+def _show_warning(message: Any, *where: Any, **more: Any) -> None:
+    typer.echo(f"warning: {message}", err=True)

@@ -1,0 +1,107 @@
+"""`zoo list`, `zoo info` and `zoo plugins`: what there is, without torch."""
+
+import json
+import os
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from zoo import build
+from zoo.names import did_you_mean
+from zoo.spec import ModelSpec, PluginInfo
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def list_(
+    wildcard: Annotated[str, typer.Argument(help="Such as 'vit-*'; all models without.")] = "",
+    modality: Annotated[str | None, typer.Option(help="Only these: vision, text, ...")] = None,
+    as_json: Json = False,
+) -> None:
+    """List models."""
+    names = build.list_models(wildcard, modality=modality)
+    specs = {name: build.info(name) for name in names}
+    if as_json:
+        _print_json([{"name": name, **_facts(spec)} for name, spec in specs.items()])
+    elif names:
+        _print_table(
+            ("name", "modality", "kind", "parameters", "weights", "plugin"),
+            [(n, s.modality, s.kind, _count(s.parameters), ", ".join(s.weights), s.plugin) for n, s in specs.items()],
+        )
+    else:
+        near = did_you_mean(wildcard, build.list_models())
+        typer.echo(f"No model matches '{wildcard}'.{near} A wildcard is written like '*{wildcard}*'.", err=True)
+        raise typer.Exit(1)
+
+
+def info(name: Annotated[str, typer.Argument(help="Such as vit-small.")], as_json: Json = False) -> None:
+    """Describe a model."""
+    spec = build.info(name)
+    if as_json:
+        return _print_json(spec.to_dict())
+    shown = {
+        "name": spec.full_name,
+        "description": spec.description,
+        "modality": spec.modality,
+        "kind": spec.kind,
+        "parameters": "" if spec.parameters is None else f"{spec.parameters:,}",
+        "task": f"{spec.task} (also {', '.join(task for task in spec.tasks if task != spec.task) or 'none'})",
+        "config": ", ".join(f"{key}={value}" for key, value in spec.config.items()),
+        "weights": ", ".join(f"{tag} ({place})" for tag, place in spec.weights.items()),
+        "needs": ", ".join(requirement.distribution for requirement in spec.requires),
+        "claims": ", ".join(spec.claims),
+        "source": spec.source,
+        "code": spec.entry,
+    }
+    _print_table(None, [(key, value) for key, value in shown.items() if value])
+
+
+def plugins(as_json: Json = False) -> None:
+    """Show what became of each plugin, and why; with --debug the tracebacks."""
+    infos = build.plugins()
+    if as_json:
+        return _print_json([asdict(each) for each in infos])
+    _print_table(("plugin", "distribution", "version", "status", "models", "cause"), [_row(each) for each in infos])
+    if os.environ.get("ZOO_DEBUG"):
+        for each in infos:
+            if each.traceback:
+                typer.echo(f"\nPlugin '{each.name}':\n{each.traceback}")
+
+
+def _row(plugin: PluginInfo) -> tuple[str, ...]:
+    return plugin.name, plugin.distribution, plugin.version, plugin.status, str(plugin.models), plugin.cause
+
+
+def _facts(spec: ModelSpec) -> dict[str, Any]:
+    return {key: value for key, value in spec.to_dict().items() if key != "name"}
+
+
+def _count(parameters: int | None) -> str:
+    if parameters is None:
+        return ""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if parameters >= size:
+            return f"{parameters / size:.1f} {unit}"
+    return str(parameters)
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2))
+
+
+def _print_table(header: tuple[str, ...] | None, rows: list[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, show_header=header is not None, pad_edge=False, padding=(0, 2, 0, 0))
+    for at in range(len(rows[0]) if rows else 0):
+        title = header[at] if header else ""
+        numbers = title in ("parameters", "models")
+        table.add_column(title, justify="right" if numbers else "left", no_wrap=at == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:  # A pipe has no width: one row is one line for whoever reads it.
+        console.width = 10_000
+    console.print(table)
