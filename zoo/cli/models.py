@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ def info(name: Annotated[str, typer.Argument(help="Such as vit-small.")], as_jso
         "source": spec.source,
         "code": spec.entry,
     }
-    _print_table(None, [(key, value) for key, value in shown.items() if value])
+    _print_table(("field", "value"), [(key, value) for key, value in shown.items() if value])
 
 
 def plugins(as_json: Json = False) -> None:
@@ -90,18 +91,24 @@ def _print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
-def _print_table(header: tuple[str, ...] | None, rows: list[tuple[str, ...]]) -> None:
+def _print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print columns, numbers to the right; a pipe gets one line for each row, a terminal folds what is too wide."""
+    right = [title in ("parameters", "models") for title in header]
+    if sys.stdout.isatty():
+        return _print_rich(header, rows, right)
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _print_rich(header: tuple[str, ...], rows: list[tuple[str, ...]], right: list[bool]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, show_header=header is not None, pad_edge=False, padding=(0, 2, 0, 0))
-    for at in range(len(rows[0]) if rows else 0):
-        title = header[at] if header else ""
-        numbers = title in ("parameters", "models")
-        table.add_column(title, justify="right" if numbers else "left", no_wrap=at == 0, overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for at, title in enumerate(header):
+        table.add_column(title, justify="right" if right[at] else "left", no_wrap=at == 0, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    console = Console(markup=False, highlight=False)
-    if not console.is_terminal:  # A pipe has no width: one row is one line for whoever reads it.
-        console.width = 10_000
-    console.print(table)
+    Console(markup=False, highlight=False).print(table)
