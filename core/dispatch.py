@@ -177,7 +177,7 @@ def attend(
         InputError: If shapes or dtypes do not fit.
         ConfigError: If score, dropout or backend is unknown or cannot be served.
     """
-    _check(q, k, v, score, dropout)
+    check(q, k, v, score, dropout)
     grad = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, bias))
     chosen = plan(
         pattern,
@@ -207,7 +207,8 @@ def attend(
     return (y, weights) if return_weights and weights is not None else y
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, score: str, dropout: float) -> None:
+def check(q: Tensor, k: Tensor, v: Tensor, score: str, dropout: float) -> None:
+    """Refuse what `attend` cannot read; see there."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.ndim != 4:
             raise InputError(f"{name} of shape {tuple(x.shape)} is not (batch, length, heads, head_dim)")

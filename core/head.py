@@ -1,14 +1,10 @@
 """What is asked of the vectors: a label for the set, a label for each vector, or the vectors themselves."""
 
-from typing import Literal
-
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.tokens import Tokens
-
-Pool = Literal["first", "mean"]
 
 
 class Linear(nn.Module):
@@ -48,7 +44,7 @@ class Classify(Linear):
         pool: `first` or `mean`.
     """
 
-    def __init__(self, dim: int, num_classes: int, pool: Pool = "first") -> None:
+    def __init__(self, dim: int, num_classes: int, pool: str = "first") -> None:
         super().__init__(dim, num_classes)
         if pool not in ("first", "mean"):
             raise ConfigError(f"pool={pool!r} is not one of first, mean")
@@ -109,7 +105,7 @@ class Features(nn.Module):
         return tokens.x
 
 
-def head(task: str, dim: int, num_classes: int, *, pool: Pool = "first", prefix: int = 0) -> nn.Module:
+def head(task: str, dim: int, num_classes: int, *, pool: str = "first", prefix: int = 0) -> nn.Module:
     """Make the head of a task.
 
     Args:

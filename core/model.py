@@ -80,6 +80,6 @@ def take(indices: int | Sequence[int] | None, depth: int) -> list[int]:
         return list(range(depth))
     if isinstance(indices, int):
         indices = range(depth - indices, depth)
-    if any(not -depth <= i < depth for i in indices):
+    if len(indices) > depth or any(not -depth <= i < depth for i in indices):
         raise ConfigError(f"indices={list(indices)} of a model with {depth} blocks")
     return [i % depth for i in indices]

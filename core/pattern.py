@@ -16,7 +16,7 @@ from zoo.core.errors import ConfigError, InputError
 class Pattern:
     """Say which query may read which key."""
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "r h q k"]:
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
         """Give the pattern as a tensor.
 
         Args:
@@ -85,7 +85,7 @@ class Causal(Pattern):
 class Explicit(Pattern):
     """Let the pairs of a given mask read: (q, k), (rows, q, k) or (rows, heads, q, k), by absolute position."""
 
-    may_read: Bool[Tensor, "*shape"]
+    may_read: Tensor
 
     def __post_init__(self) -> None:
         if self.may_read.dtype != torch.bool or not 2 <= self.may_read.ndim <= 4:
@@ -94,13 +94,15 @@ class Explicit(Pattern):
                 f"Explicit needs a boolean mask (q, k), (rows, q, k) or (rows, heads, q, k); got {shape} of {dtype}"
             )
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "r h q k"]:
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
         rows, columns = self.may_read.shape[-2:]
         if queries.numel() and keys.numel() and (int(queries.max()) >= rows or int(keys.max()) >= columns):
             needed = (int(queries.max()) + 1, int(keys.max()) + 1)
             raise InputError(f"Explicit mask of {(rows, columns)} queries and keys is read at {needed}")
         full = self.may_read[(None,) * (4 - self.may_read.ndim)] if self.may_read.ndim != 3 else self.may_read[:, None]
+        if len(full) > 1 and len(queries) > 1 and len(full) != len(queries):
+            raise InputError(f"Explicit mask of {len(full)} rows for a batch of {len(queries)}")
         r = torch.arange(max(len(full), len(queries)), device=queries.device)
         picked = full.expand(len(r), -1, -1, -1)[r[:, None], :, queries.expand(len(r), -1)]
         return picked.transpose(1, 2)[..., keys]
@@ -119,7 +121,7 @@ class And(Pattern):
     left: Pattern
     right: Pattern
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "r h q k"]:
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
         return self.left.mask(queries, keys) & self.right.mask(queries, keys)
 
@@ -135,7 +137,7 @@ class Or(Pattern):
     left: Pattern
     right: Pattern
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "r h q k"]:
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
         return self.left.mask(queries, keys) | self.right.mask(queries, keys)
 
@@ -175,7 +177,7 @@ class Lengths(Keys):
 class Valid(Keys):
     """Let the keys be there where the mask is True."""
 
-    there: Bool[Tensor, "b k"]
+    there: Tensor
 
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
         """See `Keys.valid`."""

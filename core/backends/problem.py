@@ -4,12 +4,13 @@ Axes: b batch, q queries, k keys, h heads, g heads of keys and values (h is a mu
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from zoo.core.errors import InputError
 from zoo.core.pattern import Full, Pattern
 
 
@@ -71,9 +72,14 @@ class Call:
         steps = torch.arange(self.q.shape[2], device=self.q.device)
         queries = steps[None] + (self.start if isinstance(self.start, int) else self.start[:, None])
         allowed = self.pattern.mask(queries, torch.arange(self.k.shape[2], device=self.q.device))
+        rows, heads = self.q.shape[:2]
+        if allowed.shape[0] not in (1, rows) or allowed.shape[1] not in (1, heads):
+            got = f"{allowed.shape[0]} rows and {allowed.shape[1]} heads"
+            raise InputError(f"a mask of {got} for a batch of {rows} with {heads} heads")
         return allowed if there is None else allowed & there
 
 
+@runtime_checkable
 class Backend(Protocol):
     """Compute attention in one way."""
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
-from zoo.core.head import Pool, head
+from zoo.core.head import head
 from zoo.core.model import Model, take
 from zoo.core.tokens import Tokens
 from zoo.core.transformer import Encoder, init_weights
@@ -51,7 +51,7 @@ class VisionTransformer(Model):
         mlp_dim: int = 1536,
         num_classes: int = 1000,
         task: str = "classify",
-        pool: Pool = "first",
+        pool: str = "first",
         position: str = "learned",
         attention: Callable[[int, int], nn.Module] = Attention,
         dropout: float = 0.0,
@@ -119,6 +119,8 @@ class HybridTransformer(Model):
 
 def small_net(layers: Sequence[int], channels: Sequence[int], in_chans: int, num_classes: int) -> ResNet:
     """Make timm's ResNet for small images: up to four stages of basic blocks behind a 3x3 stem of stride 1."""
+    if not (len(layers) == len(channels) <= 4 and sum(layers) >= 2):
+        raise ConfigError(f"layers={list(layers)} and channels={list(channels)}: one each a stage, two blocks or more")
     first = channels[0]
     net = ResNet(BasicBlock, tuple(layers), num_classes, in_chans, channels=tuple(channels))
     net.conv1, net.bn1, net.maxpool = (
@@ -153,18 +155,18 @@ class TimmModel(nn.Module):
             self.net.reset_classifier(0)
         self.head = None if task == "classify" else head(task, net.num_features, num_classes)
 
-    def forward(self, images: Float[Tensor, "b c h w"]) -> Tensor:
-        """Give the answer of the model's task."""
+    def forward(self, images: Tensor) -> Tensor:
+        """Give the answer of the model's task for images (b, c, h, w)."""
         self._check(images)
         return self.net(images) if self.head is None else self.head(Tokens(self.forward_features(images)))
 
-    def forward_features(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b n d"]:
+    def forward_features(self, images: Tensor) -> Float[Tensor, "b n d"]:
         """Give the last feature map, point by point."""
         self._check(images)
         return self._vectors(self.net.forward_features(images))
 
     def forward_intermediates(
-        self, images: Float[Tensor, "b c h w"], indices: int | Sequence[int] | None = None
+        self, images: Tensor, indices: int | Sequence[int] | None = None
     ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b m e"]]]:
         """Give the last feature map and those of the stages, point by point; indices as in `Model`."""
         self._check(images)
@@ -172,7 +174,7 @@ class TimmModel(nn.Module):
         return self._vectors(last), [self._vectors(states[i]) for i in take(indices, len(states))]
 
     @torch.no_grad()
-    def attention_maps(self, images: Float[Tensor, "b c h w"]) -> list[Float[Tensor, "b h q k"]]:
+    def attention_maps(self, images: Tensor) -> list[Float[Tensor, "b h q k"]]:
         """Give the attention weights of each layer that has any; a CNN has none, so its list is empty."""
         maps: list[Tensor] = []
         parts = [part for part in self.net.modules() if hasattr(part, "fused_attn") and hasattr(part, "attn_drop")]

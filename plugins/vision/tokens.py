@@ -64,8 +64,8 @@ class PatchStem(nn.Module):
         self.position = position_encoding(position, dim, grid, prefix=int(class_token))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, images: Float[Tensor, "b c h w"]) -> Tokens:
-        """Make tokens, row by row of the grid of patches, behind the class token if there is one.
+    def forward(self, images: Tensor) -> Tokens:
+        """Make tokens of images (b, c, h, w), row by row, behind the class token if there is one.
 
         Raises:
             InputError: If rank, channels, size or dtype do not fit.
@@ -98,8 +98,8 @@ class ConvStem(nn.Module):
         self.patches = patches
         self.in_chans = in_chans
 
-    def forward(self, images: Float[Tensor, "b c h w"]) -> Tokens:
-        """Make tokens of the trunk's feature map.
+    def forward(self, images: Tensor) -> Tokens:
+        """Make tokens of images (b, c, h, w), from the trunk's feature map.
 
         Raises:
             InputError: If rank, channels, size or dtype do not fit.

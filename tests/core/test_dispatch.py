@@ -1,0 +1,247 @@
+"""`attend` and `plan`: the laws of attention over random patterns, lengths and dtypes."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from zoo.core import Causal, ConfigError, Explicit, Full, InputError, Lengths, Plan, Valid, attend, plan
+from zoo.core.backends import backends
+from zoo.core.dispatch import check
+from zoo.core.pattern import Keys, Pattern
+
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}
+
+
+def draw(seed: int, b: int, q: int, k: int, h: int = 2, g: int = 1, d: int = 8, e: int = 6) -> tuple[Tensor, ...]:
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(b, q, h, d), (b, k, g, d), (b, k, g, e)]
+    return tuple(torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes)
+
+
+def by_loops(q: Tensor, k: Tensor, v: Tensor, may_read: Tensor, scale: float, bias: Tensor | None = None) -> Tensor:
+    """Attention one query at a time; `may_read` is (b, h, q, k)."""
+    b, n, h, _ = q.shape
+    group = h // k.shape[2]
+    y = q.new_zeros(b, n, h, v.shape[-1])
+    for row in range(b):
+        for i in range(n):
+            for head in range(h):
+                read = may_read[row, head, i].nonzero()[:, 0]
+                if len(read):
+                    scores = k[row, read, head // group] @ q[row, i, head] * scale
+                    if bias is not None:
+                        scores = scores + bias[head, i, read]
+                    y[row, i, head] = scores.softmax(0) @ v[row, read, head // group]
+    return y
+
+
+@st.composite
+def problems(draw_from: st.DrawFn) -> tuple[Pattern, Keys | None, int, int, int]:
+    b, q, k = draw_from(st.integers(1, 2)), draw_from(st.integers(0, 5)), draw_from(st.integers(0, 5))
+    seed = draw_from(st.integers(0, 1000))
+    generator = torch.Generator().manual_seed(seed)
+    random = [Explicit(torch.rand(*lead, q, k, generator=generator) < 0.5) for lead in ((), (b,), (b, 2))]
+    patterns = [Full(), Causal(), *random, Causal() & random[0], Causal() | random[2]]
+    keys = [None, Lengths(torch.randint(0, k + 1, (b,), generator=generator)), Valid(torch.rand(b, k) < 0.6)]
+    return draw_from(st.sampled_from(patterns)), draw_from(st.sampled_from(keys)), b, q, k
+
+
+def whole_mask(pattern: Pattern, keys: Keys | None, b: int, q: int, k: int) -> Tensor:
+    mask = pattern.mask(torch.arange(q)[None], torch.arange(k)).expand(b, 2, q, k)
+    return mask if keys is None else mask & keys.valid(b, k, torch.device("cpu"))[:, None, None]
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("score", ["scaled_dot", "dot"])
+@given(problem=problems())
+@settings(max_examples=20, deadline=None)
+def test_every_backend_equals_a_loop_over_queries(
+    backend: str, score: str, problem: tuple[Pattern, Keys | None, int, int, int]
+) -> None:
+    pattern, keys, b, q, k = problem
+    tensors = draw(q * 10 + k, b, q, k)
+    y = attend(*tensors, pattern, keys, score=score, backend=backend)
+    scale = 8**-0.5 if score == "scaled_dot" else 1.0
+    torch.testing.assert_close(y, by_loops(*tensors, whole_mask(pattern, keys, b, q, k), scale), atol=1e-12, rtol=1e-9)
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+@given(problem=problems())
+@settings(max_examples=15, deadline=None)
+def test_values_and_gradients_equal_the_float64_reference(
+    backend: str, dtype: torch.dtype, problem: tuple[Pattern, Keys | None, int, int, int]
+) -> None:
+    pattern, keys, b, q, k = problem
+    answers = []
+    for precision, name in ((torch.float64, "reference"), (dtype, backend)):
+        tensors = [x.to(dtype).to(precision).requires_grad_() for x in draw(k, b, q, k)]
+        y = attend(*tensors, pattern, keys, backend=name)
+        loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y)).sum()
+        answers.append([y, *torch.autograd.grad(loss, tensors)])
+    for wanted, got in zip(*answers, strict=True):
+        torch.testing.assert_close(got.double(), wanted, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str, dtype: torch.dtype) -> None:
+    q, k, v = (x.to(dtype).requires_grad_() for x in draw(0, 1, 3, 3))
+    may_read = torch.ones(3, 3, dtype=torch.bool)
+    may_read[1] = False
+    y = attend(q, k, v, Explicit(may_read), backend=backend)
+    y.float().square().sum().backward()
+    assert q.grad is not None
+    assert y[0, 1].abs().max() == 0
+    assert q.grad[0, 1].abs().max() == 0
+    assert q.grad[0, 0].abs().max() > 0
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str) -> None:
+    q, k, v = draw(1, 2, 3, 4)
+    k[0, 2:], v[0, 2:] = torch.nan, torch.nan
+    k[1, 1:], v[1, 1:] = torch.inf, torch.nan
+    tensors = [x.requires_grad_() for x in (q, k, v)]
+    y = attend(*tensors, keys=Lengths(torch.tensor([2, 1])), backend=backend)
+    y.sum().backward()
+    torch.testing.assert_close(y[:1], attend(q[:1], k[:1, :2], v[:1, :2]))
+    assert all(x.grad is not None and x.grad.isfinite().all() for x in tensors)
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+def test_a_row_does_not_depend_on_its_batch_mates(backend: str) -> None:
+    q, k, v = draw(2, 3, 4, 4)
+    keys = torch.tensor([4, 2, 3])
+    together = attend(q, k, v, Causal(), Lengths(keys), backend=backend)
+    alone = [attend(q[i : i + 1], k[i : i + 1], v[i : i + 1], Causal(), Lengths(keys[i : i + 1])) for i in range(3)]
+    torch.testing.assert_close(together, torch.cat(alone))
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+def test_causal_answers_do_not_move_with_what_comes_later(backend: str) -> None:
+    q, k, v = draw(3, 2, 6, 6)
+    before = attend(q, k, v, Causal(), backend=backend)
+    for x in (k, v):
+        x[:, 4:] += 1
+    after = attend(q, k, v, Causal(), backend=backend)
+    torch.testing.assert_close(before[:, :4], after[:, :4], atol=0, rtol=0)
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+def test_causality_holds_on_absolute_positions(backend: str) -> None:
+    q, k, v = draw(4, 2, 6, 6)
+    whole = attend(q, k, v, Causal())
+    torch.testing.assert_close(attend(q[:, 2:4], k, v, Causal(), q_start=2, backend=backend), whole[:, 2:4])
+    rows = attend(torch.stack([q[0, 1:3], q[1, 4:6]]), k, v, Causal(), q_start=torch.tensor([1, 4]), backend=backend)
+    torch.testing.assert_close(rows, torch.stack([whole[0, 1:3], whole[1, 4:6]]))
+
+
+def test_full_attention_is_permutation_equivariant() -> None:
+    q, k, v = draw(5, 2, 5, 5)
+    order = torch.randperm(5)
+    torch.testing.assert_close(attend(q[:, order], k[:, order], v[:, order]), attend(q, k, v)[:, order])
+
+
+@given(problem=problems())
+@settings(max_examples=20, deadline=None)
+def test_rows_of_weights_sum_to_one_or_to_zero(problem: tuple[Pattern, Keys | None, int, int, int]) -> None:
+    pattern, keys, b, q, k = problem
+    _, weights = attend(*draw(6, b, q, k), pattern, keys, return_weights=True)
+    readers = whole_mask(pattern, keys, b, q, k).any(-1)
+    torch.testing.assert_close(weights.sum(-1), readers.double())
+
+
+@given(problem=problems())
+@settings(max_examples=20, deadline=None)
+def test_answers_are_the_same_with_weights_and_without(problem: tuple[Pattern, Keys | None, int, int, int]) -> None:
+    pattern, keys, b, q, k = problem
+    tensors = draw(7, b, q, k)
+    with_weights, _ = attend(*tensors, pattern, keys, return_weights=True)
+    with torch.no_grad():
+        torch.testing.assert_close(attend(*tensors, pattern, keys), with_weights)
+
+
+@pytest.mark.parametrize("backend", list(backends()))
+def test_a_bias_is_added_after_scaling_and_gets_its_gradient(backend: str) -> None:
+    q, k, v = draw(8, 2, 3, 4)
+    bias = torch.randn(2, 3, 4, dtype=torch.float64).requires_grad_()
+    may_read = torch.rand(3, 4) < 0.7
+    y = attend(q, k, v, Explicit(may_read), bias=bias[None], backend=backend)
+    loops = by_loops(q, k, v, may_read.expand(2, 2, 3, 4), 8**-0.5, bias)
+    torch.testing.assert_close(y, loops)
+    torch.testing.assert_close(
+        torch.autograd.grad(y.square().sum(), bias), torch.autograd.grad(loops.square().sum(), bias)
+    )
+
+
+def test_the_worked_example_of_the_lectures() -> None:
+    q = torch.tensor([[1.0, 2.0], [1.0, 1.0]])[None, :, None]
+    k = v = torch.eye(2)[None, :, None]
+    y, weights = attend(q, k, v, return_weights=True)
+    expected = torch.tensor([[0.33, 0.67], [0.50, 0.50]])
+    torch.testing.assert_close(weights[0, 0], expected, atol=5e-3, rtol=0)
+    torch.testing.assert_close(y[0, :, 0], expected, atol=5e-3, rtol=0)
+
+
+def test_dropout_drops_weights_and_keeps_the_mean() -> None:
+    q, k, v = (torch.zeros(1, 2000, 1, 1), torch.zeros(1, 4, 1, 1), torch.ones(1, 4, 1, 1))
+    torch.manual_seed(0)
+    y = attend(q, k, v, dropout=0.5)
+    assert y.std() > 0.1
+    assert abs(float(y.mean()) - 1) < 0.05
+
+
+def test_equals_pytorch_where_pytorch_can() -> None:
+    q, k, v = draw(9, 2, 5, 5, h=4, g=4)
+    theirs = scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)), is_causal=True).transpose(1, 2)
+    torch.testing.assert_close(attend(q, k, v, Causal()), theirs)
+
+
+def test_a_plan_names_its_backend_cost_and_reason() -> None:
+    chosen = plan(Causal(), queries=10, keys=20, heads=3, head_dim=4)
+    assert isinstance(chosen, Plan)
+    assert chosen.backend == "dense"
+    assert chosen.flops == 2 * 10 * 20 * 3 * (4 + 4)
+    assert chosen.why
+
+
+def test_weights_are_planned_on_a_backend_that_keeps_them() -> None:
+    assert plan(queries=2, keys=2, heads=1, head_dim=1, weights=True).backend == "reference"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"score": "cosine"}, r"score='cosine' is not one of scaled_dot, dot"),
+        ({"dropout": 1.0}, r"dropout=1.0 is not in \[0, 1\)"),
+        ({"backend": "magic"}, r"backend='magic' is not one of auto, "),
+        ({"backend": "dense", "return_weights": True}, r"backend='dense' cannot serve Full\(\): it keeps no weights"),
+        ({"pattern": Explicit(torch.ones(2, 2, dtype=torch.bool))}, r"mask of \(2, 2\) .* is read at \(3, 3\)"),
+        ({"pattern": Explicit(torch.ones(5, 3, 3, dtype=torch.bool))}, r"mask of 5 rows and 1 heads for a batch of 2"),
+        ({"keys": Lengths(torch.tensor([1, 9]))}, r"0 … 3, the number of keys; got \[1, 9\]"),
+        ({"keys": Lengths(torch.tensor([1]))}, r"Lengths of \(1,\) for a batch of 2"),
+        ({"keys": Valid(torch.ones(2, 4, dtype=torch.bool))}, r"boolean mask of \(2, 3\); got \(2, 4\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_value(change: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        attend(*draw(0, 2, 3, 3), **change)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "text"),
+    [
+        (((2, 3, 4, 8), (2, 3, 3, 8), (2, 3, 3, 8)), "4 query heads are not a multiple of 3 heads"),
+        (((2, 3, 4, 8), (2, 3, 4, 7), (2, 3, 4, 8)), "do not fit each other"),
+        (((2, 3, 4, 8), (1, 3, 4, 8), (1, 3, 4, 8)), "do not fit each other"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(shapes: tuple[tuple[int, ...], ...], text: str) -> None:
+    q, k, v = (torch.zeros(shape) for shape in shapes)
+    with pytest.raises(InputError, match=text):
+        check(q, k, v, "dot", 0.0)  # which `attend` asks first; its own annotations are checked in tests only

@@ -1,0 +1,120 @@
+"""Weights of timm, torchvision and Hugging Face: the same answers, at two image sizes."""
+
+import re
+
+import pytest
+import timm
+import torch
+import torchvision
+from torch import Tensor, nn
+from transformers import ViTConfig, ViTForImageClassification, ViTModel
+
+from zoo.plugins.vision.convert import timm_to_zoo, to_timm, to_zoo
+from zoo.plugins.vision.models import VisionTransformer, timm_model
+
+SIZES = {"patch_size": 8, "dim": 24, "depth": 3, "num_heads": 3, "mlp_dim": 48, "num_classes": 5}
+
+
+def randomised(model: nn.Module) -> nn.Module:
+    generator = torch.Generator().manual_seed(0)
+    for p in model.parameters():
+        p.data = torch.randn(p.shape, generator=generator) * 0.2
+    return model.eval()
+
+
+def timm_vit(image_size: int) -> nn.Module:
+    return timm.models.VisionTransformer(
+        img_size=image_size, patch_size=8, embed_dim=24, depth=3, num_heads=3, mlp_ratio=2, num_classes=5
+    )
+
+
+def torchvision_vit(image_size: int) -> nn.Module:
+    return torchvision.models.VisionTransformer(image_size, 8, 3, 3, 24, 48, num_classes=5)
+
+
+def hugging_face_config(image_size: int) -> ViTConfig:
+    return ViTConfig(
+        hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=48, image_size=image_size,
+        patch_size=8, num_labels=5, layer_norm_eps=1e-6,
+    )  # fmt: skip
+
+
+def hugging_face_vit(image_size: int) -> nn.Module:
+    class Logits(ViTForImageClassification):
+        def forward(self, images: Tensor) -> Tensor:
+            return super().forward(images).logits
+
+    return Logits(hugging_face_config(image_size))
+
+
+@pytest.mark.parametrize("image_size", [32, 48])
+@pytest.mark.parametrize("peer", [timm_vit, torchvision_vit, hugging_face_vit])
+def test_logits_equal_the_peers(peer: "type[nn.Module]", image_size: int) -> None:
+    theirs = randomised(peer(image_size))
+    ours = VisionTransformer(image_size=image_size, **SIZES).eval()
+    ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
+    x = torch.randn(2, 3, image_size, image_size)
+    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+
+
+def test_hugging_face_features_come_without_the_pooler() -> None:
+    theirs = randomised(ViTModel(hugging_face_config(32)))
+    ours = VisionTransformer(image_size=32, **SIZES | {"num_classes": 0}).eval()
+    ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
+    x = torch.randn(2, 3, 32, 32)
+    torch.testing.assert_close(ours.forward_features(x), theirs(x).last_hidden_state, atol=1e-5, rtol=0)
+
+
+def test_checkpoints_of_transformers_4_are_read_too() -> None:
+    theirs = randomised(ViTForImageClassification(hugging_face_config(32)))
+    older = {
+        r"layers\.(\d+)\.attention\.(q|k|v)_proj": r"encoder.layer.\1.attention.attention.\2",
+        r"layers\.(\d+)\.attention\.o_proj": r"encoder.layer.\1.attention.output.dense",
+        r"layers\.(\d+)\.mlp\.fc1": r"encoder.layer.\1.intermediate.dense",
+        r"layers\.(\d+)\.mlp\.fc2": r"encoder.layer.\1.output.dense",
+        r"layers\.(\d+)\.layernorm": r"encoder.layer.\1.layernorm",
+    }
+    words = {"q": "query", "k": "key", "v": "value"}
+    state = {}
+    for key, value in theirs.state_dict().items():
+        for new, old in older.items():
+            key = re.sub(new, old, key)
+        state[re.sub(r"attention\.(q|k|v)\.", lambda m: f"attention.{words[m[1]]}.", key)] = value
+    ours = VisionTransformer(image_size=32, **SIZES)
+    now = to_zoo(theirs.state_dict(), ours)
+    then = to_zoo(state, ours)
+    assert "vit.encoder.layer.0.attention.attention.query.weight" in state
+    assert all(torch.equal(then[key], now[key]) for key in now)
+
+
+def test_timms_layout_survives_there_and_back() -> None:
+    theirs = randomised(timm_vit(32))
+    ours = VisionTransformer(image_size=32, **SIZES)
+    ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
+    back = to_timm(ours)
+    assert back.keys() == theirs.state_dict().keys()
+    assert all(torch.equal(back[key], value) for key, value in theirs.state_dict().items())
+
+
+def test_positions_of_another_grid_are_interpolated_as_timm_does() -> None:
+    theirs = randomised(timm_vit(32))
+    ours = VisionTransformer(image_size=48, **SIZES).eval()
+    ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
+    theirs.set_input_size(img_size=(48, 48))  # type: ignore[operator]
+    x = torch.randn(1, 3, 48, 48)
+    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+
+
+def test_our_own_layout_and_unknown_keys_pass_untouched() -> None:
+    ours = VisionTransformer(image_size=32, **SIZES)
+    state = ours.state_dict() | {"surprise": torch.zeros(1)}
+    assert to_zoo(state, ours).keys() == state.keys()
+    foreign = timm_vit(32).state_dict() | {"surprise": torch.zeros(1)}
+    assert "surprise" in to_zoo(foreign, ours)
+
+
+def test_a_timm_network_keeps_its_own_layout() -> None:
+    model = timm_model(architecture="test_resnet", num_classes=5)
+    state = timm.create_model("test_resnet", num_classes=5).state_dict()
+    model.load_state_dict(timm_to_zoo(state, model))
+    assert timm_to_zoo(model.state_dict(), model).keys() == model.state_dict().keys()

@@ -1,0 +1,169 @@
+"""The vision models: sizes, shapes, options, and what they refuse."""
+
+import importlib
+
+import pytest
+import timm
+import torch
+from torch import nn
+
+import zoo
+from zoo import ConfigError, InputError
+from zoo.plugins.vision.models import HybridTransformer, TimmModel, VisionTransformer, small_resnet, timm_model
+from zoo.plugins.vision.plugin import zoo_models
+from zoo.spec import ModelSpec
+
+TINY = {"image_size": 16, "patch_size": 4, "dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16, "num_classes": 3}
+HYBRID = {"layers": [1, 1], "channels": [4, 8], "dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16}
+
+
+def build(spec: ModelSpec) -> nn.Module:
+    module, _, name = spec.entry.partition(":")
+    with torch.device("meta"):
+        return getattr(importlib.import_module(module), name)(**spec.config)
+
+
+@pytest.mark.parametrize("spec", list(zoo_models()), ids=lambda spec: spec.name)
+def test_parameters_are_exactly_those_declared(spec: ModelSpec) -> None:
+    assert sum(p.numel() for p in build(spec).parameters()) == spec.parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("vit-tiny", 5_717_416), ("vit-small", 22_050_664), ("vit-base", 86_567_656), ("vit-base-p32", 88_224_232),
+        ("vit-large", 304_326_632), ("vit-large-p32", 306_535_400), ("vit-huge", 632_045_800),
+        ("resnet-18", 11_689_512), ("resnet-34", 21_797_672), ("resnet-50", 25_557_032), ("resnet-101", 44_549_160),
+        ("resnet-152", 60_192_808), ("bit-r50x1", 25_549_352), ("bit-r50x3", 217_319_080), ("bit-r101x1", 44_541_480),
+        ("bit-r101x3", 387_934_888), ("bit-r152x2", 236_335_208), ("bit-r152x4", 936_533_224),
+    ],
+)  # fmt: skip
+def test_published_sizes(name: str, parameters: int) -> None:
+    assert zoo.info(name).parameters == parameters
+
+
+@pytest.mark.parametrize("size", [(16, 16), (8, 24), (32, 12)])
+def test_any_size_and_aspect_ratio_is_read(size: tuple[int, int]) -> None:
+    model = VisionTransformer(**TINY).eval()
+    assert model(torch.randn(2, 3, *size)).shape == (2, 3)
+    assert model.forward_features(torch.randn(1, 3, *size)).shape == (1, 1 + size[0] * size[1] // 16, 8)
+
+
+@pytest.mark.parametrize(("task", "shape"), [("classify", (2, 3)), ("tag", (2, 16, 3)), ("features", (2, 17, 8))])
+def test_tasks_of_a_transformer(task: str, shape: tuple[int, ...]) -> None:
+    model = VisionTransformer(**TINY | {"task": task, "num_classes": 0 if task == "features" else 3})
+    assert model(torch.randn(2, 3, 16, 16)).shape == shape
+
+
+@pytest.mark.parametrize(("task", "shape"), [("classify", (2, 10)), ("tag", (2, 36, 10)), ("features", (2, 36, 8))])
+def test_tasks_of_a_cnn(task: str, shape: tuple[int, ...]) -> None:
+    model = small_resnet(layers=[1, 1], channels=[4, 8], task=task).eval()
+    assert model(torch.randn(2, 3, 12, 12)).shape == shape
+
+
+def test_mean_pooling_has_no_class_token() -> None:
+    model = VisionTransformer(**TINY, pool="mean")
+    assert model.stem.class_token is None
+    assert model.forward_features(torch.randn(1, 3, 16, 16)).shape == (1, 16, 8)
+
+
+def test_without_classes_the_pooled_vector_is_the_answer() -> None:
+    model = VisionTransformer(**TINY | {"num_classes": 0}).eval()
+    x = torch.randn(2, 3, 16, 16)
+    torch.testing.assert_close(model(x), model.forward_features(x)[:, 0])
+
+
+def test_channels_are_free() -> None:
+    assert VisionTransformer(**TINY, in_chans=5)(torch.randn(1, 5, 16, 16)).shape == (1, 3)
+    assert small_resnet(layers=[1, 1], channels=[4, 8], in_chans=1)(torch.randn(2, 1, 8, 8)).shape == (2, 10)
+
+
+@pytest.mark.parametrize("position", ["learned", "sinusoidal", "none"])
+def test_positions_are_a_part(position: str) -> None:
+    model = VisionTransformer(**TINY, position=position, pool="mean").eval()
+    x = torch.randn(1, 3, 16, 16)
+    flipped = x.unflatten(3, (4, 4)).flip(3).flatten(3)  # swaps whole patches
+    assert torch.allclose(model(x), model(flipped), atol=1e-5) == (position == "none")
+
+
+def test_the_patch_product_is_the_patch_convolution() -> None:
+    stem = VisionTransformer(**TINY, pool="mean", position="none").stem
+    x = torch.randn(2, 3, 16, 16)
+    kernel = stem.project.weight.unflatten(1, (3, 4, 4))
+    convolved = nn.functional.conv2d(x, kernel, stem.project.bias, stride=4).flatten(2).mT
+    torch.testing.assert_close(stem(x).x, convolved)
+
+
+def test_an_image_does_not_depend_on_its_batch_mates() -> None:
+    for model in (VisionTransformer(**TINY), HybridTransformer(**HYBRID), small_resnet(layers=[1, 1], channels=[4, 8])):
+        model.eval()
+        x = torch.randn(3, 3, 24, 24)
+        torch.testing.assert_close(model(x)[1:2], model(x[1:2]), atol=1e-5, rtol=1e-5)
+
+
+def test_a_hybrid_has_attention_on_the_map_of_a_cnn() -> None:
+    model = HybridTransformer(**HYBRID).eval()
+    assert [m.shape for m in model.attention_maps(torch.randn(2, 3, 24, 24))] == [(2, 2, 9, 9)] * 2
+
+
+def test_a_cnn_has_no_attention_maps_and_gives_its_stages() -> None:
+    model = small_resnet(layers=[1, 1], channels=[4, 8]).eval()
+    x = torch.randn(2, 3, 8, 8)
+    assert model.attention_maps(x) == []
+    features, states = model.forward_intermediates(x)
+    torch.testing.assert_close(features, model.forward_features(x))
+    torch.testing.assert_close(states[-1], features)
+    assert states[1].shape == (2, 64, 4)
+
+
+def test_timm_models_answer_as_in_timm() -> None:
+    net = timm.create_model("test_vit", num_classes=7).eval()
+    model = TimmModel(net, "classify", 7, 3).eval()
+    x = torch.randn(2, 3, *net.default_cfg["input_size"][1:])
+    torch.testing.assert_close(model(x), net(x))
+    maps = model.attention_maps(x)
+    assert len(maps) == len(net.blocks)
+    torch.testing.assert_close(maps[0].sum(-1), torch.ones(maps[0].shape[:-1]))
+    assert all(block.attn.fused_attn for block in net.blocks)
+
+
+def test_a_timm_classifier_is_reset() -> None:
+    model = timm_model(architecture="test_resnet", num_classes=7)
+    model.reset_classifier(5)
+    assert model(torch.randn(2, 3, 32, 32)).shape == (2, 5)
+    assert model.num_classes == 5
+
+
+@pytest.mark.parametrize(
+    ("image", "text"),
+    [
+        (torch.zeros(2, 3, 16, 16, dtype=torch.uint8), r"torch.uint8 .* preprocess first"),
+        (torch.zeros(3, 16, 16), r"shape \(3, 16, 16\) are not \(batch, 3, height, width\); .* image\[None\]"),
+        (torch.zeros(16, 16), r"shape \(16, 16\) are not \(batch, 3, height, width\)"),
+        (torch.zeros(2, 16, 16, 3), r"have 16 channels.*channels come last: images.permute\(0, 3, 1, 2\)"),
+        (torch.zeros(2, 1, 16, 16), r"have 1 channels, the model reads \(batch, 3, height, width\)"),
+        (torch.zeros(0, 3, 16, 16), r"a batch of 0 images, shape \(0, 3, 16, 16\)"),
+        (torch.zeros(1, 3, 16, 16, dtype=torch.float64), r"images are torch.float64, the model is torch.float32"),
+    ],
+)
+@pytest.mark.parametrize("model", ["vit", "cnn"])
+def test_what_is_no_batch_of_images_is_refused(model: str, image: torch.Tensor, text: str) -> None:
+    built = VisionTransformer(**TINY) if model == "vit" else small_resnet(layers=[1, 1], channels=[4, 8])
+    with pytest.raises(InputError, match=text):
+        built(image)
+
+
+def test_sizes_that_are_no_multiple_of_the_patch_are_refused() -> None:
+    with pytest.raises(InputError, match="images of 18x16 pixels are not a multiple of patch_size=4"):
+        VisionTransformer(**TINY)(torch.zeros(1, 3, 18, 16))
+    with pytest.raises(ConfigError, match="image_size=18 is not a multiple of patch_size=4"):
+        VisionTransformer(**TINY | {"image_size": 18})
+    with pytest.raises(ConfigError, match=r"layers=\[1\] and channels=\[4, 8\]: one each a stage"):
+        small_resnet(layers=[1], channels=[4, 8])
+    with pytest.raises(ConfigError, match="image_size=20 is not a multiple of 2 x patch_size=4"):
+        HybridTransformer(**HYBRID, image_size=20)
+
+
+def test_autocast_reads_float32_images() -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        assert VisionTransformer(**TINY)(torch.randn(1, 3, 16, 16)).dtype == torch.bfloat16
