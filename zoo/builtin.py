@@ -29,7 +29,7 @@ def zoo_studies() -> list[StudySpec]:
     return [
         StudySpec(
             name="data-size",
-            entry="zoo.bench.data_size:command",
+            entry="zoo.bench.datasize:command",
             description="How many examples until self-attention beats a CNN?",
             requires=BENCH,
         ),

@@ -1,1 +1,16 @@
-"""stub."""
+"""Benchmarks: studies on the user's data, also from Python: `zoo.bench.data_size(models=[...], data=...)`.
+
+Nothing heavy is imported here: each name below is fetched at first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from zoo.core.lazy import exports
+
+if TYPE_CHECKING:
+    from zoo.bench.datasize import data_size
+    from zoo.bench.study import Study
+
+__all__ = ["Study", "data_size"]
+
+__getattr__, __dir__ = exports(__name__, {"data_size": "zoo.bench.datasize", "Study": "zoo.bench.study"})

@@ -1,0 +1,257 @@
+"""Data sources of pictures: the embedded cards, scikit-learn's digits, the user's folders and arrays.
+
+Pictures are kept as bytes (count, channels, height, width) in one tensor; `prepare` makes them floats of mean 0 and
+deviation 1, `augment` shifts and, where a mirror image means the same, flips them.
+"""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from zoo.bench.source import Examples, Reference
+from zoo.errors import DataError
+from zoo.plugins.vision.cards import NUM_CLASSES, SIDE, Split, ignoring_the_cue, make_cards, read_digits
+from zoo.plugins.vision.files import read_archive, read_folder
+
+_FOLDER_SIZE = 32
+_DIGITS_SIZE = 24
+"""Eight pixels are one patch of the small ViT: enlarged threefold, a digit is nine."""
+_HELD_OUT = 0.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Looks:
+    """Hold what pictures of all sources have in common: size, normalisation, augmentation."""
+
+    name: str
+    description: str
+    num_classes: int
+    channels: int
+    image_size: int
+    fingerprint: str
+    limit: int | None = None
+    reference: Reference | None = None
+    notes: tuple[str, ...] = ()
+    mean: float = 0.5
+    deviation: float = 0.25
+    shift: int = 1
+    mirror: bool = False
+
+    def prepare(self, inputs: Tensor) -> Tensor:
+        """Turn bytes into floats of mean 0 and deviation 1, at the size asked for."""
+        pictures = (inputs.float() / 255 - self.mean) / self.deviation
+        if pictures.shape[-1] == self.image_size:
+            return pictures
+        return functional.interpolate(pictures, size=(self.image_size,) * 2, mode="bilinear", antialias=True)
+
+    def augment(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        """Shift each picture by a few pixels, edges repeated; mirror half of them where that is harmless."""
+        count, _, height, width = inputs.shape
+        offset = torch.randint(-self.shift, self.shift + 1, (2, count, 1), generator=generator)
+        rows = (torch.arange(height) + offset[0]).clamp(0, height - 1)
+        columns = (torch.arange(width) + offset[1]).clamp(0, width - 1)
+        if self.mirror:
+            flip = torch.rand(count, 1, generator=generator) < 0.5
+            columns = torch.where(flip, columns.flip(1), columns)
+        each = torch.arange(count)[:, None, None]
+        return inputs.permute(0, 2, 3, 1)[each, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cards(_Looks):
+    """Make pictures as they are asked for; the digits in them are split, so no test digit was trained on."""
+
+    seed: int
+    held_out: tuple[int, int] = (1000, 2000)
+
+    def resized(self, image_size: int) -> "Cards":
+        """Enlarge or shrink the pictures."""
+        return replace(self, image_size=image_size)
+
+    def train(self, count: int, seed: int) -> Examples:
+        """Make training pictures; each seed has its own stream."""
+        return _made("train", count, (self.seed, 0, seed))
+
+    def validation(self) -> Examples:
+        """Make the validation pictures, always the same."""
+        return _made("validation", self.held_out[0], (self.seed, 1))
+
+    def test(self) -> Examples:
+        """Make the test pictures, always the same."""
+        return _made("test", self.held_out[1], (self.seed, 2))
+
+
+@lru_cache(maxsize=4)
+def _made(split: Split, count: int, seed: tuple[int, ...]) -> Examples:
+    pictures, labels = make_cards(read_digits(split, seed[0]), count, seed)
+    return Examples(torch.from_numpy(np.ascontiguousarray(pictures)), torch.from_numpy(labels))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures(_Looks):
+    """Hold pictures that exist, split once: for each class alike, 15 % validation, 15 % test, the rest the pool."""
+
+    splits: dict[Split, Examples] = field(repr=False)
+
+    def resized(self, image_size: int) -> "Pictures":
+        """Enlarge or shrink the pictures."""
+        return replace(self, image_size=image_size)
+
+    def train(self, count: int, seed: int) -> Examples:
+        """Draw from the pool, class by class in turn.
+
+        Raises:
+            DataError: If the pool holds fewer.
+        """
+        pool = self.splits["train"]
+        if count > len(pool.labels):
+            raise DataError(
+                f"{count:,} training examples asked for, {self.name!r} has {len(pool.labels):,} besides "
+                "validation and test"
+            )
+        order = _balanced_order(pool.labels.numpy(), seed)[:count]
+        return Examples(pool.inputs[order], pool.labels[order])
+
+    def validation(self) -> Examples:
+        """Give the validation pictures."""
+        return self.splits["validation"]
+
+    def test(self) -> Examples:
+        """Give the test pictures."""
+        return self.splits["test"]
+
+
+def open_cards(argument: str = "", seed: int = 0) -> Cards:
+    """Open the embedded source: a digit to read and a cue to bind it to."""
+    return Cards(
+        name="cards",
+        description=(
+            "`cards` was designed to need both skills: reading a shifted handwritten digit, where convolution saves "
+            "examples, and finding the digit whose hue a far cue names, one step of attention."
+        ),
+        num_classes=NUM_CLASSES,
+        channels=3,
+        image_size=SIDE,
+        fingerprint=f"cards-1-{seed}",
+        reference=Reference(ignoring_the_cue(), "reads the digits, ignores the cue"),
+        mean=0.1,
+        seed=seed,
+    )
+
+
+def open_digits(argument: str = "", seed: int = 0) -> Pictures:
+    """Open scikit-learn's 1,797 digits, enlarged from 8 to 24 pixels."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    pictures = torch.from_numpy((bunch.images * (255 / 16)).round().astype(np.uint8))[:, None]
+    enlarged = functional.interpolate(pictures, size=(_DIGITS_SIZE,) * 2, mode="bilinear")
+    return _pictures(
+        "digits",
+        "`digits` are scikit-learn's 1,797 handwritten digits, 8 x 8 pixels enlarged to 24 x 24.",
+        enlarged,
+        torch.from_numpy(bunch.target.astype(np.int64)),
+        seed,
+    )
+
+
+def open_folder(argument: str, seed: int = 0) -> "Folder":
+    """Open a folder with one sub-folder of pictures for each class."""
+    return Folder.open(Path(argument).expanduser(), _FOLDER_SIZE, seed)
+
+
+def open_npz(argument: str, seed: int = 0) -> Pictures:
+    """Open a NumPy archive of pictures and labels."""
+    path = Path(argument).expanduser()
+    pictures, labels = read_archive(path)
+    described = f"`{path.name}` holds {len(labels):,} pictures of {len(labels.unique())} classes."
+    return _pictures(f"npz:{path.name}", described, pictures, labels, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder(Pictures):
+    """Hold a folder's pictures; another size is read from the files again, not resized twice."""
+
+    path: Path
+    seed: int
+
+    @classmethod
+    def open(cls, path: Path, image_size: int, seed: int) -> "Folder":
+        """Read and split the folder."""
+        pictures, labels, classes, skipped = read_folder(path, image_size)
+        described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes, your own."
+        plain = _pictures(f"folder:{path.name}", described, pictures, labels, seed)
+        notes = (_skipped_note(skipped),) if skipped else ()
+        return cls(**{**vars(plain), "notes": notes, "mirror": True}, path=path, seed=seed)
+
+    def resized(self, image_size: int) -> "Folder":
+        """Read the files again at another size."""
+        return self if image_size == self.image_size else Folder.open(self.path, image_size, self.seed)
+
+
+def _skipped_note(skipped: list[str]) -> str:
+    named = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
+    return f"{len(skipped)} unreadable {'image' if len(skipped) == 1 else 'images'} skipped: {named}"
+
+
+def _pictures(name: str, description: str, pictures: Tensor, labels: Tensor, seed: int) -> Pictures:
+    splits = _split(labels.numpy(), seed)
+    sample = pictures[splits["train"][:5000]].float() / 255
+    content = hashlib.blake2b(pictures.contiguous().numpy().tobytes() + labels.numpy().tobytes(), digest_size=8)
+    return Pictures(
+        name=name,
+        description=description,
+        num_classes=int(labels.max()) + 1,
+        channels=pictures.shape[1],
+        image_size=pictures.shape[-1],
+        fingerprint=f"{content.hexdigest()}-{seed}",
+        limit=len(splits["train"]),
+        mean=float(sample.mean()),
+        deviation=max(float(sample.std()), 1e-3),
+        splits={split: Examples(pictures[index], labels[index]) for split, index in splits.items()},
+    )
+
+
+def _split(labels: NDArray[np.int64], seed: int) -> dict[Split, NDArray[np.int64]]:
+    """Split each class alike; every part gets at least one of each.
+
+    Raises:
+        DataError: If there is one class, or a class is too small to be in all three parts.
+    """
+    counts = np.bincount(labels)
+    if len(counts) < 2:
+        raise DataError(f"the data have {len(counts)} class; a comparison needs at least 2")
+    if counts.min() < 3:
+        small = int(counts.argmin())
+        raise DataError(f"class {small} has {counts[small]} examples; training, validation and test need one each")
+    order = _shuffled_by_class(labels, seed)
+    held = np.maximum(1, (counts * _HELD_OUT).astype(int))
+    rank = _rank_in_class(labels[order])
+    part = np.where(rank < held[labels[order]], 1, np.where(rank < 2 * held[labels[order]], 2, 0))
+    return {"train": order[part == 0], "validation": order[part == 1], "test": order[part == 2]}
+
+
+def _shuffled_by_class(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(len(labels))
+
+
+def _rank_in_class(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count, for each example, those of its class before it."""
+    by_class = np.argsort(labels, kind="stable")
+    counts = np.bincount(labels)
+    rank = np.empty(len(labels), np.int64)
+    rank[by_class] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rank
+
+
+def _balanced_order(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Order examples so that every beginning has its classes alike, as far as they reach."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    return order[np.argsort(_rank_in_class(labels[order]), kind="stable")]

@@ -1,0 +1,38 @@
+"""The data sources of this plugin, by name; nothing heavy is imported."""
+
+from zoo.spec import Requirement, SourceSpec
+
+_SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="attention-zoo[bench]")
+_PILLOW = Requirement(module="PIL", distribution="pillow", install="attention-zoo[vision]")
+
+SOURCES = (
+    SourceSpec(
+        name="cards",
+        entry="zoo.plugins.vision.data:open_cards",
+        modality="vision",
+        description="pictures of one to four handwritten digits and a coloured cue that says which one counts",
+        requires=(_SKLEARN,),
+    ),
+    SourceSpec(
+        name="digits",
+        entry="zoo.plugins.vision.data:open_digits",
+        modality="vision",
+        description="scikit-learn's 1,797 handwritten digits",
+        requires=(_SKLEARN,),
+    ),
+    SourceSpec(
+        name="folder",
+        entry="zoo.plugins.vision.data:open_folder",
+        modality="vision",
+        takes="PATH",
+        description="your pictures: a folder with one sub-folder for each class",
+        requires=(_PILLOW,),
+    ),
+    SourceSpec(
+        name="npz",
+        entry="zoo.plugins.vision.data:open_npz",
+        modality="vision",
+        takes="PATH",
+        description="your arrays: a NumPy archive with pictures `x` (count, height, width[, channels]) and labels `y`",
+    ),
+)

@@ -1,0 +1,42 @@
+"""How each kind of model is trained: one table, with the reasons.
+
+Held equal for all: optimiser (AdamW), batch size, optimiser steps at each size, warm-up and cosine, gradient clipping,
+validation protocol, and that the learning rate was chosen on a grid, on validation, at one size.
+`zoo bench data-size --lr-sweep` repeats that choice on any data.
+"""
+
+from dataclasses import dataclass
+
+from zoo.spec import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Hold the training of one kind of model."""
+
+    learning_rate: float
+    weight_decay: float = 0.05
+    batch_size: int = 64
+    warmup: float = 0.1
+    """Share of the steps."""
+    augment: bool = False
+    reason: str
+
+
+RECIPES: dict[Kind, Recipe] = {
+    "convolution": Recipe(
+        learning_rate=3e-3,
+        reason="batch norms allow a high rate; AdamW instead of SGD so that the optimiser is the same for all",
+    ),
+    "attention": Recipe(
+        learning_rate=2e-3,
+        reason="warm-up, because attention's first gradients are large and one-sided; decay on matrices only",
+    ),
+    "hybrid": Recipe(
+        learning_rate=2e-3,
+        reason="as attention, whose training is the more delicate of its two parts",
+    ),
+}
+
+SWEEP = (1 / 3, 1.0, 3.0)
+"""Factors of the recipe's learning rate that `--lr-sweep` tries."""

@@ -1,0 +1,88 @@
+"""Results on disk: one JSON line for each finished run, appended whole, keyed by the hash of its configuration."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo.errors import DataError
+
+RESULTS_VERSION = 1
+"""Rises when the meaning of a run or of its record changes; results of two versions are never mixed."""
+
+
+def key_of(config: Mapping[str, Any]) -> str:
+    """Name a configuration by its content."""
+    text = json.dumps({**config, "results_version": RESULTS_VERSION}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Store:
+    """Keep the results of a study in `results.jsonl` of one folder.
+
+    Args:
+        folder: made where it does not exist.
+
+    Raises:
+        DataError: If the folder cannot be written, or holds results of another version or something else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "results.jsonl"
+        self.message = ""
+        """What was repaired while reading; empty if nothing."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.path.touch()
+        except OSError as error:
+            raise DataError(f"cannot write results to {folder}: {error.strerror}; choose another folder with --out") from error
+        self._cut_half_line()
+        self.records: dict[str, dict[str, Any]] = {}
+        for number, line in enumerate(self.path.read_text().splitlines(), 1):
+            record = self._parse(line, number)
+            self.records[record["key"]] = record
+
+    def done(self, key: str) -> bool:
+        """Tell whether a run finished well; failed ones are tried again."""
+        return key in self.records and "error" not in self.records[key]
+
+    def add(self, key: str, config: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Append one run: in a single write, on the disk before this returns."""
+        record = {"version": RESULTS_VERSION, "key": key, "config": dict(config), **result}
+        line = (json.dumps(record) + "\n").encode()
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            written = os.write(descriptor, line)
+            if written != len(line):
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+                raise OSError(f"no room for a result in {self.path}")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        self.records[key] = json.loads(line)
+
+    def _cut_half_line(self) -> None:
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            os.truncate(self.path, len(whole))
+            self.message = (
+                f"{self.path}: the last line was half written ({len(content) - len(whole)} bytes) and was removed; "
+                "that run is repeated"
+            )
+
+    def _parse(self, line: str, number: int) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+            version = record["version"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path}, line {number}, is not a result; move the file away or choose another --out") from error
+        if version != RESULTS_VERSION:
+            raise DataError(
+                f"{self.path} was written by results version {version}, this is version {RESULTS_VERSION}; the two do "
+                "not compare: move the file away or choose another --out"
+            )
+        return record
