@@ -28,7 +28,7 @@ STUDIES = Kind("zoo_studies", StudySpec, "study", ConfigError)
 KINDS: tuple[Kind[Any], ...] = (MODELS, ATTENTIONS, SOURCES, STUDIES)
 
 
-def checked(kind: Kind[Record], results: Iterable[Iterable[Record]], plugin: str) -> list[Record]:
+def checked(kind: Kind[Record], results: Iterable[Any], plugin: str) -> list[Record]:
     """Check what a plugin's hook returned and note the plugin in each record.
 
     Raises:

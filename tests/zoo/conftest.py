@@ -1,0 +1,118 @@
+"""A toy modality on the parts of `zoo.core`, and registries that hold nothing else."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zoo import ModelSpec, Registry, hookimpl
+from zoo.core import Attention, Encoder, Lengths, Model, Tokens
+from zoo.core.head import head
+from zoo.registry import using
+
+
+class Stem(nn.Module):
+    def __init__(self, channels: int, dim: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(channels, dim)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tokens:
+        keys = Lengths(lengths)
+        return Tokens(self.proj(Tokens(x, keys=keys).without_padding().x), keys=keys)
+
+
+class Toy(Model):
+    def __init__(
+        self,
+        channels: int,
+        dim: int,
+        depth: int = 2,
+        num_classes: int = 3,
+        task: str = "classify",
+        attention: Callable[..., nn.Module] = Attention,
+        position: str = "none",
+    ) -> None:
+        self.position = position
+        super().__init__(
+            Stem(channels, dim),
+            Encoder(dim, depth, 2, 2 * dim, attention=attention),
+            head(task, dim, num_classes, pool="mean"),
+        )
+
+
+class Conv(nn.Module):
+    def __init__(self, dim: int = 4) -> None:
+        super().__init__()
+        self.linear = nn.Linear(dim, dim)
+
+
+def example(config: dict[str, Any], batch_size: int, seed: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(2, 6, (batch_size,), generator=generator)
+    return torch.randn(batch_size, 5, config["channels"], generator=generator), lengths
+
+
+def preprocess(config: dict[str, Any], train: bool) -> Callable[[Any], Any]:
+    return lambda raw: (raw, train, config["channels"])
+
+
+def spec(name: str = "toy-small", **fields: Any) -> ModelSpec:
+    defaults: dict[str, Any] = {
+        "entry": f"{__name__}:Toy",
+        "modality": "points",
+        "config": {"channels": 3, "dim": 8, "depth": 2, "num_classes": 3},
+        "example": f"{__name__}:example",
+        "preprocess": f"{__name__}:preprocess",
+    }
+    return ModelSpec(name=name, **(defaults | fields))
+
+
+class Plugin:
+    """Offer the records given, under a name."""
+
+    def __init__(self, *models: ModelSpec, name: str = "toys") -> None:
+        self.__name__ = name
+        self.models = models
+
+    @hookimpl
+    def zoo_models(self) -> tuple[ModelSpec, ...]:
+        return self.models
+
+
+@pytest.fixture
+def toy_spec() -> Callable[..., ModelSpec]:
+    return spec
+
+
+@pytest.fixture
+def toy_plugin() -> Callable[..., Plugin]:
+    return Plugin
+
+
+@pytest.fixture
+def toys() -> Iterator[Registry]:
+    """Let zoo.create and the rest see toy models only, and the built-in patterns."""
+    conv = spec("conv-small", entry=f"{__name__}:Conv", config={"dim": 4}, kind="convolution", preprocess=None)
+    weights = {"first": "hf-hub:toys/first", "second": "hf-hub:toys/second"}
+    plugin = Plugin(spec(weights=weights), spec("toy-large", modality="nodes"), spec("toy-large-10"), conv)
+    with using(Registry(plugins=["zoo.builtin", plugin], autoload=False)) as registry:
+        yield registry
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Write an installed distribution with a plugin, as a wheel would leave it."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(distribution: str, entry: str, code: str, version: str = "1.0") -> None:
+        module = distribution.replace("-", "_") + "_module"
+        (tmp_path / f"{module}.py").write_text(code)
+        info = tmp_path / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(f"[zoo.plugins]\n{entry} = {module}\n")
+
+    return write

@@ -1,0 +1,237 @@
+import json
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub import constants
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+import zoo
+from zoo import ModelSpec, Registry, WeightsError
+from zoo.registry import using
+from zoo.weights import save
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+
+def to_ours(state: dict[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
+    return {key.removeprefix("theirs."): value for key, value in state.items()}
+
+
+def same(left: nn.Module, right: nn.Module) -> bool:
+    a, b = left.state_dict(), right.state_dict()
+    return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
+
+
+@pytest.fixture
+def model() -> nn.Module:
+    return zoo.create("toy-small")
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put models into a local cache of the hub, as a download would leave it, and switch the network off."""
+    cache = tmp_path / "hub"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+    def publish(model: nn.Module, repository: str) -> Path:
+        folder = cache / f"models--{repository.replace('/', '--')}"
+        (folder / "refs").mkdir(parents=True)
+        (folder / "refs" / "main").write_text("0" * 40)
+        return save(model, folder / "snapshots" / ("0" * 40))
+
+    return publish
+
+
+def test_a_saved_model_is_loaded_from_its_folder_and_its_file(model: nn.Module, tmp_path: Path) -> None:
+    folder = save(model, tmp_path / "new" / "folder")
+    for weights in (folder, str(folder / "model.safetensors"), f"local-dir:{folder}", model.state_dict()):
+        assert same(zoo.create("toy-small", weights=weights), model)
+
+
+def test_saving_leaves_two_whole_files_and_the_configuration(model: nn.Module, tmp_path: Path) -> None:
+    save(model, tmp_path)
+    save(model, tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["config.json", "model.safetensors"]
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config == {
+        "architecture": "toy-small", "num_classes": 3, "num_features": 8,
+        "model_args": {"channels": 3, "dim": 8, "depth": 2}, "pretrained_cfg": {"num_classes": 3},
+        "modality": "points", "zoo_version": zoo.__version__, "plugin": "toys",
+    }  # fmt: skip
+
+
+def test_tensors_that_share_memory_are_saved(model: nn.Module, tmp_path: Path) -> None:
+    model.encoder.blocks[1] = model.encoder.blocks[0]
+    assert same(zoo.create("toy-small", weights=save(model, tmp_path)), model)
+
+
+def test_a_folder_that_cannot_be_written_is_named(model: nn.Module, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WeightsError, match="Cannot save to .*file"):
+        save(model, tmp_path / "file")
+
+
+def test_only_models_made_by_name_are_saved(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="Linear has no spec"):
+        save(nn.Linear(1, 1), tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth", ".bin"])
+@pytest.mark.parametrize("wrapper", [None, "state_dict", "model", "module."])
+def test_files_of_torch_are_read_with_their_wrappers(
+    suffix: str, wrapper: str | None, model: nn.Module, tmp_path: Path
+) -> None:
+    state: dict[str, Any] = dict(model.state_dict())
+    if wrapper == "module.":
+        state = {f"module.{key}": value for key, value in state.items()}
+    elif wrapper:
+        state = {wrapper: state, "epoch": 3}
+    torch.save(state, tmp_path / f"file{suffix}")
+    assert same(zoo.create("toy-small", weights=tmp_path / f"file{suffix}"), model)
+
+
+def test_every_key_that_does_not_fit_is_listed(model: nn.Module) -> None:
+    state = dict(model.state_dict())
+    state["one.more"], state["and.another"] = torch.zeros(1), torch.zeros(1)
+    del state["stem.proj.bias"], state["head.linear.bias"]
+    state["head.linear.weight"] = torch.zeros(7, 8)
+    with pytest.raises(WeightsError) as caught:
+        zoo.create("toy-small", weights=state)
+    assert str(caught.value).splitlines() == [
+        "Weights of the state dict do not fit 'toy-small':",
+        "  2 missing: stem.proj.bias, head.linear.bias",
+        "  2 left over: one.more, and.another",
+        "  1 of another shape: head.linear.weight is (7, 8), the model's is (3, 8)",
+    ]
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("exploded",)
+
+
+def test_pickled_code_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save({"weight": Bomb()}, "bomb.pt")
+    with pytest.raises(WeightsError, match="'bomb.pt' is refused: it holds pickled code") as caught:
+        zoo.create("toy-small", weights="bomb.pt")
+    assert isinstance(caught.value.__cause__, pickle.UnpicklingError)
+    assert not Path("exploded").exists()
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
+def test_a_damaged_file_is_named(suffix: str, model: nn.Module, tmp_path: Path) -> None:
+    path = tmp_path / f"half{suffix}"
+    torch.save(model.state_dict(), path) if suffix == ".pt" else save_file(model.state_dict(), path)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(WeightsError, match=f"half{suffix}' cannot be read"):
+        zoo.create("toy-small", weights=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("none.pt", None, "There is no file"),
+        ("file.onnx", {}, "weights are .safetensors, .pt, .pth or .bin files"),
+        ("file.pt", [1, 2], "is no state dict"),
+        ("file.pt", {"lr": 0.1}, "is no state dict"),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(name: str, content: Any, text: str, tmp_path: Path) -> None:
+    if content is not None:
+        torch.save(content, tmp_path / name)
+    with pytest.raises(WeightsError, match=text):
+        zoo.create("toy-small", weights=tmp_path / name)
+
+
+def test_a_folder_without_weights_says_what_it_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"holds none of model.safetensors, model.pth"):
+        zoo.create("toy-small", weights=tmp_path)
+
+
+def test_foreign_layouts_are_converted(toy_spec: Callable[..., ModelSpec], toy_plugin: Any) -> None:
+    spec = toy_spec(convert=f"{__name__}:to_ours")
+    with using(Registry(plugins=[toy_plugin(spec)], autoload=False)):
+        model = zoo.create("toy-small")
+        theirs = {f"theirs.{key}": value for key, value in model.state_dict().items()}
+        assert same(zoo.create("toy-small", weights=theirs), model)
+
+
+def test_pretrained_takes_the_first_weights_or_those_of_the_tag(hub: Callable[..., Path]) -> None:
+    first, second = zoo.create("toy-small"), zoo.create("toy-small")
+    hub(first, "toys/first")
+    hub(second, "toys/second")
+    assert same(zoo.create("toy-small", pretrained=True), first)
+    assert same(zoo.create("toy-small.second", pretrained=True), second)
+    assert same(zoo.create("toy-large", weights="hf-hub:toys/second"), second)
+
+
+def test_a_model_without_published_weights_says_so_as_timm_does() -> None:
+    with pytest.raises(WeightsError, match="No pretrained weights exist for toy-large"):
+        zoo.create("toy-large", pretrained=True)
+
+
+@pytest.mark.parametrize("heads", [{"num_classes": 7}, {"task": "tag"}, {"num_classes": 0}, {"task": "features"}])
+def test_another_classifier_is_fresh_on_the_same_backbone(heads: dict[str, Any], hub: Callable[..., Path]) -> None:
+    published = zoo.create("toy-small")
+    hub(published, "toys/first")
+    model = zoo.create("toy-small", pretrained=True, **heads)
+    theirs, ours = published.state_dict(), model.state_dict()
+    backbone = [key for key in ours if not key.startswith("head")]
+    assert all(torch.equal(ours[key], theirs[key]) for key in backbone)
+    assert "head.linear.weight" not in ours or not torch.equal(ours["head.linear.weight"], theirs["head.linear.weight"])
+
+
+def test_a_fresh_classifier_excuses_no_other_key(hub: Callable[..., Path]) -> None:
+    folder = hub(zoo.create("toy-small"), "toys/first")
+    state = load_file(folder / "model.safetensors") | {"one.more": torch.zeros(1)}
+    save_file(state, folder / "model.safetensors")
+    with pytest.raises(WeightsError, match="1 left over: one.more"):
+        zoo.create("toy-small", pretrained=True, num_classes=7)
+
+
+def test_the_number_of_labels_is_that_of_the_checkpoint(hub: Callable[..., Path]) -> None:
+    published = zoo.create("toy-small", num_classes=21)
+    hub(published, "toys/first")
+    model = zoo.create("toy-small", pretrained=True)
+    assert same(model, published)
+    assert model.spec.config["num_classes"] == 21
+
+
+def test_a_repository_is_a_name(hub: Callable[..., Path]) -> None:
+    published = zoo.create("toy-small", depth=1, num_classes=4, attention="causal", task="tag")
+    folder = hub(published, "me/mine")
+    for name in ("hf-hub:me/mine", f"local-dir:{folder}"):
+        model = zoo.create(name, pretrained=True)
+        assert same(model, published)
+        assert model.spec.config == {**published.spec.config, "num_classes": 4}
+        assert model.spec.task == "tag"
+        assert not same(zoo.create(name), published)
+    assert zoo.info("hf-hub:me/mine").name == "toy-small"
+
+
+def test_no_network_and_no_cache_says_what_to_do(hub: Callable[..., Path], tmp_path: Path) -> None:
+    expected = "'hf-hub:toys/first' is not in the cache .* and HF_HUB_OFFLINE is set: fetch it once"
+    with pytest.raises(WeightsError, match=expected) as caught:
+        zoo.create("toy-small", pretrained=True)
+    assert "weights='PATH.safetensors'" in str(caught.value)
+
+
+def test_a_repository_that_names_no_architecture_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"has no config.json that names an architecture"):
+        zoo.create(f"local-dir:{tmp_path}")
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(WeightsError, match=r"config.json cannot be read"):
+        zoo.create(f"local-dir:{tmp_path}")
+
+
+def test_a_bad_repository_name_is_refused(hub: Callable[..., Path]) -> None:
+    with pytest.raises(WeightsError, match="'hf-hub:a/b/c' cannot be read"):
+        zoo.create("hf-hub:a/b/c")
