@@ -149,7 +149,7 @@ def test_a_model_without_the_part_says_so(keyword: str, why: str) -> None:
 
 def test_a_models_only_task_may_be_asked_for() -> None:
     zoo.create("conv-small", task="classify")
-    with pytest.raises(ConfigError, match="takes no task=: .*one task only"):
+    with pytest.raises(ConfigError, match=r"takes no task=: .*one task only"):
         zoo.create("conv-small", task="tag")
 
 
@@ -255,7 +255,7 @@ def test_a_broken_library_is_not_called_missing(
     monkeypatch.syspath_prepend(tmp_path)
     with (
         using(requires(toy_spec, toy_plugin, "zoo_brokenlib", entry="zoo_userlib:Model")),
-        pytest.raises(MissingLibraryError, match="installed but does not import: OSError: libcuda.so") as caught,
+        pytest.raises(MissingLibraryError, match=r"installed but does not import: OSError: libcuda.so") as caught,
     ):
         zoo.create("graph-small")
     assert isinstance(caught.value.__cause__, OSError)

@@ -256,7 +256,7 @@ def test_the_deny_list_is_read_before_a_plugin_is_imported(
     denied = Registry()
     info = next(info for info in denied.plugins() if info.name == "denied")
     assert (info.status, info.cause) == ("disabled", "named in ZOO_DISABLE_PLUGINS")
-    with pytest.raises(UnknownModelError, match="Plugin 'denied' 1.0 is disabled: named in ZOO_DISABLE_PLUGINS"):
+    with pytest.raises(UnknownModelError, match=r"Plugin 'denied' 1.0 is disabled: named in ZOO_DISABLE_PLUGINS"):
         denied.find("denied:anything")
 
 

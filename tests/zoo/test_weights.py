@@ -74,7 +74,7 @@ def test_tensors_that_share_memory_are_saved(model: nn.Module, tmp_path: Path) -
 
 def test_a_folder_that_cannot_be_written_is_named(model: nn.Module, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WeightsError, match="Cannot save to .*file"):
+    with pytest.raises(WeightsError, match=r"Cannot save to .*file"):
         save(model, tmp_path / "file")
 
 
@@ -120,7 +120,7 @@ class Bomb:
 def test_pickled_code_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     torch.save({"weight": Bomb()}, "bomb.pt")
-    with pytest.raises(WeightsError, match="'bomb.pt' is refused: it holds pickled code") as caught:
+    with pytest.raises(WeightsError, match=r"'bomb.pt' is refused: it holds pickled code") as caught:
         zoo.create("toy-small", weights="bomb.pt")
     assert isinstance(caught.value.__cause__, pickle.UnpicklingError)
     assert not Path("exploded").exists()
@@ -193,7 +193,7 @@ def test_a_fresh_classifier_excuses_no_other_key(hub: Callable[..., Path]) -> No
     folder = hub(zoo.create("toy-small"), "toys/first")
     state = load_file(folder / "model.safetensors") | {"one.more": torch.zeros(1)}
     save_file(state, folder / "model.safetensors")
-    with pytest.raises(WeightsError, match="1 left over: one.more"):
+    with pytest.raises(WeightsError, match=r"1 left over: one.more"):
         zoo.create("toy-small", pretrained=True, num_classes=7)
 
 

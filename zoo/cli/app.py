@@ -46,7 +46,7 @@ def build() -> typer.Typer:
     return app
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool | None) -> None:
     if wanted:
         typer.echo(f"zoo {__version__}")
         raise typer.Exit
@@ -54,8 +54,8 @@ def _version(wanted: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
-    ] = False,
+        bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show errors with their traceback; goes anywhere.")] = False,
 ) -> None:
     pass

@@ -1,0 +1,107 @@
+"""Who imports whom, and what is not imported until it is needed."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = {"core": "zoo.core", "plugins": "zoo.plugins", "zoo": "zoo"}
+HEAVY = ("torch", "timm", "torchaudio", "torch_geometric", "sklearn", "matplotlib", "lightning_fabric", "numpy")
+
+
+def files() -> Iterator[tuple[str, Path]]:
+    """Give each module of the house by its import name; the links in zoo/ lead to what is seen already."""
+    for folder, package in FOLDERS.items():
+        for path in (ROOT / folder).rglob("*.py"):
+            inside = path.relative_to(ROOT / folder).with_suffix("").parts
+            if folder != "zoo" or inside[0] not in ("core", "plugins"):
+                yield ".".join((package, *inside)).removesuffix(".__init__"), path
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Give what a file imports from the house, wherever in the file, except for type checkers only."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            known = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from {name if name in MODULES else node.module or "" for name in known}
+
+
+MODULES = dict(files())
+
+
+def inside(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_go_one_way(name: str) -> None:
+    for other in imports(MODULES[name]):
+        assert not inside(other, "core"), f"{name} imports {other}: write zoo.core"
+        assert other.split(".")[0] != "plugins", f"{name} imports {other}: write zoo.plugins"
+        if not inside(other, "zoo"):
+            continue
+        if inside(name, "zoo.core"):
+            assert inside(other, "zoo.core"), f"the engine ({name}) knows nothing of {other}"
+        elif not inside(name, "zoo.plugins"):
+            assert not inside(other, "zoo.plugins"), f"{name} reaches plugins through hooks only, not {other}"
+        elif inside(other, "zoo.plugins"):
+            own = ".".join(name.split(".")[:3])
+            assert other == "zoo.plugins" or inside(other, own), f"plugin {name} imports plugin {other}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.endswith(".plugin") or name == "zoo.builtin"])
+def test_what_plugins_name_is_told_without_heavy_libraries(name: str) -> None:
+    assert not loaded_after(f"import {name}; [list(h()) for k, h in vars({name}).items() if k in "
+                            "('zoo_models', 'zoo_attentions', 'zoo_sources', 'zoo_studies')]")  # fmt: skip
+
+
+def loaded_after(code: str) -> set[str]:
+    """Run code in a new process and give the heavy libraries it imported."""
+    script = f"import sys\n{code}\nprint('\\nloaded', *(m for m in {HEAVY} if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import zoo",
+        "import zoo; zoo.list_models()",
+        "import zoo; zoo.info('vit-small'); zoo.plugins()",
+        "import zoo\ntry: zoo.create('vit-smal')\nexcept zoo.UnknownModelError: pass",
+        "import zoo; zoo.ModelSpec, zoo.hookimpl, zoo.Registry, zoo.bench, zoo.core",
+        "from zoo.cli.app import main; sys.argv = ['zoo', 'list']\ntry: main()\nexcept SystemExit: pass",
+        "from zoo.cli.app import main; sys.argv = ['zoo', 'info', 'vit-small']\ntry: main()\nexcept SystemExit: pass",
+        "from zoo.cli.app import main; sys.argv = ['zoo', 'bench', '--help']\ntry: main()\nexcept SystemExit: pass",
+    ],
+)
+def test_looking_around_imports_nothing_heavy(code: str) -> None:
+    assert not loaded_after(code)
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        listed = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    found = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    assert sorted(listed) == sorted(found)
+
+
+def test_every_file_lies_in_a_package() -> None:
+    assert all((path.parent / "__init__.py").exists() for path in MODULES.values())
