@@ -1,1 +1,5 @@
-"""stub."""
+"""Tests for plugin authors: subclass `PluginConformance` in two lines and let pytest collect it."""
+
+from zoo.testing.conformance import PluginConformance
+
+__all__ = ["PluginConformance"]

@@ -1,0 +1,74 @@
+"""Model inputs taken apart: one item of a batch, what is padding, what comes later, another order.
+
+Inputs are a tuple; where a fact cannot be read off it (graphs in one large batch), the functions give None.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Inputs = tuple[Any, ...]
+
+
+def item(inputs: Inputs, index: int) -> Inputs | None:
+    """Take one item of a batch; None where the inputs do not all have the batch as their first axis."""
+    size = _length(inputs[0])
+    if size is None or any(_length(part) != size for part in inputs):
+        return None
+    return tuple(part[index : index + 1] for part in inputs)
+
+
+def lengths(inputs: Inputs) -> Tensor | None:
+    """Read how many vectors each item has, from a vector of lengths or a mask that is True where one is."""
+    x = inputs[0]
+    if not isinstance(x, Tensor) or x.ndim < 2:
+        return None
+    for part in inputs[1:]:
+        if isinstance(part, Tensor) and part.shape == x.shape[:1] and not part.is_floating_point():
+            return part
+        if isinstance(part, Tensor) and part.shape == x.shape[:2] and part.dtype == torch.bool:
+            return part.sum(1)
+    return None
+
+
+def poisoned(inputs: Inputs) -> Inputs | None:
+    """Put NaN, or other tokens, where padding is; None where there is no padding."""
+    there = lengths(inputs)
+    x = inputs[0]
+    if there is None or bool((there >= x.shape[1]).all()):
+        return None
+    padding = torch.arange(x.shape[1]) >= there[:, None]
+    x = x.clone()
+    x[padding] = float("nan") if x.is_floating_point() else x.max() - x[padding]
+    return (x, *inputs[1:])
+
+
+def with_other_future(inputs: Inputs, start: int) -> Inputs:
+    """Change everything from a position on."""
+    x = inputs[0].clone()
+    x[:, start:] = torch.randn_like(x[:, start:]) if x.is_floating_point() else x.max() - x[:, start:]
+    return (x, *inputs[1:])
+
+
+def permuted(inputs: Inputs) -> tuple[Inputs, Tensor]:
+    """Put the vectors that every item has into the reverse order; give also the order, for all positions."""
+    x = inputs[0]
+    there = lengths(inputs)
+    count = x.shape[1] if there is None else int(there.min())
+    order = torch.cat([torch.arange(count).flip(0), torch.arange(count, x.shape[1])])
+    return (x[:, order], *inputs[1:]), order
+
+
+def converted(inputs: Inputs, *, device: Any = None, dtype: torch.dtype | None = None) -> Inputs:
+    """Move tensors to a device, and those with fractions to a dtype."""
+    return tuple(
+        part.to(device=device, dtype=dtype if part.is_floating_point() else None) if isinstance(part, Tensor) else part
+        for part in inputs
+    )
+
+
+def _length(part: Any) -> int | None:
+    if isinstance(part, Tensor):
+        return len(part) if part.ndim else None
+    return len(part) if isinstance(part, list) else None
