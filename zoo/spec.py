@@ -44,6 +44,8 @@ class ModelSpec:
     """`(config, train) -> callable` from raw input to model input."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
+    peer: str | None = None
+    """`(model) -> the same model, with the same weights, in its peer library`, for `zoo bench speed --peer`."""
     task: Task = "classify"
     tasks: tuple[Task, ...] = ("classify", "tag", "features")
     kind: Kind = "attention"

@@ -120,6 +120,29 @@ def to_timm(model: nn.Module) -> dict[str, Tensor]:
     return state
 
 
+def timm_peer(model: nn.Module) -> nn.Module:
+    """Make timm's model of the same shape, with the weights of a `VisionTransformer` that has learned positions."""
+    from timm.models import VisionTransformer
+
+    first = model.encoder.blocks[0]
+    size = [side * model.stem.patch_size for side in model.stem.position.shape]
+    peer = VisionTransformer(
+        img_size=tuple(size),
+        patch_size=model.stem.patch_size,
+        in_chans=model.stem.in_chans,
+        num_classes=model.num_classes,
+        embed_dim=model.num_features,
+        depth=len(model.encoder.blocks),
+        num_heads=first.attention.num_heads,
+        mlp_ratio=first.mlp.up.out_features / model.num_features,
+        class_token=model.stem.class_token is not None,
+        global_pool="token" if model.stem.class_token is not None else "avg",
+        fc_norm=False,
+    )
+    peer.load_state_dict(to_timm(model))
+    return peer.train(model.training)
+
+
 def timm_to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
     """Give the weights of a timm network in the layout of `TimmModel`, which keeps it in `net`."""
     if any(key.startswith("net.") for key in state):

@@ -6,10 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from zoo.hookspecs import hookimpl
-from zoo.plugins.vision.sources import SOURCES
-from zoo.spec import Kind, ModelSpec, Requirement, SourceSpec
-
-TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")
+from zoo.plugins.vision.sources import SOURCES, TIMM
+from zoo.spec import Kind, ModelSpec, SourceSpec
 
 # name: (patch, dim, depth, heads, mlp, parameters, tags of timm's weights)
 # arXiv:2010.11929 table 1 and, for tiny and small, arXiv:2106.10270 table 2; 224 pixels, 1000 classes
@@ -74,13 +72,15 @@ def zoo_models() -> Iterator[ModelSpec]:
                       parameters=parameters, kind="convolution")  # fmt: skip
     for name, (layers, channels, parameters) in RESNET_SMALL_IMAGES.items():
         yield _image_model(
-            name, "small_resnet", "convolution", parameters, source="arXiv:1512.03385 sec. 4.2, built from timm",
+            name, "cnn:small_resnet", "convolution", parameters, source="arXiv:1512.03385 sec. 4.2, built from timm",
             config={"layers": list(layers), "channels": list(channels), "image_size": 24, "num_classes": 10},
         )  # fmt: skip
     for name, (layers, channels, patch, dim, depth, heads, mlp, parameters) in HYBRID.items():
         config = {"layers": list(layers), "channels": list(channels), "patch_size": patch, "dim": dim, "depth": depth,
                   "num_heads": heads, "mlp_dim": mlp, "image_size": 24, "num_classes": 10}  # fmt: skip
-        yield _image_model(name, "HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929")
+        yield _image_model(
+            name, "cnn:HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929"
+        )
 
 
 @hookimpl
@@ -108,20 +108,21 @@ def zoo_resolve(name: str) -> ModelSpec | None:
 def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:
     return _image_model(
         name,
-        "VisionTransformer",
+        "models:VisionTransformer",
         "attention",
         parameters,
         config=config,
         source="arXiv:2010.11929",
         weights=weights or {},
         convert="zoo.plugins.vision.convert:to_zoo",
+        peer="zoo.plugins.vision.convert:timm_peer",
     )
 
 
 def _timm(name: str, architecture: str, weights: dict[str, str]) -> ModelSpec:
     return _image_model(
         name,
-        "timm_model",
+        "cnn:timm_model",
         "convolution",
         config={"architecture": architecture, "num_classes": 1000},
         source=f"timm {architecture}",
@@ -135,10 +136,10 @@ def _image_model(name: str, entry: str, kind: Kind, parameters: int | None = Non
     defaults = {"preprocess": "zoo.plugins.vision.tokens:preprocess", "example": "zoo.plugins.vision.tokens:example"}
     return ModelSpec(
         name=name,
-        entry=f"zoo.plugins.vision.models:{entry}",
+        entry=f"zoo.plugins.vision.{entry}",
         modality="vision",
         kind=kind,
         parameters=parameters,
-        requires=(TIMM,),
+        requires=() if kind == "attention" else (TIMM,),
         **(defaults | fields),
     )

@@ -1,9 +1,10 @@
-"""The data sources of this plugin, by name; nothing heavy is imported."""
+"""The data sources of this plugin, by name, and the libraries it may need; nothing heavy is imported."""
 
 from zoo.spec import Requirement, SourceSpec
 
-_SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="attention-zoo[bench]")
-_PILLOW = Requirement(module="PIL", distribution="pillow", install="attention-zoo[vision]")
+SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="attention-zoo[bench]")
+TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")
+PILLOW = Requirement(module="PIL", distribution="pillow", install="attention-zoo[vision]")
 
 SOURCES = (
     SourceSpec(
@@ -11,14 +12,14 @@ SOURCES = (
         entry="zoo.plugins.vision.data:open_cards",
         modality="vision",
         description="pictures of one to four handwritten digits and a coloured cue that says which one counts",
-        requires=(_SKLEARN,),
+        requires=(SKLEARN,),
     ),
     SourceSpec(
         name="digits",
         entry="zoo.plugins.vision.data:open_digits",
         modality="vision",
         description="scikit-learn's 1,797 handwritten digits",
-        requires=(_SKLEARN,),
+        requires=(SKLEARN,),
     ),
     SourceSpec(
         name="folder",
@@ -26,7 +27,7 @@ SOURCES = (
         modality="vision",
         takes="PATH",
         description="your pictures: a folder with one sub-folder for each class",
-        requires=(_PILLOW,),
+        requires=(PILLOW,),
     ),
     SourceSpec(
         name="npz",

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.position import position_encoding
 from zoo.core.tokens import Tokens
+from zoo.entries import require
+from zoo.plugins.vision.sources import TIMM
 
 Size = int | Sequence[int]
 
@@ -172,6 +174,7 @@ class Preprocess:
     """
 
     def __init__(self, channels: int, train: bool, **options: Any) -> None:
+        require("preprocessing images", (TIMM,))
         from timm.data import create_transform
 
         known = ("input_size", "mean", "std", "crop_pct", "interpolation")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import torch
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -135,9 +136,9 @@ def _job(model: nn.Module, inputs: tuple[Any, ...], work: str, precision: str) -
 
 def table(rows: Sequence[Row]) -> Table:
     """Lay out rows for the terminal."""
-    view = Table(title="Speed here, now; a ratio below 1 means that we are faster")
-    for column in ("model", "work", "precision", "threads", "examples/s", "share of matrix rate", "time / peer's"):
-        view.add_column(column, justify="left" if column in ("model", "work", "precision") else "right")
+    view = Table(title="Speed here, now; a ratio below 1 means that we are faster", box=box.SIMPLE, pad_edge=False)
+    for column in ("model", "work", "precision", "threads", "examples\n/s", "of matrix\nrate", "time /\npeer's"):
+        view.add_column(column, justify="left" if column in ("model", "work", "precision") else "right", no_wrap=True)
     for row in rows:
         view.add_row(*_cells(row))
     return view
@@ -145,7 +146,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 def markdown(rows: Sequence[Row], command: str) -> str:
     """Lay out rows for a document, with the command that makes them."""
-    head = "| model | work | precision | threads | examples/s | share of matrix rate | time / peer's (95 %) |"
+    head = "| model | work | precision | threads | examples/s | of matrix rate | time / peer's (95 %) |"
     lines = [f"| {' | '.join(_cells(row))} |" for row in rows]
     return "\n".join([f"`{command}`", "", head, "|---|---|---|--:|--:|--:|--:|", *lines, ""])
 

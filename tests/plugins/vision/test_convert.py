@@ -9,8 +9,9 @@ import torchvision
 from torch import Tensor, nn
 from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
-from zoo.plugins.vision.convert import timm_to_zoo, to_timm, to_zoo
-from zoo.plugins.vision.models import VisionTransformer, timm_model
+from zoo.plugins.vision.cnn import timm_model
+from zoo.plugins.vision.convert import timm_peer, timm_to_zoo, to_timm, to_zoo
+from zoo.plugins.vision.models import VisionTransformer
 
 SIZES = {"patch_size": 8, "dim": 24, "depth": 3, "num_heads": 3, "mlp_dim": 48, "num_classes": 5}
 
@@ -118,3 +119,10 @@ def test_a_timm_network_keeps_its_own_layout() -> None:
     state = timm.create_model("test_resnet", num_classes=5).state_dict()
     model.load_state_dict(timm_to_zoo(state, model))
     assert timm_to_zoo(model.state_dict(), model).keys() == model.state_dict().keys()
+
+
+def test_the_peer_is_the_same_function() -> None:
+    for pool in ("first", "mean"):
+        ours = VisionTransformer(image_size=32, pool=pool, **SIZES).eval()
+        x = torch.randn(2, 3, 32, 32)
+        torch.testing.assert_close(timm_peer(ours)(x), ours(x), atol=1e-5, rtol=0)

@@ -9,7 +9,8 @@ from torch import nn
 
 import zoo
 from zoo import ConfigError, InputError
-from zoo.plugins.vision.models import HybridTransformer, TimmModel, VisionTransformer, small_resnet, timm_model
+from zoo.plugins.vision.cnn import HybridTransformer, TimmModel, small_resnet, timm_model
+from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.plugin import zoo_models
 from zoo.spec import ModelSpec
 

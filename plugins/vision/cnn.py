@@ -1,0 +1,202 @@
+"""CNNs and whatever else timm has, with the surface of the zoo's models; hybrids of CNN and transformer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import timm
+import torch
+from jaxtyping import Float
+from timm.models.resnet import BasicBlock, ResNet
+from torch import Tensor, nn
+
+from zoo.core.attention import Attention
+from zoo.core.errors import ConfigError
+from zoo.core.head import head
+from zoo.core.model import Model, take
+from zoo.core.tokens import Tokens
+from zoo.core.transformer import Encoder, init_weights
+from zoo.plugins.vision.tokens import ConvStem, PatchStem, Size, check_images, pair
+
+
+class HybridTransformer(Model):
+    """A small residual network whose feature map is cut into patches for an encoder, arXiv:2010.11929 sec. 3.1.
+
+    Args:
+        layers: residual blocks of each stage of the network; each stage after the first halves the map.
+        channels: of each stage.
+        image_size: pixels, one number or (height, width).
+        patch_size: points of the map along each side of a patch.
+        in_chans: channels of the image.
+        dim: channels of a token.
+        depth: blocks of the encoder.
+        num_heads: heads.
+        mlp_dim: channels inside each MLP.
+        num_classes: labels; 0 for features.
+        task: `classify`, `tag` (a label for each patch) or `features`.
+        position: `learned`, `sinusoidal` or `none`.
+        attention: makes an attention from (dim, num_heads).
+        drop_path: probability in [0, 1) that the last block is skipped in training.
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: Sequence[int],
+        channels: Sequence[int],
+        dim: int,
+        depth: int,
+        num_heads: int,
+        mlp_dim: int,
+        image_size: Size = 24,
+        patch_size: int = 4,
+        in_chans: int = 3,
+        num_classes: int = 10,
+        task: str = "classify",
+        position: str = "learned",
+        attention: Callable[[int, int], nn.Module] = Attention,
+        drop_path: float = 0.0,
+    ) -> None:
+        reduction = 2 ** (len(layers) - 1)
+        if any(side % (reduction * patch_size) for side in pair(image_size)):
+            raise ConfigError(f"image_size={image_size} is not a multiple of {reduction} x patch_size={patch_size}")
+        feature_map = [side // reduction for side in pair(image_size)]
+        patches = PatchStem(feature_map, patch_size, channels[-1], dim, position, class_token=False)
+        encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=attention, drop_path=drop_path)
+        init_weights(patches)
+        init_weights(encoder)
+        trunk = small_net(layers, channels, in_chans, num_classes=0)
+        super().__init__(ConvStem(trunk, patches, in_chans), encoder, head(task, dim, num_classes, pool="mean"))
+
+
+def small_net(layers: Sequence[int], channels: Sequence[int], in_chans: int, num_classes: int) -> ResNet:
+    """Make timm's ResNet for small images: up to four stages of basic blocks behind a 3x3 stem of stride 1."""
+    if not (len(layers) == len(channels) <= 4 and sum(layers) >= 2):
+        raise ConfigError(f"layers={list(layers)} and channels={list(channels)}: one each a stage, two blocks or more")
+    first = channels[0]
+    net = ResNet(BasicBlock, tuple(layers), num_classes, in_chans, channels=tuple(channels))
+    net.conv1, net.bn1, net.maxpool = (
+        nn.Conv2d(in_chans, first, 3, padding=1, bias=False),
+        nn.BatchNorm2d(first),
+        nn.Identity(),
+    )
+    net.layer1[0] = BasicBlock(first, first)  # timm's would widen from the 64 channels of its own stem
+    for stage in range(len(layers), 4):
+        net.add_module(f"layer{stage + 1}", nn.Sequential())  # timm's forward walks through four
+    net.init_weights()
+    return net
+
+
+class TimmModel(nn.Module):
+    """Give a timm network the surface of the zoo's models; its own head answers the task `classify`.
+
+    Args:
+        net: the network.
+        task: `classify`, `tag` (a label for each point of the last map) or `features`.
+        num_classes: labels; 0 for features.
+        in_chans: channels of the image.
+    """
+
+    spec: Any = None
+
+    def __init__(self, net: nn.Module, task: str, num_classes: int, in_chans: int) -> None:
+        super().__init__()
+        self.net = net
+        self.in_chans = in_chans
+        if task != "classify":
+            self.net.reset_classifier(0)
+        self.head = None if task == "classify" else head(task, net.num_features, num_classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Give the answer of the model's task for images (b, c, h, w)."""
+        self._check(images)
+        return self.net(images) if self.head is None else self.head(Tokens(self.forward_features(images)))
+
+    def forward_features(self, images: Tensor) -> Float[Tensor, "b n d"]:
+        """Give the last feature map, point by point."""
+        self._check(images)
+        return self._vectors(self.net.forward_features(images))
+
+    def forward_intermediates(
+        self, images: Tensor, indices: int | Sequence[int] | None = None
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b m e"]]]:
+        """Give the last feature map and those of the stages, point by point; indices as in `Model`."""
+        self._check(images)
+        last, states = self.net.forward_intermediates(images)
+        return self._vectors(last), [self._vectors(states[i]) for i in take(indices, len(states))]
+
+    @torch.no_grad()
+    def attention_maps(self, images: Tensor) -> list[Float[Tensor, "b h q k"]]:
+        """Give the attention weights of each layer that has any; a CNN has none, so its list is empty."""
+        maps: list[Tensor] = []
+        parts = [part for part in self.net.modules() if hasattr(part, "fused_attn") and hasattr(part, "attn_drop")]
+        fused = [part.fused_attn for part in parts]
+        hooks = [part.attn_drop.register_forward_pre_hook(lambda _, args: maps.append(args[0])) for part in parts]
+        try:
+            for part in parts:
+                part.fused_attn = False
+            self(images)
+        finally:
+            for part, was in zip(parts, fused, strict=True):
+                part.fused_attn = was
+            for hook in hooks:
+                hook.remove()
+        return maps
+
+    def reset_classifier(self, num_classes: int) -> None:
+        """Replace the classifier by a fresh one; 0 for none."""
+        (self.net.reset_classifier if self.head is None else self.head.reset)(num_classes)
+
+    @property
+    def num_features(self) -> int:
+        """Channels of the vectors before the head."""
+        return self.net.num_features
+
+    @property
+    def num_classes(self) -> int:
+        """Labels of the classifier; 0 without one."""
+        return self.net.num_classes if self.head is None else self.head.num_classes
+
+    def _check(self, images: Tensor) -> None:
+        check_images(images, self.in_chans, next(self.parameters()).dtype)
+
+    def _vectors(self, x: Tensor) -> Tensor:
+        channels_last = x.ndim == 4 and getattr(self.net, "output_fmt", "NCHW") == "NHWC"
+        return x if x.ndim == 3 else x.flatten(1, 2) if channels_last else x.flatten(2).mT
+
+
+def timm_model(
+    *, architecture: str, task: str = "classify", num_classes: int = 1000, in_chans: int = 3, **options: Any
+) -> TimmModel:
+    """Make a network of timm's registry.
+
+    Args:
+        architecture: timm's name.
+        task: `classify`, `tag` or `features`.
+        num_classes: labels; 0 for features.
+        in_chans: channels of the image.
+        options: of timm's model, `drop_rate` and `drop_path_rate` among them.
+    """
+    net = timm.create_model(architecture, num_classes=num_classes, in_chans=in_chans, **options)
+    return TimmModel(net, task, num_classes, in_chans)
+
+
+def small_resnet(
+    *,
+    layers: Sequence[int],
+    channels: Sequence[int],
+    task: str = "classify",
+    num_classes: int = 10,
+    in_chans: int = 3,
+    image_size: Size = 24,
+) -> TimmModel:
+    """Make a residual network for small images.
+
+    Args:
+        layers: basic blocks of each stage; each stage after the first halves the map.
+        channels: of each stage.
+        task: `classify`, `tag` or `features`.
+        num_classes: labels; 0 for features.
+        in_chans: channels of the image.
+        image_size: pixels; the network itself reads any.
+    """
+    return TimmModel(small_net(layers, channels, in_chans, num_classes), task, num_classes, in_chans)
