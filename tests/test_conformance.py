@@ -8,4 +8,4 @@ SMALL = {"depth": 2, "dim": 24, "num_heads": 3, "mlp_dim": 48, "image_size": 32,
 
 class TestVision(PluginConformance):
     plugin = vision
-    small = {"vit-tiny": SMALL, "vit-base-p32": SMALL | {"image_size": 64}}  # noqa: RUF012
+    small = {"vit-tiny": SMALL, "vit-base-p32": SMALL | {"image_size": 64}, "vit-mini": {"depth": 1}}  # noqa: RUF012

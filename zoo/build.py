@@ -4,6 +4,7 @@ torch is imported by `create`, `example` and `preprocess` only.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -150,16 +151,19 @@ def _find(name: str) -> tuple[ModelSpec, str]:
 
 def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any) -> "torch.nn.Module":
     arguments = keywords.arguments(spec, entry, given)
-    if device is None:
+    with _place(device), keywords.named(spec, given):
         return entry(**arguments)
+
+
+def _place(device: Any) -> AbstractContextManager[Any]:
+    if device is None:
+        return nullcontext()
     import torch
 
     try:
-        place = torch.device(device)
+        return torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise ConfigError(f"device={device!r} is no device: {error}") from error
-    with place:
-        return entry(**arguments)
 
 
 def _load(

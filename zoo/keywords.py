@@ -1,7 +1,9 @@
 """The keywords of `zoo.create`: checked against what builds the model, before anything is built."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from zoo import swap
@@ -50,6 +52,18 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
             f"Model '{spec.name}' has no keyword '{keyword}'.{did_you_mean(keyword, known)} "
             f"It takes {listed(sorted(named))}."
         )
+
+
+@contextmanager
+def named(spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the model and the keyword where an entry that takes anything hands a keyword on to what does not."""
+    try:
+        yield
+    except TypeError as error:
+        found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if found is None or found[1] not in given:
+            raise
+        raise ConfigError(f"Model '{spec.name}' has no keyword '{found[1]}'. {error}") from error
 
 
 def arguments(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,6 +122,19 @@ def test_an_unknown_keyword_names_the_nearest_valid_one() -> None:
         zoo.create("toy-small", detph=3)
 
 
+def passes_on(**anything: Any) -> nn.Module:
+    return Linear(**anything)
+
+
+def test_an_unknown_keyword_is_named_also_where_the_entry_passes_it_on(toy_spec: Spec, toy_plugin: Any) -> None:
+    spec = toy_spec(entry=f"{__name__}:passes_on", config={"dim": 1, "num_heads": 1})
+    with (
+        using(Registry(plugins=[toy_plugin(spec)], autoload=False)),
+        pytest.raises(ConfigError, match="Model 'toy-small' has no keyword 'dpeth'"),
+    ):
+        zoo.create("toy-small", dpeth=3)
+
+
 def test_an_unknown_task_lists_the_valid_ones() -> None:
     expected = r"task='clasify' of model 'toy-small': its tasks are 'classify', 'tag' and 'features'\. Did you mean"
     with pytest.raises(ConfigError, match=expected):

@@ -1,0 +1,1 @@
+"""Time series as a modality of the attention zoo."""
