@@ -47,13 +47,14 @@ TIMM_NETS = {
 }
 
 # name: (blocks of each stage, channels of each stage, parameters); 24 pixels, 10 classes
+# multiples of 16 channels, which CPUs compute a third faster than the 20, 40, 80 of the first measurements
 RESNET_SMALL_IMAGES = {
-    "resnet-micro": ((1, 1, 1), (20, 40, 80), 121_390),
-    "resnet-micro-deep": ((2, 2, 2), (20, 40, 80), 273_150),
+    "resnet-micro": ((1, 1, 1), (16, 48, 80), 131_130),
+    "resnet-micro-deep": ((2, 2, 2), (16, 48, 80), 292_986),
 }
 
 # name: (blocks, channels, patch, dim, depth, heads, mlp, parameters); 24 pixels, 10 classes
-HYBRID = {"hybrid-micro": ((1, 1), (20, 40), 4, 80, 4, 4, 160, 291_790)}
+HYBRID: dict[str, tuple[Any, ...]] = {"hybrid-micro": ((1, 1), (16, 32), 4, 80, 4, 4, 160, 270_714)}
 
 
 @hookimpl
