@@ -69,7 +69,8 @@ class Cards(_Looks):
     """Make pictures as they are asked for; the digits in them are split, so no test digit was trained on."""
 
     seed: int
-    held_out: tuple[int, int] = (1000, 2000)
+    held_out: tuple[int, int] = (500, 2000)
+    """Validation and test pictures."""
 
     def resized(self, image_size: int) -> "Cards":
         """Enlarge or shrink the pictures."""

@@ -43,9 +43,9 @@ class PowerLaw:
     misfit: float
     """Root mean square of log(error / fitted error); 0.1 means 10 %."""
 
-    def __call__(self, size: Array | float) -> Array:
-        """Give the fitted error at a size."""
-        return self.a.value * np.asarray(size, float) ** -self.b.value + self.c.value
+    def __call__(self, sizes: Array) -> Array:
+        """Give the fitted errors at some sizes."""
+        return self.a.value * sizes**-self.b.value + self.c.value
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def bootstrap(correct: Sequence[NDArray[np.bool_]], weights: Array, rng: np.rand
         correct: for each seed, which test examples were right.
         weights: (replicate, example), how often each example was drawn; shared by all contestants, so that
             they are compared on the same examples.
+        rng: draws the seeds.
     """
     by_seed = weights @ np.stack(correct).T.astype(float) / weights.sum(1, keepdims=True)
     drawn = rng.integers(len(correct), size=by_seed.shape)

@@ -43,7 +43,13 @@ class Progress(Silent):
             self.console.print(f"All {len(runs)} runs were done before; nothing is trained.")
             yield lambda run, result: None
             return
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn(), TextColumn("{task.description}"))
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
         with Bar(*columns, console=self.console) as bar:
             task = bar.add_task("starting workers", total=len(runs), completed=len(runs) - len(todo))
             yield _Watcher(self.console, bar, task, todo, workers).done

@@ -124,7 +124,7 @@ def _accuracies(study: Study) -> str:
     rows = []
     for size, steps in study.steps.items():
         points = [study.points.get((c.name, size)) for c in study.contestants]
-        rows.append([f"{size:,}", f"{steps:,}", *(f"{p.value:.3f} ± {p.half:.3f}" if p else "–" for p in points)])
+        rows.append([f"{size:,}", f"{steps:,}", *(f"{p.value:.3f} ± {p.half:.3f}" if p else "-" for p in points)])
     kinds = [KIND_NAMES[c.kind] for c in study.contestants]
     extra = [["kind", "", *kinds], *([label, "", *values] for label, values in costs(study).items())]
     return _table(head, rows, extra)

@@ -1,6 +1,7 @@
 """One run of the data-size study: a pure function of its configuration."""
 
 import base64
+import logging
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -47,6 +48,7 @@ class Run:
 def execute(config: dict[str, Any]) -> dict[str, Any]:
     """Train one model on one subset and test its best checkpoint; JSON in, JSON out."""
     run = Run(**config)
+    logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
     fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
     torch.manual_seed(run.seed)
     source = _source(run.data, run.image_size)

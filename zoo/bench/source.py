@@ -1,6 +1,6 @@
 """What a study asks of a data source; a plugin's entry `(argument, seed)` returns one."""
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from zoo.entries import load
 from zoo.errors import DataError
@@ -24,6 +24,7 @@ class Reference(NamedTuple):
     meaning: str
 
 
+@runtime_checkable
 class Source(Protocol):
     """Give examples, split once into a training pool, validation and test."""
 

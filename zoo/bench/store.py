@@ -38,7 +38,9 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             self.path.touch()
         except OSError as error:
-            raise DataError(f"cannot write results to {folder}: {error.strerror}; choose another folder with --out") from error
+            raise DataError(
+                f"cannot write results to {folder}: {error.strerror}; choose another folder with --out"
+            ) from error
         self._cut_half_line()
         self.records: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(self.path.read_text().splitlines(), 1):
@@ -79,7 +81,9 @@ class Store:
             record = json.loads(line)
             version = record["version"]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{self.path}, line {number}, is not a result; move the file away or choose another --out") from error
+            raise DataError(
+                f"{self.path}, line {number}, is not a result; move the file away or choose another --out"
+            ) from error
         if version != RESULTS_VERSION:
             raise DataError(
                 f"{self.path} was written by results version {version}, this is version {RESULTS_VERSION}; the two do "

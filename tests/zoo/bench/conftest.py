@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+import torch
+
+from zoo.bench.run import pack
+from zoo.bench.source import Reference
+from zoo.bench.study import Contestant, Data, Study, with_costs
+
+
+@pytest.fixture
+def make_study(tmp_path):
+    """Make a study of two contestants with records drawn from given accuracies."""
+
+    def make(cnn, vit, sizes=(100, 300, 1000, 3000), seeds=3, failed=()):
+        rng = np.random.default_rng(0)
+        records = []
+        for name, accuracies in (("cnn", cnn), ("vit", vit)):
+            for size, accuracy in zip(sizes, accuracies, strict=True):
+                for seed in range(seeds):
+                    correct = rng.random(500) < accuracy
+                    config = {"model": name, "size": size, "seed": seed, "steps": 10}
+                    record = {"config": config, "accuracy": float(correct.mean()), "correct": pack(correct)}
+                    record |= {"examples_per_second": 100.0, "parameters": 1000, "multiply_adds": 2_000_000}
+                    records.append({"config": config, "error": "no memory"} if (name, size) in failed else record)
+        kinds = {"cnn": "convolution", "vit": "attention"}
+        rivals = [Contestant(name=name, kind=kind, learning_rate=1e-3) for name, kind in kinds.items()]
+        return Study(
+            contestants=[with_costs(rival, records) for rival in rivals],
+            data=Data(name="toy", description="Toys <of> wood.", num_classes=10, reference=Reference(0.6, "guesses")),
+            steps=dict.fromkeys(sizes, 10),
+            seeds=seeds,
+            records=records,
+            folder=tmp_path,
+        )
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Keep tiny products from waiting for a second thread on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

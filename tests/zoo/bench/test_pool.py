@@ -1,0 +1,59 @@
+import os
+import signal
+import time
+
+import pytest
+
+from zoo.bench.pool import run_all
+
+
+def work(config):
+    if "raise" in config:
+        raise ValueError(config["raise"])
+    if "die" in config:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "sleep" in config:
+        time.sleep(config["sleep"])
+    return {"square": config.get("x", 0) ** 2, "pid": os.getpid(), "threads": os.environ.get("OMP_NUM_THREADS")}
+
+
+WORK = "test_pool:work"
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    monkeypatch.syspath_prepend(os.path.dirname(__file__))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_configuration_gets_its_result(workers):
+    results = list(run_all(WORK, [{"x": x} for x in range(5)], workers))
+    assert sorted((config["x"], result["square"]) for config, result in results) == [(x, x * x) for x in range(5)]
+
+
+def test_workers_are_processes_with_their_share_of_threads():
+    results = [result for _, result in run_all(WORK, [{}, {}, {}], 2, threads=3)]
+    assert os.getpid() not in {result["pid"] for result in results}
+    assert {result["threads"] for result in results} == {"3"}
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_exception_is_a_result_with_its_cause(workers):
+    results = dict(enumerate(result for _, result in run_all(WORK, [{"raise": "too big"}, {"x": 2}], workers)))
+    assert results[0]["error"] == "ValueError: too big"
+    assert "in work" in results[0]["traceback"]
+    assert results[1]["square"] == 4
+
+
+def test_a_killed_worker_fails_its_own_run_only():
+    results = [result for _, result in run_all(WORK, [{"die": 1}, {"x": 2}], 1)]
+    assert "the worker was killed (signal 9)" in results[0]["error"]
+    assert results[1]["square"] == 4
+
+
+def test_leaving_early_ends_the_workers():
+    runs = run_all(WORK, [{"x": 1}, {"sleep": 60}], 1)
+    pid = next(runs)[1]["pid"]
+    runs.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -1,0 +1,50 @@
+import pytest
+
+from zoo.bench.table import conclusion, missing
+from zoo.errors import ConfigError
+
+WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]
+
+
+def test_a_point_is_the_mean_over_seeds(make_study):
+    study = make_study(BETTER, WORSE)
+    mean = sum(run["accuracy"] for run in study.runs("cnn", 300)) / 3
+    point = study.points["cnn", 300]
+    assert point.value == pytest.approx(mean)
+    assert point.low < point.value < point.high
+
+
+def test_the_text_says_that_the_cnn_wins_throughout(make_study):
+    found = conclusion(make_study(BETTER, WORSE))
+    assert found[0].startswith("cnn is ahead of vit at every size, up to 3,000 examples: no crossing was measured.")
+
+
+def test_the_text_says_that_attention_wins_throughout(make_study):
+    assert conclusion(make_study(WORSE, BETTER)) == ["vit is ahead of cnn at every size from 100 to 3,000 examples."]
+
+
+def test_the_text_names_the_crossing(make_study):
+    study = make_study(BETTER, CROSSING)
+    assert study.crossover().kind == "measured"
+    assert 300 < study.crossover().size.value < 1000
+    assert "vit overtakes cnn at about" in conclusion(study)[0]
+
+
+def test_a_crossing_takes_names_both_ways(make_study):
+    study = make_study(BETTER, WORSE)
+    assert study.crossover("vit", "cnn").kind == "always"
+    with pytest.raises(ConfigError, match="'bert' is not in this study: cnn, vit"):
+        study.crossover("bert", "cnn")
+
+
+def test_failed_runs_are_named_and_left_out(make_study):
+    study = make_study(BETTER, CROSSING, failed=[("vit", 1000)])
+    assert study.sizes_of("vit") == [100, 300, 3000]
+    assert "vit at 1,000, seed 0 failed: no memory" in missing(study)
+    assert "vit at 1,000 has 0 of 3 seeds" in missing(study)
+
+
+def test_the_table_has_a_row_for_each_size_and_cost(make_study):
+    table = make_study(BETTER, WORSE).table()
+    assert list(table.columns[0].cells) == ["100", "300", "1,000", "3,000", "parameters", "multiply-adds",
+                                            "examples/s", "learning rate"]  # fmt: skip
