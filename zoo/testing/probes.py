@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -148,10 +149,11 @@ def check_export(model: nn.Module, inputs: Inputs) -> None:
 
 
 def check_compile(model: nn.Module, inputs: Inputs) -> None:
-    """Check that torch.compile catches the whole model in one graph; no machine code is made."""
+    """Check that torch.compile changes no answer; it may cut the graph, and no machine code is made."""
     torch.compiler.reset()
-    with _unchecked():
-        compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    with _unchecked(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Where warnings are errors, those of the compiler would end it.
+        compiled = torch.compile(model, backend="aot_eager")
         same(answer(compiled, inputs), answer(model, inputs), "compiled")
 
 
