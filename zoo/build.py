@@ -62,7 +62,7 @@ def create(
     entry = entries.load(spec)
     keywords.check(spec, entry, given)
     if weights is None and not pretrained:
-        model = _build(spec, entry, given, device)
+        model: Any = _build(spec, entry, given, device)
     else:
         from zoo.weights import find
 

@@ -16,7 +16,7 @@ class Kind(Generic[Record]):
     """Say which hook gives a record, and how it is called in errors."""
 
     hook: str
-    type: type[Record]
+    record: type[Record]
     noun: str
     unknown: type[ZooError]
 
@@ -37,8 +37,8 @@ def checked(kind: Kind[Record], results: Iterable[Any], plugin: str) -> list[Rec
     records: dict[str, Record] = {}
     for result in results:
         for record in result:
-            if type(record) is not kind.type:
-                raise PluginError(f"{kind.hook} returned {record!r}: it returns {kind.type.__name__} records only")
+            if type(record) is not kind.record:
+                raise PluginError(f"{kind.hook} returned {record!r}: it returns {kind.record.__name__} records only")
             check_legal(record.name, kind.noun)
             if record.name in records:
                 raise PluginError(f"{kind.hook} returned the name '{record.name}' twice")
@@ -50,7 +50,7 @@ class Catalogue(Generic[Record]):
     """Hold the records of one kind from all plugins."""
 
     def __init__(self, kind: Kind[Record], records: Iterable[Record]) -> None:
-        self.kind = kind
+        self.kind: Kind[Record] = kind
         self._offers: dict[str, list[Record]] = {}
         for record in records:
             self._offers.setdefault(normalise(record.name), []).append(record)

@@ -92,7 +92,7 @@ def test_preprocess_gets_configuration_and_mode() -> None:
 
 
 def test_overrides_replace_the_configuration_and_none_does_not() -> None:
-    model = zoo.create("toy-small", depth=1, dim=None, num_classes=5)
+    model: Any = zoo.create("toy-small", depth=1, dim=None, num_classes=5)
     assert len(model.encoder.blocks) == 1
     assert model.num_classes == 5
     assert model.num_features == 8
@@ -156,8 +156,9 @@ def test_num_classes_is_a_number(value: Any) -> None:
     ],
 )
 def test_a_model_without_the_part_says_so(keyword: str, why: str) -> None:
+    value: Any = 1 if keyword == "num_classes" else "full"
     with pytest.raises(ConfigError, match=f"Model 'conv-small' takes no {keyword}=: .*{why}"):
-        zoo.create("conv-small", **{keyword: 1 if keyword == "num_classes" else "full"})
+        zoo.create("conv-small", **{keyword: value})
 
 
 def test_a_models_only_task_may_be_asked_for() -> None:
@@ -312,4 +313,4 @@ def test_plugins_are_reported_also_once_the_package_of_that_name_is_imported() -
     import zoo.plugins.vision
 
     assert [info.name for info in zoo.plugins()] == ["builtin", "toys"]
-    assert zoo.plugins is sys.modules["zoo.plugins"]
+    assert vars(zoo)["plugins"] is sys.modules["zoo.plugins"]

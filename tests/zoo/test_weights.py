@@ -34,7 +34,7 @@ def model() -> nn.Module:
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Put models into a local cache of the hub, as a download would leave it, and switch the network off."""
     cache = tmp_path / "hub"
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
@@ -206,10 +206,10 @@ def test_the_number_of_labels_is_that_of_the_checkpoint(hub: Callable[..., Path]
 
 
 def test_a_repository_is_a_name(hub: Callable[..., Path]) -> None:
-    published = zoo.create("toy-small", depth=1, num_classes=4, attention="causal", task="tag")
+    published: Any = zoo.create("toy-small", depth=1, num_classes=4, attention="causal", task="tag")
     folder = hub(published, "me/mine")
     for name in ("hf-hub:me/mine", f"local-dir:{folder}"):
-        model = zoo.create(name, pretrained=True)
+        model: Any = zoo.create(name, pretrained=True)
         assert same(model, published)
         assert model.spec.config == {**published.spec.config, "num_classes": 4}
         assert model.spec.task == "tag"

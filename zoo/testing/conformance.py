@@ -41,7 +41,7 @@ print(*(name for name in {heavy!r} if name in sys.modules))
 class PluginConformance:
     """Subclass this, name the plugin, and pytest runs every check over every model."""
 
-    plugin: ClassVar[Any]
+    plugin: Any
     """A module, its name, or an object with hook implementations."""
     small: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Model name to the keywords that make it small enough to run."""
@@ -121,7 +121,7 @@ class PluginConformance:
 
     def test_parameters_are_exact(self, name: str) -> None:
         """The declared number of parameters is the model's."""
-        model = build.create(name, device="meta")
+        model: Any = build.create(name, device="meta")
         assert model.spec.parameters == build.info(name).parameters, f"parameters={model.spec.parameters} is the truth"
 
     def test_unknown_keyword_is_refused(self, name: str) -> None:

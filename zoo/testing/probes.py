@@ -18,7 +18,7 @@ from zoo.testing.inputs import Inputs
 
 
 @torch.no_grad()
-def answer(model: nn.Module, inputs: Inputs) -> Tensor:
+def answer(model: Any, inputs: Inputs) -> Tensor:
     """Ask a model in evaluation."""
     return model.eval()(*inputs)
 
