@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,7 +84,7 @@ def read_archive(path: Path) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(_to_bytes(pictures, path)), torch.from_numpy(_to_labels(labels, len(pictures), path))
 
 
-def _to_bytes(pictures: NDArray[np.generic], path: Path) -> NDArray[np.uint8]:
+def _to_bytes(pictures: NDArray[Any], path: Path) -> NDArray[np.uint8]:
     if pictures.ndim == 3:
         pictures = pictures[..., None]
     if pictures.ndim != 4 or pictures.shape[1] != pictures.shape[2]:

@@ -1,5 +1,6 @@
 import math
 from itertools import repeat
+from typing import Any
 
 import pytest
 import torch
@@ -8,11 +9,23 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from zoo.errors import ZooError
-from zoo.train import DivergedError, adamw, bf16_gain, profitable_precision, shuffled, train, warmup_cosine
+from zoo.train import (
+    Batch,
+    DivergedError,
+    Outcome,
+    adamw,
+    bf16_gain,
+    profitable_precision,
+    shuffled,
+    train,
+    warmup_cosine,
+)
+
+Parts = tuple[nn.Linear, Batch, Fabric]
 
 
 @pytest.fixture
-def parts():
+def parts() -> Parts:
     torch.manual_seed(0)
     fabric = Fabric(accelerator="cpu", devices=1)
     model = nn.Linear(3, 1)
@@ -21,23 +34,24 @@ def parts():
     return model, batch, fabric
 
 
-def fit(parts, steps=60, **options):
+def fit(parts: Parts, steps: int = 60, **options: Any) -> Outcome:
     model, batch, fabric = parts
-    settings = {"schedule": warmup_cosine(steps), "fabric": fabric, "steps": steps} | options
+    settings: dict[str, Any] = {"schedule": warmup_cosine(steps), "fabric": fabric, "steps": steps} | options
     return train(model, mse_loss, repeat(batch), adamw(model, 0.1, 0.0), **settings)
 
 
-def test_training_learns(parts):
+def test_training_learns(parts: Parts) -> None:
     outcome = fit(parts)
     model, ((x,), y), _ = parts
     assert mse_loss(model(x), y) < 0.01
     assert outcome.history[0][1] > outcome.history[-1][1]
 
 
-def test_the_best_checkpoint_is_kept(parts):
-    model, seen = parts[0], []
+def test_the_best_checkpoint_is_kept(parts: Parts) -> None:
+    model = parts[0]
+    seen: list[torch.Tensor] = []
 
-    def validate(model):
+    def validate(model: nn.Module) -> float:
         seen.append(model.weight.detach().clone())
         return -abs(len(seen) - 2.0)  # the second is the best
 
@@ -46,46 +60,51 @@ def test_the_best_checkpoint_is_kept(parts):
     assert torch.equal(model.weight, seen[1])
 
 
-def test_validation_sees_a_model_in_evaluation(parts):
-    modes = []
-    fit(parts, validate=lambda model: modes.append(model.training) or 0.0)
+def test_validation_sees_a_model_in_evaluation(parts: Parts) -> None:
+    modes: list[bool] = []
+
+    def validate(model: nn.Module) -> float:
+        modes.append(model.training)
+        return 0.0
+
+    fit(parts, validate=validate)
     assert modes == [False] * 5
     assert parts[0].training
 
 
-def test_a_loss_that_is_not_finite_is_an_error(parts):
+def test_a_loss_that_is_not_finite_is_an_error(parts: Parts) -> None:
     model, ((x,), y), fabric = parts
     with pytest.raises(DivergedError, match="the loss is nan by step 2"):
         fit((model, ((x * math.nan,), y), fabric), steps=10)
 
 
-def test_batches_that_end_early_are_an_error(parts):
+def test_batches_that_end_early_are_an_error(parts: Parts) -> None:
     model, batch, fabric = parts
     with pytest.raises(ZooError, match="the batches ended after 1 steps"):
         train(model, mse_loss, [batch], adamw(model, 0.1, 0.0), steps=3, schedule=warmup_cosine(3), fabric=fabric)
 
 
-def test_the_schedule_rises_then_falls_to_nothing():
+def test_the_schedule_rises_then_falls_to_nothing() -> None:
     factor = warmup_cosine(100, 0.1)
     assert [factor(step) for step in (0, 4, 9)] == pytest.approx([0.1, 0.5, 1.0])
     assert all(factor(step) > factor(step + 1) for step in range(10, 99))
     assert factor(99) < 0.01
 
 
-def test_decay_is_for_matrices_only():
+def test_decay_is_for_matrices_only() -> None:
     groups = adamw(nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2)), 0.1, 0.5).param_groups
     assert [(len(group["params"]), group["weight_decay"]) for group in groups] == [(1, 0.5), (3, 0.0)]
 
 
-def test_shuffled_batches_hold_each_example_once_an_epoch():
+def test_shuffled_batches_hold_each_example_once_an_epoch() -> None:
     batches = shuffled(6, 2, torch.Generator().manual_seed(0))
     assert sorted(torch.cat([next(batches) for _ in range(3)]).tolist()) == list(range(6))
 
 
-def test_a_set_smaller_than_a_batch_is_one_batch():
+def test_a_set_smaller_than_a_batch_is_one_batch() -> None:
     assert len(next(shuffled(3, 8, torch.Generator()))) == 3
 
 
-def test_precision_follows_the_measured_gain():
+def test_precision_follows_the_measured_gain() -> None:
     expected = "bf16-mixed" if bf16_gain() >= 2.0 or torch.accelerator.is_available() else "32-true"
     assert profitable_precision() == expected

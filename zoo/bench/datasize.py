@@ -1,6 +1,6 @@
 """The study `data-size`: how many training examples until self-attention beats a CNN?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +94,7 @@ def _complete(runs: Sequence[Run], store: Store, workers: int | None, show: Sile
             watch(run, result)
 
 
-def _results(todo: Sequence[Run], workers: int) -> Iterator[tuple[Run, dict[str, Any]]]:
+def _results(todo: Sequence[Run], workers: int) -> Generator[tuple[Run, dict[str, Any]], None, None]:
     with closing(run_all(WORK, [run.to_dict() for run in todo], workers)) as answers:
         for config, result in answers:
             yield Run(**config), result
@@ -152,7 +152,7 @@ def command(
     console.print(study.table())
     for line in conclusion(study):
         console.print(line, style="bold")
-    console.print(study.data.description, style="dim")
+    console.print(study.data.description.replace("`", ""), style="dim", markup=False)
     for line in missing(study):
         console.print(line, style="yellow", markup=False)
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)

@@ -1,6 +1,7 @@
 """The figure of a data-size study: error over training-set size, both on logarithmic axes."""
 
 import math
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -83,6 +84,7 @@ def _limits(axes: Axes, study: Study) -> None:
     if study.data.reference:
         errors.append(1 - study.data.reference.accuracy)
     low, high = max(min(errors) / 1.25, 1e-3), min(max(errors) * 1.15, 1.0)
+    low = low * (low / high) ** (0.07 * len(study.contestants))  # room for the legend
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
@@ -96,7 +98,7 @@ def _reference(axes: Axes, study: Study) -> None:
         axes.axhline(error, color=_QUIET, lw=1, ls=":", zorder=1)
         text = f"{reference.meaning} ({100 * error:.1f} %)"
         axes.annotate(text, (axes.get_xlim()[0], error), (6, -4), textcoords="offset points", va="top", fontsize=9,
-                      color=_QUIET)  # fmt: skip
+                      color=_QUIET, bbox={"color": "white", "alpha": 0.8, "pad": 1}, zorder=2)  # fmt: skip
 
 
 def _crossover(axes: Axes, study: Study) -> None:
@@ -108,10 +110,9 @@ def _crossover(axes: Axes, study: Study) -> None:
     axes.axvspan(max(crossover.size.low, left), min(high, right), color=_QUIET, alpha=0.1, lw=0, zorder=0)
     axes.axvline(crossover.size.value, color=_QUIET, lw=1, zorder=1)
     text = f"crossover\n{describe(crossover, study.sizes[-1])}"
-    to_left = crossover.size.value > math.sqrt(left * right)
-    axes.annotate(text, (crossover.size.value, axes.get_ylim()[0]), (-6 if to_left else 6, 8),
-                  textcoords="offset points", ha="right" if to_left else "left", va="bottom", fontsize=9,
-                  color=_QUIET)  # fmt: skip
+    edge = axes.get_xaxis_transform()
+    axes.annotate(text, (crossover.size.value, 1), (-8, -6), xycoords=edge, textcoords="offset points", ha="right",
+                  va="top", fontsize=9, color=_QUIET)  # fmt: skip
 
 
 def _words(figure: Figure, axes: Axes, study: Study) -> None:
@@ -120,18 +121,15 @@ def _words(figure: Figure, axes: Axes, study: Study) -> None:
     axes.grid(color="#dddddd", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper left", ncols=1, frameon=False, fontsize=9)
+    if study.points:
+        axes.legend(loc="lower left", frameon=False, fontsize=9)  # error falls to the right: that corner is free
     found = conclusion(study)
     title = found[0] if found else f"Test error by training-set size: {study.data.name}"
-    figure.suptitle(_wrapped(title, 82), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    figure.suptitle(_wrapped(title, 88), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
     note = f"{study.data.description.replace('`', '')} Bands: 95 % over {study.seeds} seeds and test examples; "
     note += "small dots: single runs; dashed: power-law fits."
     figure.supxlabel(_wrapped(note, 125), x=0.01, ha="left", fontsize=8, color=_QUIET)
 
 
 def _wrapped(text: str, width: int) -> str:
-    import textwrap
-
     return textwrap.fill(text, width)

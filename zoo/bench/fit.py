@@ -96,8 +96,8 @@ def fit_power_law(sizes: Sequence[int], errors: Array, draws: Array) -> PowerLaw
     if len(sizes) < 3:
         return None
     a, b, c, misfit = _fit(np.asarray(sizes, float), np.vstack([errors, draws]))
-    parts = [interval(float(values[0]), values[1:]) for values in (a, b, c)]
-    return PowerLaw(*parts, misfit=float(misfit[0]))
+    a_found, b_found, c_found = (interval(float(values[0]), values[1:]) for values in (a, b, c))
+    return PowerLaw(a_found, b_found, c_found, float(misfit[0]))
 
 
 def _fit(sizes: Array, errors: Array) -> tuple[Array, Array, Array, Array]:

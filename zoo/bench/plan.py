@@ -21,6 +21,7 @@ SIZES = (300, 1_000, 3_000, 10_000)
 MOST_STEPS = 1_800
 """At the largest default size; a third of the size gets 1/sqrt(3) of the steps."""
 LEAST_STEPS = 200
+QUICK_SIZES, QUICK_STEPS = (100, 300, 1_000), 100
 EPOCHS = 30
 SPLIT_SEED = 0
 
@@ -41,8 +42,8 @@ class Question:
 
 def quick(question: Question) -> Question:
     """Make a question small enough for 90 seconds on two cores; what the user chose stays."""
-    few = question.sizes or ((300, 1_000) if question.data == "cards" else None)
-    return replace(question, sizes=few, seeds=min(question.seeds, 2), steps=question.steps or LEAST_STEPS)
+    few = question.sizes or (QUICK_SIZES if question.data == "cards" else None)
+    return replace(question, sizes=few, seeds=min(question.seeds, 2), steps=question.steps or QUICK_STEPS)
 
 
 def plan(question: Question, folder: Path) -> tuple[Study, list[Run]]:

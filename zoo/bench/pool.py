@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from typing import Any, TextIO
 
@@ -29,7 +29,7 @@ def cores() -> int:
 
 def run_all(
     work: str, configs: Sequence[Config], workers: int, threads: int | None = None
-) -> Iterator[tuple[Config, Result]]:
+) -> Generator[tuple[Config, Result], None, None]:
     """Yield each configuration with its result as soon as it is there.
 
     An exception in a run, or the death of its worker, gives `{"error": cause}`. Leaving the iteration, by Ctrl-C or

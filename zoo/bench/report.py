@@ -2,8 +2,10 @@
 
 import csv
 import html
+import io
 import json
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem; line-height: 1.25 } h2 { font-size: 1.15rem; margin-top: 2.2rem }
 .found { font-size: 1.1rem; border-left: 4px solid #0072B2; padding: .2rem 0 .2rem 1rem; margin: 1rem 0 }
-.found p { margin: .3rem 0 } svg, img { max-width: 100%; height: auto }
+.found p { margin: .3rem 0 } svg { width: 100%; height: auto }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem }
 th, td { padding: .3rem .9rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } td.text { text-align: left; white-space: normal }
@@ -77,8 +79,6 @@ def _finite(value: Any) -> Any:
 
 
 def _csv(study: Study) -> str:
-    import io
-
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", restval="")
     writer.writeheader()
@@ -92,7 +92,7 @@ def _page(study: Study, command: str, svg: str) -> str:
     parts = [
         "<h1>How many training examples until self-attention beats a CNN?</h1>",
         f'<div class="found">{found}</div>',
-        f"<p>{html.escape(data.description)} {data.num_classes} classes.</p>",
+        f"<p>{_described(data.description)}</p>",
         svg[svg.index("<svg") :],
         "<h2>Test accuracy</h2>",
         _accuracies(study),
@@ -115,6 +115,10 @@ def _page(study: Study, command: str, svg: str) -> str:
         f'content="width=device-width"><title>data-size: {html.escape(data.name)}</title><style>{_STYLE}</style></head>'
         f"\n<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def _described(text: str) -> str:
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
 
 
 def _accuracies(study: Study) -> str:

@@ -99,7 +99,7 @@ def _source(data: str, image_size: int) -> Source:
 
 def build(name: str, source: Source, device: str | None = None) -> nn.Module:
     """Make a model that fits the data; CNNs hold their images channels-last, twice as fast on CPUs."""
-    fitting = {"image_size": source.image_size} if "image_size" in zoo.info(name).config else {}
+    fitting: dict[str, Any] = {"image_size": source.image_size} if "image_size" in zoo.info(name).config else {}
     model = zoo.create(name, num_classes=source.num_classes, in_chans=source.channels, device=device, **fitting)
     convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
     return model.to(memory_format=torch.channels_last) if convolves else model

@@ -28,19 +28,41 @@ class Reference(NamedTuple):
 class Source(Protocol):
     """Give examples, split once into a training pool, validation and test."""
 
-    name: str
-    description: str
-    """One sentence about the data, for the report."""
-    num_classes: int
-    channels: int
-    image_size: int
-    limit: int | None
-    """Training examples there are; None: as many as asked for."""
-    reference: Reference | None
-    fingerprint: str
-    """Changes when the data do."""
-    notes: tuple[str, ...]
-    """What the user has to know: pictures that could not be read."""
+    @property
+    def name(self) -> str:
+        """Name it for titles."""
+
+    @property
+    def description(self) -> str:
+        """Say in a sentence what the data are, for the report."""
+
+    @property
+    def num_classes(self) -> int:
+        """Count the classes."""
+
+    @property
+    def channels(self) -> int:
+        """Count the channels of an input."""
+
+    @property
+    def image_size(self) -> int:
+        """Give the pixels along a side."""
+
+    @property
+    def limit(self) -> int | None:
+        """Count the training examples there are; None: as many as asked for."""
+
+    @property
+    def reference(self) -> Reference | None:
+        """Give a line for the figure."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Give a text that changes when the data do."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell what the user has to know: pictures that could not be read."""
 
     def resized(self, image_size: int) -> "Source":
         """Give the same data at another size."""

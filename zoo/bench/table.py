@@ -63,7 +63,7 @@ def describe(crossover: Crossover, largest: int) -> str:
     """Put a crossing into a few words."""
     if crossover.size is None:
         return "throughout" if crossover.kind == "always" else f"none up to {largest:,}"
-    words = f"{round_size(crossover.size.value)} ({_range(crossover.size, largest)})"
+    words = f"{round_size(crossover.size.value)} (95 %: {_range(crossover.size, largest)})"
     return f"{words}, extrapolated beyond {largest:,}" if crossover.kind == "extrapolated" else words
 
 
@@ -83,7 +83,7 @@ def _sentence(study: Study, first: str, second: str) -> str:
         return f"{second} is ahead of {first} at every size from {low} to {high} examples."
     if crossover.kind == "measured":
         where = describe(crossover, sizes[-1])
-        return f"{second} overtakes {first} at about {where} training examples (95 % interval in brackets)."
+        return f"{second} overtakes {first} at about {where} training examples."
     behind = [study.points[first, n].value >= study.points[second, n].value for n in sizes]
     ahead = "at every size" if all(behind) else "at the largest size"
     found = f"{first} is ahead of {second} {ahead}, up to {high} examples: no crossing was measured."

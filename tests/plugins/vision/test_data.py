@@ -1,18 +1,23 @@
 import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
-from zoo.bench.source import open_source
+from zoo.bench.source import Source, open_source
 from zoo.errors import DataError
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.sources import SOURCES
 
+Save = Callable[..., str]
+
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     for name, count in (("cats", 8), ("dogs", 12)):
         (tmp_path / name).mkdir()
@@ -23,8 +28,8 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def archive(tmp_path):
-    def save(**arrays):
+def archive(tmp_path: Path) -> Save:
+    def save(**arrays: Any) -> str:
         np.savez(tmp_path / "data.npz", **arrays)
         return str(tmp_path / "data.npz")
 
@@ -32,35 +37,36 @@ def archive(tmp_path):
 
 
 @pytest.mark.parametrize("source", [open_cards(), open_digits()], ids=["cards", "digits"])
-def test_subsets_are_nested_and_balanced(source):
+def test_subsets_are_nested_and_balanced(source: Source) -> None:
     few, more = source.train(40, 0), source.train(80, 0)
     assert torch.equal(more.inputs[:40], few.inputs)
     assert torch.bincount(few.labels).tolist() == [4] * 10
 
 
-def test_no_digit_is_in_two_parts():
+def test_no_digit_is_in_two_parts() -> None:
     source = open_digits()
+    assert source.limit
     parts = [source.train(source.limit, 0), source.validation(), source.test()]
     assert sum(len(part.labels) for part in parts) == 1797
     pictures = torch.cat([part.inputs.flatten(1) for part in parts])
     assert len(pictures.unique(dim=0)) == 1797
 
 
-def test_the_split_is_the_same_each_time():
+def test_the_split_is_the_same_each_time() -> None:
     assert torch.equal(open_digits().test().inputs, open_digits().test().inputs)
 
 
-def test_a_seed_draws_another_subset():
+def test_a_seed_draws_another_subset() -> None:
     source = open_digits()
     assert not torch.equal(source.train(50, 0).inputs, source.train(50, 1).inputs)
 
 
-def test_prepared_pictures_have_the_size_asked_for():
+def test_prepared_pictures_have_the_size_asked_for() -> None:
     source = open_digits().resized(16)
     assert source.prepare(source.test().inputs[:2]).shape == (2, 1, 16, 16)
 
 
-def test_augmenting_shifts_by_at_most_a_pixel():
+def test_augmenting_shifts_by_at_most_a_pixel() -> None:
     source = open_digits()
     picture = torch.zeros(50, 1, 9, 9)
     picture[:, :, 4, 4] = 1
@@ -70,73 +76,73 @@ def test_augmenting_shifts_by_at_most_a_pixel():
     assert len(moved.unique(dim=0)) == 9
 
 
-def test_more_examples_than_there_are():
+def test_more_examples_than_there_are() -> None:
     with pytest.raises(DataError, match=r"1,400 training examples asked for, 'digits' has 1,265 besides validation"):
         open_digits().train(1400, 0)
 
 
-def test_a_folder_gives_its_classes(folder):
+def test_a_folder_gives_its_classes(folder: Path) -> None:
     source = open_folder(str(folder))
     assert (source.num_classes, source.channels, source.image_size) == (2, 3, 32)
     assert source.limit == 16
     assert source.train(4, 0).labels.bincount().tolist() == [2, 2]
 
 
-def test_a_folder_is_read_at_the_size_asked_for(folder):
+def test_a_folder_is_read_at_the_size_asked_for(folder: Path) -> None:
     assert open_folder(str(folder)).resized(16).test().inputs.shape[-2:] == (16, 16)
 
 
-def test_a_folder_that_changes_has_another_fingerprint(folder):
+def test_a_folder_that_changes_has_another_fingerprint(folder: Path) -> None:
     before = open_folder(str(folder)).fingerprint
     (folder / "cats" / "0.png").unlink()
     assert open_folder(str(folder)).fingerprint != before
 
 
-def test_an_unreadable_image_is_named_skipped_and_counted(folder):
+def test_an_unreadable_image_is_named_skipped_and_counted(folder: Path) -> None:
     (folder / "cats" / "broken.png").write_bytes(b"no picture")
     source = open_folder(str(folder))
     assert source.notes == ("1 unreadable image skipped: cats/broken.png",)
     assert source.limit == 16
 
 
-def test_a_folder_that_is_not_there():
+def test_a_folder_that_is_not_there() -> None:
     with pytest.raises(DataError, match="folder:nowhere: there is no such folder"):
         open_folder("nowhere")
 
 
-def test_a_folder_with_one_class(tmp_path):
+def test_a_folder_with_one_class(tmp_path: Path) -> None:
     (tmp_path / "cats").mkdir()
     with pytest.raises(DataError, match=r"has one class \(cats\); a comparison needs a sub-folder for each"):
         open_folder(str(tmp_path))
 
 
-def test_an_empty_class(folder):
+def test_an_empty_class(folder: Path) -> None:
     (folder / "birds").mkdir()
     with pytest.raises(DataError, match=r"class 'birds' in .* has no readable image"):
         open_folder(str(folder))
 
 
-def test_a_class_too_small_to_split(folder):
+def test_a_class_too_small_to_split(folder: Path) -> None:
     for index in range(6):
         (folder / "cats" / f"{index}.png").unlink()
     with pytest.raises(DataError, match="class 0 has 2 examples; training, validation and test need one each"):
         open_folder(str(folder))
 
 
-def test_a_folder_that_is_split_already(folder):
+def test_a_folder_that_is_split_already(folder: Path) -> None:
     (folder / "cats").rename(folder / "train")
     (folder / "dogs").rename(folder / "test")
     with pytest.raises(DataError, match=r"is split already; give the folder of one part: folder:.*train"):
         open_folder(str(folder))
 
 
-def test_an_archive_of_grey_pictures(archive):
+def test_an_archive_of_grey_pictures(archive: Save) -> None:
     x, y = np.zeros((20, 8, 8), np.uint8), np.repeat(["a", "b"], 10)
     source = open_npz(archive(x=x, y=y))
     assert (source.num_classes, source.channels, source.image_size) == (2, 1, 8)
 
 
-def test_float_pictures_become_bytes(archive):
+def test_float_pictures_become_bytes(archive: Save) -> None:
     source = open_npz(archive(images=np.full((20, 4, 4, 3), 0.5), labels=np.arange(20) % 2))
     assert source.test().inputs.unique().tolist() == [128]
 
@@ -153,12 +159,12 @@ def test_float_pictures_become_bytes(archive):
         ({"x": np.array([{}], object), "y": np.zeros(1)}, "cannot be read: Object arrays"),
     ],
 )
-def test_an_archive_that_cannot_be_used(archive, arrays, text):
+def test_an_archive_that_cannot_be_used(archive: Save, arrays: dict[str, Any], text: str) -> None:
     with pytest.raises(DataError, match=re.escape(text)):
         open_npz(archive(**arrays))
 
 
-def test_an_archive_that_is_none(tmp_path):
+def test_an_archive_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "data.npz").write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match="cannot be read"):
         open_npz(str(tmp_path / "data.npz"))
@@ -166,16 +172,16 @@ def test_an_archive_that_is_none(tmp_path):
         open_npz(str(tmp_path / "none.npz"))
 
 
-def test_an_unknown_source_names_the_near_one():
+def test_an_unknown_source_names_the_near_one() -> None:
     with pytest.raises(DataError, match=r"Unknown source \(card\)\. Did you mean 'cards'\?"):
         open_source("card")
 
 
 @pytest.mark.parametrize(("text", "usage"), [("folder", "folder:PATH"), ("cards:7", "cards")])
-def test_an_argument_missing_or_not_taken(text, usage):
+def test_an_argument_missing_or_not_taken(text: str, usage: str) -> None:
     with pytest.raises(DataError, match=f"data source '{text}': write '{usage}'"):
         open_source(text)
 
 
-def test_every_source_is_described():
+def test_every_source_is_described() -> None:
     assert all(spec.description and spec.modality == "vision" for spec in SOURCES)

@@ -1,3 +1,7 @@
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -5,24 +9,35 @@ import torch
 from zoo.bench.run import pack
 from zoo.bench.source import Reference
 from zoo.bench.study import Contestant, Data, Study, with_costs
+from zoo.spec import Kind
 
 
 @pytest.fixture
-def make_study(tmp_path):
+def make_study(tmp_path: Path) -> Callable[..., Study]:
     """Make a study of two contestants with records drawn from given accuracies."""
 
-    def make(cnn, vit, sizes=(100, 300, 1000, 3000), seeds=3, failed=()):
+    def make(
+        cnn: list[float],
+        vit: list[float],
+        sizes: tuple[int, ...] = (100, 300, 1000, 3000),
+        seeds: int = 3,
+        failed: Sequence[tuple[str, int]] = (),
+    ) -> Study:
         rng = np.random.default_rng(0)
-        records = []
+        records: list[dict[str, Any]] = []
         for name, accuracies in (("cnn", cnn), ("vit", vit)):
             for size, accuracy in zip(sizes, accuracies, strict=True):
                 for seed in range(seeds):
                     correct = rng.random(500) < accuracy
                     config = {"model": name, "size": size, "seed": seed, "steps": 10}
-                    record = {"config": config, "accuracy": float(correct.mean()), "correct": pack(correct)}
+                    record: dict[str, Any] = {
+                        "config": config,
+                        "accuracy": float(correct.mean()),
+                        "correct": pack(correct),
+                    }
                     record |= {"examples_per_second": 100.0, "parameters": 1000, "multiply_adds": 2_000_000}
                     records.append({"config": config, "error": "no memory"} if (name, size) in failed else record)
-        kinds = {"cnn": "convolution", "vit": "attention"}
+        kinds: dict[str, Kind] = {"cnn": "convolution", "vit": "attention"}
         rivals = [Contestant(name=name, kind=kind, learning_rate=1e-3) for name, kind in kinds.items()]
         return Study(
             contestants=[with_costs(rival, records) for rival in rivals],
@@ -37,7 +52,7 @@ def make_study(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def _one_thread():
+def _one_thread() -> Iterator[None]:
     """Keep tiny products from waiting for a second thread on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

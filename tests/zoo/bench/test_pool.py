@@ -1,13 +1,15 @@
 import os
 import signal
 import time
+from contextlib import closing
+from typing import Any
 
 import pytest
 
 from zoo.bench.pool import run_all
 
 
-def work(config):
+def work(config: dict[str, Any]) -> dict[str, Any]:
     if "raise" in config:
         raise ValueError(config["raise"])
     if "die" in config:
@@ -21,39 +23,39 @@ WORK = "test_pool:work"
 
 
 @pytest.fixture(autouse=True)
-def _importable(monkeypatch):
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(os.path.dirname(__file__))
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_every_configuration_gets_its_result(workers):
+def test_every_configuration_gets_its_result(workers: int) -> None:
     results = list(run_all(WORK, [{"x": x} for x in range(5)], workers))
     assert sorted((config["x"], result["square"]) for config, result in results) == [(x, x * x) for x in range(5)]
 
 
-def test_workers_are_processes_with_their_share_of_threads():
+def test_workers_are_processes_with_their_share_of_threads() -> None:
     results = [result for _, result in run_all(WORK, [{}, {}, {}], 2, threads=3)]
     assert os.getpid() not in {result["pid"] for result in results}
     assert {result["threads"] for result in results} == {"3"}
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_exception_is_a_result_with_its_cause(workers):
+def test_an_exception_is_a_result_with_its_cause(workers: int) -> None:
     results = dict(enumerate(result for _, result in run_all(WORK, [{"raise": "too big"}, {"x": 2}], workers)))
     assert results[0]["error"] == "ValueError: too big"
     assert "in work" in results[0]["traceback"]
     assert results[1]["square"] == 4
 
 
-def test_a_killed_worker_fails_its_own_run_only():
+def test_a_killed_worker_fails_its_own_run_only() -> None:
     results = [result for _, result in run_all(WORK, [{"die": 1}, {"x": 2}], 1)]
     assert "the worker was killed (signal 9)" in results[0]["error"]
     assert results[1]["square"] == 4
 
 
-def test_leaving_early_ends_the_workers():
+def test_leaving_early_ends_the_workers() -> None:
     runs = run_all(WORK, [{"x": 1}, {"sleep": 60}], 1)
-    pid = next(runs)[1]["pid"]
-    runs.close()
+    with closing(runs):
+        pid = next(runs)[1]["pid"]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

@@ -1,22 +1,24 @@
+from pathlib import Path
+
 import pytest
 
 from zoo.bench.store import Store, key_of
 from zoo.errors import DataError
 
 
-def test_a_result_is_there_after_a_restart(tmp_path):
+def test_a_result_is_there_after_a_restart(tmp_path: Path) -> None:
     Store(tmp_path).add("k", {"seed": 0}, {"accuracy": 0.5})
     store = Store(tmp_path)
     assert store.done("k")
     assert store.records["k"]["accuracy"] == 0.5
 
 
-def test_a_failed_run_is_kept_and_not_done(tmp_path):
+def test_a_failed_run_is_kept_and_not_done(tmp_path: Path) -> None:
     Store(tmp_path).add("k", {}, {"error": "no memory"})
     assert not Store(tmp_path).done("k")
 
 
-def test_a_half_written_last_line_is_cut_with_a_message(tmp_path):
+def test_a_half_written_last_line_is_cut_with_a_message(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.add("a", {}, {})
     with store.path.open("a") as file:
@@ -28,23 +30,23 @@ def test_a_half_written_last_line_is_cut_with_a_message(tmp_path):
     assert list(Store(tmp_path).records) == ["a", "b"]
 
 
-def test_results_of_another_version_are_refused(tmp_path):
+def test_results_of_another_version_are_refused(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text('{"version": 99, "key": "a"}\n')
     with pytest.raises(DataError, match=r"results version 99, this is version 1; .* choose another --out"):
         Store(tmp_path)
 
 
-def test_something_else_is_refused(tmp_path):
+def test_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text("hello\n")
     with pytest.raises(DataError, match="line 1, is not a result"):
         Store(tmp_path)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path):
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match=r"cannot write results to .*file/out: Not a directory; choose another"):
         Store(tmp_path / "file" / "out")
 
 
-def test_a_key_depends_on_content_not_on_order():
+def test_a_key_depends_on_content_not_on_order() -> None:
     assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1}) != key_of({"a": 1, "b": 3})
