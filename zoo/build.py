@@ -57,9 +57,8 @@ def create(
     spec, tag = _find(name)
     swaps = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
     given = {keyword: value for keyword, value in (swaps | overrides).items() if value is not None}
-    entries.require(spec.name, spec.requires)
-    registry().call("zoo_before_create", spec=spec, overrides=given)
     entry = entries.load(spec)
+    registry().call("zoo_before_create", spec=spec, overrides=given)
     keywords.check(spec, entry, given)
     if weights is None and not pretrained:
         model: Any = _build(spec, entry, given, device)

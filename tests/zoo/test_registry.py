@@ -16,6 +16,7 @@ from zoo import (
     Registry,
     UnknownModelError,
     hookimpl,
+    loading,
 )
 from zoo.registry import registry, using
 
@@ -66,13 +67,17 @@ def test_plugins_are_asked_once(toy_spec: Spec) -> None:
     assert asked == [1]
 
 
-def test_builtins_come_first_then_distributions_by_name(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("backwards", [False, True])
+def test_builtins_come_first_then_distributions_by_name(
+    backwards: bool, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for distribution in ("zoo-zebra", "zoo-ant"):
         install(distribution, f"{distribution}-plugin", OFFER.format(name=distribution))
+    found = sorted(loading.entry_points(group="zoo.plugins"), key=lambda entry: entry.name, reverse=backwards)
+    monkeypatch.setattr(loading, "entry_points", lambda group: found)
     names = [info.name for info in Registry().plugins()]
     assert names[:2] == ["builtin", "vision"]
-    ours = [name for name in names if name.endswith("-plugin")]
-    assert ours == ["zoo-ant-plugin", "zoo-zebra-plugin"]
+    assert [name for name in names if name.endswith("-plugin")] == ["zoo-ant-plugin", "zoo-zebra-plugin"]
 
 
 def test_names_that_are_no_hooks_are_never_touched(toy_spec: Spec) -> None:
@@ -99,6 +104,17 @@ def test_a_misspelt_hook_is_refused() -> None:
             return []
 
     assert "unknown hook 'zoo_modles'" in failed(alone(Misspelt()))
+
+
+def test_a_misspelt_hook_does_not_harm_the_next_plugin(toy_spec: Spec, toy_plugin: Any) -> None:
+    class Misspelt:
+        @hookimpl
+        def zoo_modles(self) -> list[ModelSpec]:
+            return []
+
+    next_one = alone(Misspelt(), toy_plugin(toy_spec()))
+    with pytest.warns(UserWarning, match="zoo_modles"):
+        assert next_one.models.names() == ["toy-small"]
 
 
 def test_a_hook_argument_with_a_default_is_refused() -> None:
