@@ -3,10 +3,10 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.linear import Linear, multiply
 from zoo.core.pattern import Full, Pattern
 from zoo.core.tokens import Tokens
 
@@ -43,8 +43,8 @@ class Attention(nn.Module):
         self.inner = num_heads * (head_dim or dim // num_heads)
         self.dropout = dropout
         self.pattern = pattern
-        self.qkv = nn.Linear(dim, 3 * self.inner, bias=bias)
-        self.out = nn.Linear(self.inner, dim, bias=bias)
+        self.qkv = Linear(dim, 3 * self.inner, bias=bias)
+        self.out = Linear(self.inner, dim, bias=bias)
 
     def forward(self, tokens: Tokens, context: Tokens | None = None) -> Float[Tensor, "b n d"]:
         """Let each of the tokens read the tokens, or the context if there is one; the context says what may be read."""
@@ -71,8 +71,8 @@ class Attention(nn.Module):
             return parts[0], parts[1], parts[2]
         w, b = self.qkv.weight, self.qkv.bias
         cut = self.inner
-        q = linear(tokens.x, w[:cut], None if b is None else b[:cut])
-        kv = linear(context.x, w[cut:], None if b is None else b[cut:])
+        q = multiply(tokens.x, w[:cut], None if b is None else b[:cut])
+        kv = multiply(context.x, w[cut:], None if b is None else b[cut:])
         k, v = kv.unflatten(-1, (2, self.num_heads, -1)).unbind(2)
         return q.unflatten(-1, (self.num_heads, -1)), k, v
 

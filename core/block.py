@@ -7,7 +7,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
+from zoo.core.linear import Linear
 from zoo.core.tokens import Tokens
+
+
+def gelu(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+    """Give the exact GELU (erf) of a temporary, in place where no gradient can want it: that spares memory traffic."""
+    return nn.functional.gelu(x) if x.requires_grad or torch.compiler.is_compiling() else torch.ops.aten.gelu_(x)
 
 
 class Mlp(nn.Module):
@@ -17,16 +23,16 @@ class Mlp(nn.Module):
         dim: channels in and out.
         mlp_dim: channels between.
         dropout: probability in [0, 1), after each layer.
-        activation: between the layers; GELU is the exact one (erf).
+        activation: between the layers; it may overwrite what it is given.
     """
 
     def __init__(
-        self, dim: int, mlp_dim: int, dropout: float = 0.0, activation: Callable[[], nn.Module] = nn.GELU
+        self, dim: int, mlp_dim: int, dropout: float = 0.0, activation: Callable[[Tensor], Tensor] = gelu
     ) -> None:
         super().__init__()
-        self.up = nn.Linear(dim, mlp_dim)
-        self.activation = activation()
-        self.down = nn.Linear(mlp_dim, dim)
+        self.up = Linear(dim, mlp_dim)
+        self.activation = activation
+        self.down = Linear(mlp_dim, dim)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:

@@ -201,8 +201,8 @@ def attend(
     if valid is not None:
         k, v = (x.masked_fill(~valid[..., None, None], 0) for x in (k, v))
     scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
-    heads_first = (x.transpose(1, 2) for x in (q, k, v))
-    y, weights = backends()[chosen.backend].run(Call(*heads_first, pattern, q_start, valid, bias, scale, dropout))
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    y, weights = backends()[chosen.backend].run(Call(q, k, v, pattern, q_start, valid, bias, scale, dropout))
     y = y.transpose(1, 2)
     return (y, weights) if return_weights and weights is not None else y
 

@@ -60,7 +60,7 @@ class Classify(Linear):
             return tokens.x[:, 0]
         if tokens.keys is None:
             return tokens.x.mean(1)
-        there = tokens.keys.valid(*tokens.x.shape[:2], tokens.x.device)
+        there = tokens.keys.valid(tokens.x.shape[0], tokens.x.shape[1], tokens.x.device)
         count = there.sum(1, keepdim=True).clamp(min=1)
         return tokens.without_padding().x.sum(1) / count.to(tokens.x.dtype)
 

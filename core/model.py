@@ -24,9 +24,9 @@ class Model(nn.Module):
 
     def __init__(self, stem: nn.Module, encoder: nn.Module, head: nn.Module) -> None:
         super().__init__()
-        self.stem = stem
-        self.encoder = encoder
-        self.head = head
+        self.stem: Any = stem
+        self.encoder: Any = encoder
+        self.head: Any = head
 
     def forward(self, *inputs: Any) -> Tensor:
         """Give the answer of the model's task."""

@@ -82,17 +82,17 @@ class Sinusoidal(nn.Module):
         super().__init__()
         self.dim = dim
         self.prefix = prefix
-        self.register_buffer("device_and_dtype", torch.empty(0), persistent=False)
+        self.like: Tensor
+        self.register_buffer("like", torch.empty(0), persistent=False)  # tells device and dtype
 
     def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
         """Give the vectors for a grid of this shape."""
-        like = self.device_and_dtype
         share = self.dim // len(shape) // 2 * 2
-        grids = torch.meshgrid(*(torch.arange(n, device=like.device) for n in shape), indexing="ij")
+        grids = torch.meshgrid(*(torch.arange(n, device=self.like.device) for n in shape), indexing="ij")
         waves = torch.cat([sinusoid(grid.flatten(), share) for grid in grids], dim=1)
         y = waves.new_zeros(self.prefix + len(waves), self.dim)
         y[self.prefix :, : waves.shape[1]] = waves
-        return y.to(like.dtype)
+        return y.to(self.like.dtype)
 
 
 def sinusoid(position: Tensor, dim: int) -> Float[Tensor, "n d"]:

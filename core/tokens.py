@@ -30,5 +30,5 @@ class Tokens:
         """Give the same set with zeros where no vector is, so that nothing in the padding can leak."""
         if self.keys is None:
             return self
-        there = self.keys.valid(*self.x.shape[:2], self.x.device)
+        there = self.keys.valid(self.x.shape[0], self.x.shape[1], self.x.device)
         return self.with_x(self.x.masked_fill(~there[..., None], 0))

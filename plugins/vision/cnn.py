@@ -73,12 +73,16 @@ def small_net(layers: Sequence[int], channels: Sequence[int], in_chans: int, num
     if not (len(layers) == len(channels) <= 4 and sum(layers) >= 2):
         raise ConfigError(f"layers={list(layers)} and channels={list(channels)}: one each a stage, two blocks or more")
     first = channels[0]
-    net = ResNet(BasicBlock, tuple(layers), num_classes, in_chans, channels=tuple(channels))
-    net.conv1, net.bn1, net.maxpool = (
-        nn.Conv2d(in_chans, first, 3, padding=1, bias=False),
-        nn.BatchNorm2d(first),
-        nn.Identity(),
+    net: Any = ResNet(
+        BasicBlock,  # type: ignore[arg-type]  # timm annotates the instance, and wants the class
+        tuple(layers),
+        num_classes,
+        in_chans,
+        channels=tuple(channels),
     )
+    net.conv1 = nn.Conv2d(in_chans, first, 3, padding=1, bias=False)
+    net.bn1 = nn.BatchNorm2d(first)
+    net.maxpool = nn.Identity()
     net.layer1[0] = BasicBlock(first, first)  # timm's would widen from the 64 channels of its own stem
     for stage in range(len(layers), 4):
         net.add_module(f"layer{stage + 1}", nn.Sequential())  # timm's forward walks through four
@@ -98,13 +102,13 @@ class TimmModel(nn.Module):
 
     spec: Any = None
 
-    def __init__(self, net: nn.Module, task: str, num_classes: int, in_chans: int) -> None:
+    def __init__(self, net: Any, task: str, num_classes: int, in_chans: int) -> None:
         super().__init__()
-        self.net = net
+        self.net: Any = net
         self.in_chans = in_chans
         if task != "classify":
             self.net.reset_classifier(0)
-        self.head = None if task == "classify" else head(task, net.num_features, num_classes)
+        self.head: Any = None if task == "classify" else head(task, net.num_features, num_classes)
 
     def forward(self, images: Tensor) -> Tensor:
         """Give the answer of the model's task for images (b, c, h, w)."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from zoo.core.model import Model
 from zoo.core.position import Learned
 
 State = Mapping[str, Tensor]
@@ -90,7 +91,7 @@ def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
     return ours
 
 
-def to_timm(model: nn.Module) -> dict[str, Tensor]:
+def to_timm(model: Model) -> dict[str, Tensor]:
     """Give the weights of a vision transformer in timm's layout.
 
     Args:
@@ -120,14 +121,14 @@ def to_timm(model: nn.Module) -> dict[str, Tensor]:
     return state
 
 
-def timm_peer(model: nn.Module) -> nn.Module:
+def timm_peer(model: Model) -> nn.Module:
     """Make timm's model of the same shape, with the weights of a `VisionTransformer` that has learned positions."""
     from timm.models import VisionTransformer
 
     first = model.encoder.blocks[0]
-    size = [side * model.stem.patch_size for side in model.stem.position.shape]
+    height, width = (side * model.stem.patch_size for side in model.stem.position.shape)
     peer = VisionTransformer(
-        img_size=tuple(size),
+        img_size=(height, width),
         patch_size=model.stem.patch_size,
         in_chans=model.stem.in_chans,
         num_classes=model.num_classes,

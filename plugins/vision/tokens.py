@@ -96,7 +96,7 @@ class ConvStem(nn.Module):
 
     def __init__(self, trunk: nn.Module, patches: PatchStem, in_chans: int) -> None:
         super().__init__()
-        self.trunk = trunk
+        self.trunk: Any = trunk
         self.patches = patches
         self.in_chans = in_chans
 

@@ -15,10 +15,13 @@ from zoo.core.pattern import Keys, Pattern
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}
 
 
-def draw(seed: int, b: int, q: int, k: int, h: int = 2, g: int = 1, d: int = 8, e: int = 6) -> tuple[Tensor, ...]:
+def draw(
+    seed: int, b: int, q: int, k: int, h: int = 2, g: int = 1, d: int = 8, e: int = 6
+) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     shapes = [(b, q, h, d), (b, k, g, d), (b, k, g, e)]
-    return tuple(torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes)
+    q_, k_, v_ = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes)
+    return q_, k_, v_
 
 
 def by_loops(q: Tensor, k: Tensor, v: Tensor, may_read: Tensor, scale: float, bias: Tensor | None = None) -> Tensor:
@@ -79,7 +82,7 @@ def test_values_and_gradients_equal_the_float64_reference(
     answers = []
     for precision, name in ((torch.float64, "reference"), (dtype, backend)):
         tensors = [x.to(dtype).to(precision).requires_grad_() for x in draw(k, b, q, k)]
-        y = attend(*tensors, pattern, keys, backend=name)
+        y = attend(tensors[0], tensors[1], tensors[2], pattern, keys, backend=name)
         loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y)).sum()
         answers.append([y, *torch.autograd.grad(loss, tensors)])
     for wanted, got in zip(*answers, strict=True):
@@ -105,11 +108,12 @@ def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str) ->
     q, k, v = draw(1, 2, 3, 4)
     k[0, 2:], v[0, 2:] = torch.nan, torch.nan
     k[1, 1:], v[1, 1:] = torch.inf, torch.nan
-    tensors = [x.requires_grad_() for x in (q, k, v)]
-    y = attend(*tensors, keys=Lengths(torch.tensor([2, 1])), backend=backend)
+    for x in (q, k, v):
+        x.requires_grad_()
+    y = attend(q, k, v, keys=Lengths(torch.tensor([2, 1])), backend=backend)
     y.sum().backward()
     torch.testing.assert_close(y[:1], attend(q[:1], k[:1, :2], v[:1, :2]))
-    assert all(x.grad is not None and x.grad.isfinite().all() for x in tensors)
+    assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, k, v))
 
 
 @pytest.mark.parametrize("backend", list(backends()))
@@ -198,8 +202,8 @@ def test_dropout_drops_weights_and_keeps_the_mean() -> None:
 
 def test_equals_pytorch_where_pytorch_can() -> None:
     q, k, v = draw(9, 2, 5, 5, h=4, g=4)
-    theirs = scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)), is_causal=True).transpose(1, 2)
-    torch.testing.assert_close(attend(q, k, v, Causal()), theirs)
+    theirs = scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True)
+    torch.testing.assert_close(attend(q, k, v, Causal()), theirs.transpose(1, 2))
 
 
 def test_a_plan_names_its_backend_cost_and_reason() -> None:

@@ -53,7 +53,7 @@ def test_patterns_are_equal_by_value_and_print_as_written() -> None:
 @pytest.mark.parametrize("mask", [torch.ones(2, 2), torch.ones(2, dtype=torch.bool)])
 def test_explicit_refuses_what_is_no_mask(mask: torch.Tensor) -> None:
     with pytest.raises(InputError, match="Explicit needs a boolean mask"):
-        Explicit(mask)  # type: ignore[arg-type]
+        Explicit(mask)
 
 
 def test_allows_of_a_mask_by_row_says_to_use_mask() -> None:

@@ -1,6 +1,7 @@
 """Weights of timm, torchvision and Hugging Face: the same answers, at two image sizes."""
 
 import re
+from typing import Any
 
 import pytest
 import timm
@@ -13,7 +14,7 @@ from zoo.plugins.vision.cnn import timm_model
 from zoo.plugins.vision.convert import timm_peer, timm_to_zoo, to_timm, to_zoo
 from zoo.plugins.vision.models import VisionTransformer
 
-SIZES = {"patch_size": 8, "dim": 24, "depth": 3, "num_heads": 3, "mlp_dim": 48, "num_classes": 5}
+SIZES: dict[str, Any] = {"patch_size": 8, "dim": 24, "depth": 3, "num_heads": 3, "mlp_dim": 48, "num_classes": 5}
 
 
 def randomised(model: nn.Module) -> nn.Module:
@@ -36,12 +37,13 @@ def torchvision_vit(image_size: int) -> nn.Module:
 def hugging_face_config(image_size: int) -> ViTConfig:
     return ViTConfig(
         hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=48, image_size=image_size,
-        patch_size=8, num_labels=5, layer_norm_eps=1e-6,
+        patch_size=8, num_labels=5,  # type: ignore[call-arg]
+        layer_norm_eps=1e-6,
     )  # fmt: skip
 
 
 def hugging_face_vit(image_size: int) -> nn.Module:
-    class Logits(ViTForImageClassification):
+    class Logits(ViTForImageClassification):  # type: ignore[no-untyped-call]
         def forward(self, images: Tensor) -> Tensor:
             return super().forward(images).logits
 
@@ -101,7 +103,7 @@ def test_positions_of_another_grid_are_interpolated_as_timm_does() -> None:
     theirs = randomised(timm_vit(32))
     ours = VisionTransformer(image_size=48, **SIZES).eval()
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
-    theirs.set_input_size(img_size=(48, 48))  # type: ignore[operator]
+    theirs.set_input_size(img_size=(48, 48))
     x = torch.randn(1, 3, 48, 48)
     torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
 

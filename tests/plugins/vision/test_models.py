@@ -1,6 +1,7 @@
 """The vision models: sizes, shapes, options, and what they refuse."""
 
 import importlib
+from typing import Any
 
 import pytest
 import timm
@@ -14,8 +15,9 @@ from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.plugin import zoo_models
 from zoo.spec import ModelSpec
 
-TINY = {"image_size": 16, "patch_size": 4, "dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16, "num_classes": 3}
-HYBRID = {"layers": [1, 1], "channels": [4, 8], "dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16}
+BLOCKS: dict[str, Any] = {"dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16}
+TINY = BLOCKS | {"image_size": 16, "patch_size": 4, "num_classes": 3}
+HYBRID = BLOCKS | {"layers": [1, 1], "channels": [4, 8]}
 
 
 def build(spec: ModelSpec) -> nn.Module:
@@ -118,7 +120,7 @@ def test_a_cnn_has_no_attention_maps_and_gives_its_stages() -> None:
 
 
 def test_timm_models_answer_as_in_timm() -> None:
-    net = timm.create_model("test_vit", num_classes=7).eval()
+    net: Any = timm.create_model("test_vit", num_classes=7).eval()
     model = TimmModel(net, "classify", 7, 3).eval()
     x = torch.randn(2, 3, *net.default_cfg["input_size"][1:])
     torch.testing.assert_close(model(x), net(x))
