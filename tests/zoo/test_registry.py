@@ -1,6 +1,7 @@
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_builtins_come_first_then_distributions_by_name(
 ) -> None:
     for distribution in ("zoo-zebra", "zoo-ant"):
         install(distribution, f"{distribution}-plugin", OFFER.format(name=distribution))
-    found = sorted(loading.entry_points(group="zoo.plugins"), key=lambda entry: entry.name, reverse=backwards)
+    found = sorted(entry_points(group="zoo.plugins"), key=lambda entry: entry.name, reverse=backwards)
     monkeypatch.setattr(loading, "entry_points", lambda group: found)
     names = [info.name for info in Registry().plugins()]
     assert names[:2] == ["builtin", "vision"]
