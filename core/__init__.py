@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.core.lazy import exports
 
 if TYPE_CHECKING:
-    from zoo.core.attention import Attention
+    from zoo.core.attention import Attention, NormedAttention
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.dispatch import Plan, attend, plan
     from zoo.core.errors import ConfigError, InputError, ZooError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zoo.core.transformer import Encoder
 
 _FROM = {
-    "zoo.core.attention": ("Attention",),
+    "zoo.core.attention": ("Attention", "NormedAttention"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
     "zoo.core.dispatch": ("Plan", "attend", "plan"),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
@@ -45,6 +45,7 @@ __all__ = [
     "Learned",
     "Lengths",
     "Model",
+    "NormedAttention",
     "Plan",
     "PostNormBlock",
     "PreNormBlock",

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core.backends import backends
+from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import Full, Keys, Pattern
@@ -93,7 +93,7 @@ def plan(
         return _forced(problem, backend)
     offers = [
         Plan(name, cost.flops, cost.bytes, cost.why)
-        for name, candidate in backends().items()
+        for name, candidate in BACKENDS.items()
         if candidate.refuses(problem) is None
         for cost in [candidate.cost(problem)]
     ]
@@ -101,12 +101,12 @@ def plan(
 
 
 def _forced(problem: Problem, name: str) -> Plan:
-    if name not in backends():
-        raise ConfigError(f"backend={name!r} is not one of {', '.join(['auto', *backends()])}")
-    reason = backends()[name].refuses(problem)
+    if name not in BACKENDS:
+        raise ConfigError(f"backend={name!r} is not one of {', '.join(['auto', *BACKENDS])}")
+    reason = BACKENDS[name].refuses(problem)
     if reason:
         raise ConfigError(f"backend={name!r} cannot serve {problem.pattern}: {reason}")
-    cost = backends()[name].cost(problem)
+    cost = BACKENDS[name].cost(problem)
     return Plan(name, cost.flops, cost.bytes, f"forced; it {cost.why}")
 
 
@@ -202,7 +202,7 @@ def attend(
         k, v = (x.masked_fill(~valid[..., None, None], 0) for x in (k, v))
     scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-    y, weights = backends()[chosen.backend].run(Call(q, k, v, pattern, q_start, valid, bias, scale, dropout))
+    y, weights = BACKENDS[chosen.backend].run(Call(q, k, v, pattern, q_start, valid, bias, scale, dropout))
     y = y.transpose(1, 2)
     return (y, weights) if return_weights and weights is not None else y
 

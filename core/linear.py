@@ -53,7 +53,7 @@ class _InFloat32(torch.autograd.Function):
         return linear(x.float(), weight.float(), None if bias is None else bias.float()).to(x.dtype)
 
     @staticmethod
-    @once_differentiable  # type: ignore[no-untyped-call]
+    @once_differentiable
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
         need_x, need_weight, need_bias = ctx.needs_input_grad  # type: ignore[attr-defined]

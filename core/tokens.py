@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.pattern import Full, Keys, Pattern
+from zoo.core.pattern import Keys, Pattern
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,12 @@ class Tokens:
 
     Args:
         x: the vectors; b sets of n vectors, d channels.
-        pattern: who may read whom.
+        pattern: who may read whom; None if everyone reads everyone.
         keys: which vectors are there (padding); None if all are.
     """
 
     x: Float[Tensor, "b n d"]
-    pattern: Pattern = Full()
+    pattern: Pattern | None = None
     keys: Keys | None = None
 
     def with_x(self, x: Float[Tensor, "b n e"]) -> "Tokens":

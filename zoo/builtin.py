@@ -16,10 +16,13 @@ BENCH = tuple(
 
 @hookimpl
 def zoo_attentions() -> list[AttentionSpec]:
-    """Name the patterns that take no arguments."""
+    """Name the patterns and mechanisms that take no arguments."""
     return [
         AttentionSpec(name="full", entry="zoo.core.pattern:Full", description="Everyone reads everyone."),
         AttentionSpec(name="causal", entry="zoo.core.pattern:Causal", description="Each reads itself and the past."),
+        AttentionSpec(
+            name="qk-norm", entry="zoo.core.attention:normed", description="Queries and keys are normed, head by head."
+        ),
     ]
 
 

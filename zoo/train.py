@@ -1,27 +1,26 @@
 """The one training loop of the house, on Lightning Fabric: device, precision and strategy are Fabric's.
 
-Whoever trains brings the parts: a model, a loss, batches without end, an optimiser, a schedule, and a validation to
+Whoever trains brings the parts: a model, a loss, batches without end, optimisers, a schedule, and a validation to
 choose the checkpoint by. The loop reads nothing back from the device between two validations.
 """
 
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import Optimizer
 
 from zoo.errors import ZooError
+from zoo.optimizers import Schedule
 
 Batch = tuple[tuple[Tensor, ...], Tensor]
 """Model inputs and the target of the loss."""
-Schedule = Callable[[int], float]
-"""Step, from 0, to a factor of the learning rate."""
 
 
 class DivergedError(ZooError, ArithmeticError):
@@ -45,7 +44,7 @@ def train(
     model: nn.Module,
     loss: Callable[[Tensor, Tensor], Tensor],
     batches: Iterable[Batch],
-    optimizer: Optimizer,
+    optimizers: Sequence[Optimizer],
     *,
     steps: int,
     schedule: Schedule,
@@ -60,34 +59,36 @@ def train(
         model: any module; it is moved to Fabric's device.
         loss: answer and target to one number.
         batches: at least `steps` of them.
-        optimizer: over the model's parameters, at its highest learning rate.
+        optimizers: over the model's parameters together, at their highest learning rates.
         steps: optimiser steps.
         schedule: factor of the learning rate at each step.
         fabric: device, precision and strategy.
-        clip: largest norm of the gradient.
+        clip: largest norm of the gradient, of each optimiser's parameters.
         validate: score of the model, higher is better; the best is kept. None keeps the last.
         validations: how often, evenly spaced, the last at the end.
 
     Raises:
         DivergedError: If the loss is not finite.
     """
-    forward, stepper = fabric.setup(model, optimizer)
-    peak = [group["lr"] for group in optimizer.param_groups]
+    forward, *steppers = fabric.setup(model, *optimizers)
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    peak = [group["lr"] for group in groups]
     due = {math.ceil(steps * (i + 1) / validations) for i in range(validations)}
     outcome, kept, losses = Outcome(steps, 0.0), copy.deepcopy(model.state_dict()), _Losses()
     source = iter(batches)
     model.train()
     for step in range(steps):
         started = time.perf_counter()
-        for group, rate in zip(optimizer.param_groups, peak, strict=True):
+        for group, rate in zip(groups, peak, strict=True):
             group["lr"] = rate * schedule(step)
         inputs, target = _next(source, step, fabric)
         value = loss(forward(*inputs), target)
         fabric.backward(value)
-        if clip < math.inf:
-            fabric.clip_gradients(forward, stepper, max_norm=clip, error_if_nonfinite=False)
-        stepper.step()
-        stepper.zero_grad()
+        for stepper in steppers:
+            if clip < math.inf:
+                fabric.clip_gradients(forward, stepper, max_norm=clip, error_if_nonfinite=False)
+            stepper.step()
+            stepper.zero_grad()
         losses.add(value.detach())
         outcome.seconds += time.perf_counter() - started
         if step + 1 in due:
@@ -99,30 +100,6 @@ def train(
                 kept = copy.deepcopy(model.state_dict())
     model.load_state_dict(kept)
     return outcome
-
-
-def adamw(
-    model: nn.Module, learning_rate: float, weight_decay: float, betas: tuple[float, float] = (0.9, 0.999)
-) -> AdamW:
-    """Make AdamW that decays matrices and kernels only, never biases, norms or scales."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    return AdamW([group for group in groups if group["params"]], learning_rate, betas=betas, fused=True)
-
-
-def warmup_cosine(steps: int, warmup: float = 0.1) -> Schedule:
-    """Rise in a straight line over a share of the steps, then fall to 0 along a cosine."""
-    rising = max(1, round(warmup * steps))
-
-    def factor(step: int) -> float:
-        if step < rising:
-            return (step + 1) / rising
-        return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
-
-    return factor
 
 
 def shuffled(count: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -84,7 +84,7 @@ class _Products(torch.autograd.Function):
         return torch.bmm(weights, v)
 
     @staticmethod
-    @once_differentiable  # type: ignore[no-untyped-call]
+    @once_differentiable
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         q, k, v, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         scale = ctx.scale  # type: ignore[attr-defined]

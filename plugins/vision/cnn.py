@@ -1,12 +1,13 @@
 """CNNs and whatever else timm has, with the surface of the zoo's models; hybrids of CNN and transformer."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import timm
 import torch
 from jaxtyping import Float
-from timm.models.resnet import BasicBlock, ResNet
+from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
 from zoo.core.attention import Attention
@@ -22,8 +23,9 @@ class HybridTransformer(Model):
     """A small residual network whose feature map is cut into patches for an encoder, arXiv:2010.11929 sec. 3.1.
 
     Args:
-        layers: residual blocks of each stage of the network; each stage after the first halves the map.
+        layers: residual blocks of each stage of the network.
         channels: of each stage.
+        strides: of each stage: 2 halves the map.
         image_size: pixels, one number or (height, width).
         patch_size: points of the map along each side of a patch.
         in_chans: channels of the image.
@@ -43,6 +45,7 @@ class HybridTransformer(Model):
         *,
         layers: Sequence[int],
         channels: Sequence[int],
+        strides: Sequence[int],
         dim: int,
         depth: int,
         num_heads: int,
@@ -56,7 +59,7 @@ class HybridTransformer(Model):
         attention: Callable[[int, int], nn.Module] = Attention,
         drop_path: float = 0.0,
     ) -> None:
-        reduction = 2 ** (len(layers) - 1)
+        reduction = math.prod(strides)
         if any(side % (reduction * patch_size) for side in pair(image_size)):
             raise ConfigError(f"image_size={image_size} is not a multiple of {reduction} x patch_size={patch_size}")
         feature_map = [side // reduction for side in pair(image_size)]
@@ -64,30 +67,42 @@ class HybridTransformer(Model):
         encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=attention, drop_path=drop_path)
         init_weights(patches)
         init_weights(encoder)
-        trunk = small_net(layers, channels, in_chans, num_classes=0)
+        trunk = small_net(layers, channels, strides, in_chans, num_classes=0)
         super().__init__(ConvStem(trunk, patches, in_chans), encoder, head(task, dim, num_classes, pool="mean"))
 
 
-def small_net(layers: Sequence[int], channels: Sequence[int], in_chans: int, num_classes: int) -> ResNet:
+def small_net(
+    layers: Sequence[int],
+    channels: Sequence[int],
+    strides: Sequence[int],
+    in_chans: int,
+    num_classes: int,
+    stem: int = 16,
+) -> ResNet:
     """Make timm's ResNet for small images: up to four stages of basic blocks behind a 3x3 stem of stride 1."""
-    if not (len(layers) == len(channels) <= 4 and sum(layers) >= 2):
-        raise ConfigError(f"layers={list(layers)} and channels={list(channels)}: one each a stage, two blocks or more")
-    first = channels[0]
-    net: Any = ResNet(
-        BasicBlock,  # type: ignore[arg-type]  # timm annotates the instance, and wants the class
-        tuple(layers),
-        num_classes,
-        in_chans,
-        channels=tuple(channels),
-    )
-    net.conv1 = nn.Conv2d(in_chans, first, 3, padding=1, bias=False)
-    net.bn1 = nn.BatchNorm2d(first)
+    if not (len(layers) == len(channels) == len(strides) <= 4 and sum(layers) >= 1):
+        raise ConfigError(
+            f"layers={list(layers)}, channels={list(channels)}, strides={list(strides)}: one each for up to four stages"
+        )
+    # timm's own constructor starts from 64 channels and a stem of stride 4: its stem and stages are replaced
+    net: Any = ResNet(BasicBlock, (1, 1), num_classes, in_chans, channels=(stem, channels[-1]))  # type: ignore[arg-type]
+    net.conv1 = nn.Conv2d(in_chans, stem, 3, padding=1, bias=False)
+    net.bn1 = nn.BatchNorm2d(stem)
     net.maxpool = nn.Identity()
-    net.layer1[0] = BasicBlock(first, first)  # timm's would widen from the 64 channels of its own stem
-    for stage in range(len(layers), 4):
-        net.add_module(f"layer{stage + 1}", nn.Sequential())  # timm's forward walks through four
+    inplanes = stem
+    for stage in range(4):
+        blocks = _stage(inplanes, channels[stage], layers[stage], strides[stage]) if stage < len(layers) else []
+        net.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))  # timm's forward walks through four
+        inplanes = channels[min(stage, len(channels) - 1)]
     net.init_weights()
     return net
+
+
+def _stage(inplanes: int, planes: int, count: int, stride: int) -> list[nn.Module]:
+    changes = stride != 1 or inplanes != planes
+    shortcut = downsample_conv(inplanes, planes, kernel_size=1, stride=stride) if changes else None
+    first = BasicBlock(inplanes, planes, stride=stride, downsample=shortcut)
+    return [first, *(BasicBlock(planes, planes) for _ in range(count - 1))]
 
 
 class TimmModel(nn.Module):
@@ -188,6 +203,8 @@ def small_resnet(
     *,
     layers: Sequence[int],
     channels: Sequence[int],
+    strides: Sequence[int],
+    stem: int = 16,
     task: str = "classify",
     num_classes: int = 10,
     in_chans: int = 3,
@@ -196,11 +213,13 @@ def small_resnet(
     """Make a residual network for small images.
 
     Args:
-        layers: basic blocks of each stage; each stage after the first halves the map.
+        layers: basic blocks of each stage.
         channels: of each stage.
+        strides: of each stage: 2 halves the map.
+        stem: channels of the first convolution.
         task: `classify`, `tag` or `features`.
         num_classes: labels; 0 for features.
         in_chans: channels of the image.
         image_size: pixels; the network itself reads any.
     """
-    return TimmModel(small_net(layers, channels, in_chans, num_classes), task, num_classes, in_chans)
+    return TimmModel(small_net(layers, channels, strides, in_chans, num_classes, stem), task, num_classes, in_chans)

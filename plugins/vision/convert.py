@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from zoo.core.attention import NormedAttention
 from zoo.core.model import Model
 from zoo.core.position import Learned
 
@@ -22,6 +23,7 @@ TIMM = {
     r"patch_embed\.proj\.(.*)": r"stem.project.\1",
     r"blocks\.(\d+)\.norm([12])\.(.*)": r"encoder.blocks.\1.norm\2.\3",
     r"blocks\.(\d+)\.attn\.qkv\.(.*)": r"encoder.blocks.\1.attention.qkv.\2",
+    r"blocks\.(\d+)\.attn\.([qk])_norm\.(.*)": r"encoder.blocks.\1.attention.\2_norm.\3",
     r"blocks\.(\d+)\.attn\.proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
     r"blocks\.(\d+)\.mlp\.fc1\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
     r"blocks\.(\d+)\.mlp\.fc2\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
@@ -106,6 +108,8 @@ def to_timm(model: Model) -> dict[str, Tensor]:
         "head.linear.": "head.",
         ".attention.qkv.": ".attn.qkv.",
         ".attention.out.": ".attn.proj.",
+        ".attention.q_norm.": ".attn.q_norm.",
+        ".attention.k_norm.": ".attn.k_norm.",
         ".mlp.up.": ".mlp.fc1.",
         ".mlp.down.": ".mlp.fc2.",
     }
@@ -135,6 +139,7 @@ def timm_peer(model: Model) -> nn.Module:
         embed_dim=model.num_features,
         depth=len(model.encoder.blocks),
         num_heads=first.attention.num_heads,
+        qk_norm=isinstance(first.attention, NormedAttention),
         mlp_ratio=first.mlp.up.out_features / model.num_features,
         class_token=model.stem.class_token is not None,
         global_pool="token" if model.stem.class_token is not None else "avg",

@@ -25,10 +25,10 @@ VIT = {
     "vit-huge": (14, 1280, 32, 16, 5120, 632_045_800, ("orig_in21k",)),
 }
 
-# name: (image, patch, dim, depth, heads, mlp, parameters); mean pooling, 10 classes
+# name: (image, patch, dim, depth, heads, mlp, parameters); mean pooling, normed queries and keys, 10 classes
 VIT_SMALL_IMAGES = {
-    "vit-micro": (24, 8, 80, 4, 4, 160, 225_450),
-    "vit-mini": (32, 4, 192, 6, 3, 384, 1_806_154),
+    "vit-micro": (24, 8, 80, 4, 4, 160, 225_770),
+    "vit-mini": (32, 4, 192, 6, 3, 384, 1_807_690),
 }
 
 # name: (timm's architecture, parameters, tags of timm's weights); arXiv:1512.03385 table 1, arXiv:1912.11370
@@ -46,15 +46,21 @@ TIMM_NETS = {
     "bit-r152x4": ("resnetv2_152x4_bit", 936_533_224, ("goog_in21k_ft_in1k",)),
 }
 
-# name: (blocks of each stage, channels of each stage, parameters); 24 pixels, 10 classes
-# multiples of 16 channels, which CPUs compute a third faster than the 20, 40, 80 of the first measurements
-RESNET_SMALL_IMAGES = {
-    "resnet-micro": ((1, 1, 1), (16, 48, 80), 131_130),
-    "resnet-micro-deep": ((2, 2, 2), (16, 48, 80), 292_986),
+# name: (size, parameters); arXiv:1512.03385 sec. 4.2 in spirit, 24 pixels, 10 classes
+RESNET_SMALL_IMAGES: dict[str, tuple[dict[str, Any], int]] = {
+    "resnet-micro": ({"stem": 16, "layers": [1, 1], "channels": [48, 96], "strides": [2, 2]}, 159_738),
+    "resnet-micro-fine": ({"stem": 20, "layers": [1, 1, 1], "channels": [20, 40, 80], "strides": [1, 2, 2]}, 121_390),
+    "resnet-micro-deep": ({"stem": 20, "layers": [2, 2, 2], "channels": [20, 40, 80], "strides": [1, 2, 2]}, 273_150),
 }
 
-# name: (blocks, channels, patch, dim, depth, heads, mlp, parameters); 24 pixels, 10 classes
-HYBRID: dict[str, tuple[Any, ...]] = {"hybrid-micro": ((1, 1), (16, 32), 4, 80, 4, 4, 160, 270_714)}
+# name: (size of the network, size of the transformer, parameters); arXiv:2010.11929 sec. 3.1, 24 pixels, 10 classes
+HYBRID: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
+    "hybrid-micro": (
+        {"layers": [1], "channels": [48], "strides": [2]},
+        {"patch_size": 4, "dim": 80, "depth": 4, "num_heads": 4, "mlp_dim": 160, "attention": "qk-norm"},
+        301_018,
+    )
+}
 
 
 @hookimpl
@@ -67,18 +73,15 @@ def zoo_models() -> Iterator[ModelSpec]:
                    image_size=224, in_chans=3, num_classes=1000)  # fmt: skip
     for name, (image, patch, dim, depth, heads, mlp, parameters) in VIT_SMALL_IMAGES.items():
         yield _vit(name, parameters, {}, patch_size=patch, dim=dim, depth=depth, num_heads=heads, mlp_dim=mlp,
-                   image_size=image, in_chans=3, num_classes=10, pool="mean")  # fmt: skip
+                   image_size=image, in_chans=3, num_classes=10, pool="mean", attention="qk-norm")  # fmt: skip
     for name, (architecture, parameters, tags) in TIMM_NETS.items():
         yield replace(_timm(name, architecture, {tag: f"hf-hub:timm/{architecture}.{tag}" for tag in tags}),
                       parameters=parameters, kind="convolution")  # fmt: skip
-    for name, (layers, channels, parameters) in RESNET_SMALL_IMAGES.items():
-        yield _image_model(
-            name, "cnn:small_resnet", "convolution", parameters, source="arXiv:1512.03385 sec. 4.2, built from timm",
-            config={"layers": list(layers), "channels": list(channels), "image_size": 24, "num_classes": 10},
-        )  # fmt: skip
-    for name, (layers, channels, patch, dim, depth, heads, mlp, parameters) in HYBRID.items():
-        config = {"layers": list(layers), "channels": list(channels), "patch_size": patch, "dim": dim, "depth": depth,
-                  "num_heads": heads, "mlp_dim": mlp, "image_size": 24, "num_classes": 10}  # fmt: skip
+    small = {"image_size": 24, "in_chans": 3, "num_classes": 10}
+    for name, (net, parameters) in RESNET_SMALL_IMAGES.items():
+        yield _image_model(name, "cnn:small_resnet", "convolution", parameters, config=net | small, source="timm")
+    for name, (net, transformer, parameters) in HYBRID.items():
+        config = net | transformer | small
         yield _image_model(
             name, "cnn:HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929"
         )

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from zoo.core import Attention, Causal, ConfigError, InputError, Lengths, Tokens
+from zoo.core import Attention, Causal, ConfigError, InputError, Lengths, NormedAttention, Tokens
 from zoo.core.attention import attention_maps
 
 
@@ -88,3 +88,13 @@ def test_sizes_that_do_not_divide_are_refused() -> None:
 def test_vectors_of_another_width_are_refused() -> None:
     with pytest.raises(InputError, match="vectors of 5 channels given to an attention of dim=8"):
         Attention(8, 2)(Tokens(torch.randn(1, 2, 5)))
+
+
+def test_normed_queries_and_keys_bound_the_scores() -> None:
+    layer = NormedAttention(8, 2).eval()
+    x = torch.randn(1, 4, 8)
+    q = layer.project(Tokens(x), None)[0]
+    torch.testing.assert_close(q.square().mean(-1), torch.ones(1, 4, 2), atol=1e-3, rtol=0)
+    torch.testing.assert_close(layer.weights(Tokens(1000 * x)), layer.weights(Tokens(10 * x)), atol=1e-3, rtol=0)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer(Tokens(x)).isfinite().all()

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core import Causal, ConfigError, Explicit, Full, InputError, Lengths, Plan, Valid, attend, plan
-from zoo.core.backends import backends
+from zoo.core.backends import BACKENDS
 from zoo.core.dispatch import check
 from zoo.core.pattern import Keys, Pattern
 
@@ -57,7 +57,7 @@ def whole_mask(pattern: Pattern, keys: Keys | None, b: int, q: int, k: int) -> T
     return mask if keys is None else mask & keys.valid(b, k, torch.device("cpu"))[:, None, None]
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 @pytest.mark.parametrize("score", ["scaled_dot", "dot"])
 @given(problem=problems())
 @settings(max_examples=20, deadline=None)
@@ -71,7 +71,7 @@ def test_every_backend_equals_a_loop_over_queries(
     torch.testing.assert_close(y, by_loops(*tensors, whole_mask(pattern, keys, b, q, k), scale), atol=1e-12, rtol=1e-9)
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @given(problem=problems())
 @settings(max_examples=15, deadline=None)
@@ -89,7 +89,7 @@ def test_values_and_gradients_equal_the_float64_reference(
         torch.testing.assert_close(got.double(), wanted, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str, dtype: torch.dtype) -> None:
     q, k, v = (x.to(dtype).requires_grad_() for x in draw(0, 1, 3, 3))
@@ -103,7 +103,7 @@ def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str
     assert q.grad[0, 0].abs().max() > 0
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str) -> None:
     q, k, v = draw(1, 2, 3, 4)
     k[0, 2:], v[0, 2:] = torch.nan, torch.nan
@@ -116,7 +116,7 @@ def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str) ->
     assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, k, v))
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 def test_a_row_does_not_depend_on_its_batch_mates(backend: str) -> None:
     q, k, v = draw(2, 3, 4, 4)
     keys = torch.tensor([4, 2, 3])
@@ -125,7 +125,7 @@ def test_a_row_does_not_depend_on_its_batch_mates(backend: str) -> None:
     torch.testing.assert_close(together, torch.cat(alone))
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 def test_causal_answers_do_not_move_with_what_comes_later(backend: str) -> None:
     q, k, v = draw(3, 2, 6, 6)
     before = attend(q, k, v, Causal(), backend=backend)
@@ -136,7 +136,7 @@ def test_causal_answers_do_not_move_with_what_comes_later(backend: str) -> None:
     assert not torch.allclose(before[:, 4:], after[:, 4:])
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 def test_causality_holds_on_absolute_positions(backend: str) -> None:
     q, k, v = draw(4, 2, 6, 6)
     whole = attend(q, k, v, Causal())
@@ -170,7 +170,7 @@ def test_answers_are_the_same_with_weights_and_without(problem: tuple[Pattern, K
         torch.testing.assert_close(attend(*tensors, pattern, keys), with_weights)
 
 
-@pytest.mark.parametrize("backend", list(backends()))
+@pytest.mark.parametrize("backend", list(BACKENDS))
 def test_a_bias_is_added_after_scaling_and_gets_its_gradient(backend: str) -> None:
     q, k, v = draw(8, 2, 3, 4)
     bias = torch.randn(2, 3, 4, dtype=torch.float64).requires_grad_()

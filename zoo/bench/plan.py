@@ -82,6 +82,7 @@ def plan(question: Question, folder: Path) -> tuple[Study, list[Run]]:
             seed=seed,
             steps=steps,
             batch_size=RECIPES[contestant.kind].batch_size,
+            optimizer=RECIPES[contestant.kind].optimizer,
             learning_rate=contestant.learning_rate,
             weight_decay=RECIPES[contestant.kind].weight_decay,
             warmup=RECIPES[contestant.kind].warmup,

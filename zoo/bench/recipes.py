@@ -1,7 +1,6 @@
 """How each kind of model is trained: one table, with the reasons.
 
-Held equal for all: optimiser (AdamW), batch size, optimiser steps at each size, warm-up and cosine, gradient clipping,
-validation protocol, and that the learning rate was chosen on a grid, on validation, at one size.
+Held equal for all: batch size, optimiser steps at each size, schedule, gradient clipping, validation protocol.
 `zoo bench data-size --lr-sweep` repeats that choice on any data.
 """
 
@@ -15,8 +14,9 @@ class Recipe:
     """Hold the training of one kind of model."""
 
     learning_rate: float
+    optimizer: str = "adamw"
     weight_decay: float = 0.05
-    batch_size: int = 64
+    batch_size: int = 32
     warmup: float = 0.1
     """Share of the steps."""
     augment: bool = False
@@ -26,14 +26,17 @@ class Recipe:
 RECIPES: dict[Kind, Recipe] = {
     "convolution": Recipe(
         learning_rate=3e-3,
-        reason="batch norms allow a high rate; AdamW instead of SGD so that the optimiser is the same for all",
+        reason="batch norms allow a high rate; AdamW, because torch's Muon takes matrices and a kernel is none",
     ),
     "attention": Recipe(
         learning_rate=2e-3,
-        reason="warm-up, because attention's first gradients are large and one-sided; decay on matrices only",
+        optimizer="muon",
+        reason="Muon leaves self-attention's first plateau in a third of AdamW's steps; warm-up, since the first "
+        "gradients of attention are large and one-sided; decay on matrices only",
     ),
     "hybrid": Recipe(
         learning_rate=2e-3,
+        optimizer="muon",
         reason="as attention, whose training is the more delicate of its two parts",
     ),
 }

@@ -152,9 +152,16 @@ def _recipes(study: Study) -> str:
         recipe = RECIPES[contestant.kind]
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
         change = "the source's" if recipe.augment else "none"
-        cells = [html.escape(contestant.name), f"{contestant.learning_rate:.2g}", decay, f"{recipe.batch_size}", warm]
+        cells = [
+            html.escape(contestant.name),
+            recipe.optimizer,
+            f"{contestant.learning_rate:.2g}",
+            decay,
+            f"{recipe.batch_size}",
+            warm,
+        ]
         rows.append([*cells, change, recipe.reason])
-    head = ["", "learning rate", "weight decay", "batch", "warm-up", "augmentation", "why"]
+    head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation", "why"]
     return _table(head, rows, text=len(head) - 1)
 
 

@@ -18,7 +18,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
 from zoo.bench.source import Examples, Source, open_source
-from zoo.train import Batch, adamw, shuffled, train, warmup_cosine
+from zoo.optimizers import optimizers_for, trapezoid
+from zoo.train import Batch, shuffled, train
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class Run:
     seed: int
     steps: int
     batch_size: int
+    optimizer: str
     learning_rate: float
     weight_decay: float
     warmup: float
@@ -57,9 +59,9 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         model,
         functional.cross_entropy,
         _batches(source, run),
-        adamw(model, run.learning_rate, run.weight_decay),
+        optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
         steps=run.steps,
-        schedule=warmup_cosine(run.steps, run.warmup),
+        schedule=trapezoid(run.steps, run.warmup),
         fabric=fabric,
         validate=lambda model: float(_correct(model, source.validation(), source, fabric).mean()),
     )

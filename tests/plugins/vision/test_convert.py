@@ -10,6 +10,7 @@ import torchvision
 from torch import Tensor, nn
 from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
+from zoo.core import Attention, NormedAttention
 from zoo.plugins.vision.cnn import timm_model
 from zoo.plugins.vision.convert import timm_peer, timm_to_zoo, to_timm, to_zoo
 from zoo.plugins.vision.models import VisionTransformer
@@ -124,7 +125,8 @@ def test_a_timm_network_keeps_its_own_layout() -> None:
 
 
 def test_the_peer_is_the_same_function() -> None:
-    for pool in ("first", "mean"):
-        ours = VisionTransformer(image_size=32, pool=pool, **SIZES).eval()
+    for pool, attention in (("first", Attention), ("mean", NormedAttention)):
+        ours = VisionTransformer(image_size=32, pool=pool, attention=attention, **SIZES).eval()
+        randomised(ours)
         x = torch.randn(2, 3, 32, 32)
         torch.testing.assert_close(timm_peer(ours)(x), ours(x), atol=1e-5, rtol=0)

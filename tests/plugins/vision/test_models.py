@@ -17,7 +17,8 @@ from zoo.spec import ModelSpec
 
 BLOCKS: dict[str, Any] = {"dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16}
 TINY = BLOCKS | {"image_size": 16, "patch_size": 4, "num_classes": 3}
-HYBRID = BLOCKS | {"layers": [1, 1], "channels": [4, 8]}
+HYBRID = BLOCKS | {"layers": [1, 1], "channels": [4, 8], "strides": [1, 2]}
+CNN: dict[str, Any] = {"layers": [1, 1], "channels": [4, 8], "strides": [1, 2], "stem": 4}
 
 
 def build(spec: ModelSpec) -> nn.Module:
@@ -60,7 +61,7 @@ def test_tasks_of_a_transformer(task: str, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("task", "shape"), [("classify", (2, 10)), ("tag", (2, 36, 10)), ("features", (2, 36, 8))])
 def test_tasks_of_a_cnn(task: str, shape: tuple[int, ...]) -> None:
-    model = small_resnet(layers=[1, 1], channels=[4, 8], task=task).eval()
+    model = small_resnet(**CNN, task=task).eval()
     assert model(torch.randn(2, 3, 12, 12)).shape == shape
 
 
@@ -78,7 +79,7 @@ def test_without_classes_the_pooled_vector_is_the_answer() -> None:
 
 def test_channels_are_free() -> None:
     assert VisionTransformer(**TINY, in_chans=5)(torch.randn(1, 5, 16, 16)).shape == (1, 3)
-    assert small_resnet(layers=[1, 1], channels=[4, 8], in_chans=1)(torch.randn(2, 1, 8, 8)).shape == (2, 10)
+    assert small_resnet(**CNN, in_chans=1)(torch.randn(2, 1, 8, 8)).shape == (2, 10)
 
 
 @pytest.mark.parametrize("position", ["learned", "sinusoidal", "none"])
@@ -98,7 +99,7 @@ def test_the_patch_product_is_the_patch_convolution() -> None:
 
 
 def test_an_image_does_not_depend_on_its_batch_mates() -> None:
-    for model in (VisionTransformer(**TINY), HybridTransformer(**HYBRID), small_resnet(layers=[1, 1], channels=[4, 8])):
+    for model in (VisionTransformer(**TINY), HybridTransformer(**HYBRID), small_resnet(**CNN)):
         model.eval()
         x = torch.randn(3, 3, 24, 24)
         torch.testing.assert_close(model(x)[1:2], model(x[1:2]), atol=1e-5, rtol=1e-5)
@@ -110,7 +111,7 @@ def test_a_hybrid_has_attention_on_the_map_of_a_cnn() -> None:
 
 
 def test_a_cnn_has_no_attention_maps_and_gives_its_stages() -> None:
-    model = small_resnet(layers=[1, 1], channels=[4, 8]).eval()
+    model = small_resnet(**CNN).eval()
     x = torch.randn(2, 3, 8, 8)
     assert model.attention_maps(x) == []
     features, states = model.forward_intermediates(x)
@@ -151,7 +152,7 @@ def test_a_timm_classifier_is_reset() -> None:
 )
 @pytest.mark.parametrize("model", ["vit", "cnn"])
 def test_what_is_no_batch_of_images_is_refused(model: str, image: torch.Tensor, text: str) -> None:
-    built = VisionTransformer(**TINY) if model == "vit" else small_resnet(layers=[1, 1], channels=[4, 8])
+    built = VisionTransformer(**TINY) if model == "vit" else small_resnet(**CNN)
     with pytest.raises(InputError, match=text):
         built(image)
 
@@ -161,8 +162,8 @@ def test_sizes_that_are_no_multiple_of_the_patch_are_refused() -> None:
         VisionTransformer(**TINY)(torch.zeros(1, 3, 18, 16))
     with pytest.raises(ConfigError, match="image_size=18 is not a multiple of patch_size=4"):
         VisionTransformer(**TINY | {"image_size": 18})
-    with pytest.raises(ConfigError, match=r"layers=\[1\] and channels=\[4, 8\]: one each a stage"):
-        small_resnet(layers=[1], channels=[4, 8])
+    with pytest.raises(ConfigError, match=r"layers=\[1\], channels=\[4, 8\], strides=\[1\]: one each for up to four"):
+        small_resnet(layers=[1], channels=[4, 8], strides=[1])
     with pytest.raises(ConfigError, match="image_size=20 is not a multiple of 2 x patch_size=4"):
         HybridTransformer(**HYBRID, image_size=20)
 
