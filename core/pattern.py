@@ -4,6 +4,7 @@ True means "may read". Positions are absolute, so a decoder that reads from a ca
 Axes: r rows of the batch (or 1), h heads (or 1), q queries, k keys.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 from zoo.core.errors import ConfigError, InputError
 
 
-class Pattern:
+class Pattern(ABC):
     """Say which query may read which key."""
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
@@ -25,9 +26,9 @@ class Pattern:
         """
         return self.allows(queries[:, None, :, None], keys)
 
+    @abstractmethod
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """Tell whether the query at position i may read the key at position j; i and j broadcast."""
-        raise NotImplementedError
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """Count the pairs that are allowed, which is what attention has to cost.
@@ -146,16 +147,16 @@ class Or(Pattern):
         return self.left.allows(i, j) | self.right.allows(i, j)
 
 
-class Keys:
+class Keys(ABC):
     """Say which keys are there: padding is data, not pattern."""
 
+    @abstractmethod
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
         """Give True where a key is there.
 
         Raises:
             InputError: If what is stored does not fit this batch and length.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

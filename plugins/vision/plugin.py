@@ -57,8 +57,8 @@ RESNET_SMALL_IMAGES: dict[str, tuple[dict[str, Any], int]] = {
 HYBRID: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "hybrid-micro": (
         {"layers": [1], "channels": [48], "strides": [2]},
-        {"patch_size": 4, "dim": 80, "depth": 4, "num_heads": 4, "mlp_dim": 160, "attention": "qk-norm"},
-        301_018,
+        {"patch_size": 4, "dim": 80, "depth": 2, "num_heads": 4, "mlp_dim": 160, "attention": "qk-norm"},
+        196_698,
     )
 }
 

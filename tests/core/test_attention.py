@@ -92,6 +92,7 @@ def test_vectors_of_another_width_are_refused() -> None:
 
 def test_normed_queries_and_keys_bound_the_scores() -> None:
     layer = NormedAttention(8, 2).eval()
+    torch.nn.init.zeros_(layer.qkv.bias)
     x = torch.randn(1, 4, 8)
     q = layer.project(Tokens(x), None)[0]
     torch.testing.assert_close(q.square().mean(-1), torch.ones(1, 4, 2), atol=1e-3, rtol=0)

@@ -118,8 +118,8 @@ def _fit(sizes: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
 def find_crossover(sizes: Sequence[int], first: Array, second: Array, *, draws: tuple[Array, Array]) -> Crossover:
     """Find the size from which on the second contestant leads for good.
 
-    Between two sizes the lead is interpolated in log N. Where the first still leads at the largest size, the two power
-    laws are followed further.
+    Between two sizes the errors are interpolated as the figure draws them, log error over log N. Where the first still
+    leads at the largest size, the two power laws are followed further.
 
     Args:
         sizes: ascending.
@@ -127,7 +127,8 @@ def find_crossover(sizes: Sequence[int], first: Array, second: Array, *, draws: 
         second: (n,) accuracies of the challenger.
         draws: (r, n) replicates of both.
     """
-    lead = np.vstack([second - first, draws[1] - draws[0]])
+    one, two = np.vstack([first, draws[0]]), np.vstack([second, draws[1]])
+    lead = _log_error(one) - _log_error(two)
     crossed = _last_crossing(np.log(np.asarray(sizes, float)), lead)
     share = float(np.isfinite(crossed[1:]).mean())
     if crossed[0] == -math.inf:
@@ -149,6 +150,10 @@ def _last_crossing(log_sizes: Array, lead: Array) -> Array:
     share = np.divide(-before, after - before, out=np.zeros_like(before), where=inside)
     found = log_sizes[at] + share * (log_sizes[np.minimum(at + 1, len(log_sizes) - 1)] - log_sizes[at])
     return np.where(inside, found, np.where(last < 0, -np.inf, np.inf))
+
+
+def _log_error(accuracy: Array) -> Array:
+    return np.log(np.clip(1 - accuracy, 1e-4, 1))
 
 
 def _beyond(sizes: Sequence[int], first: Array, second: Array, draws: tuple[Array, Array]) -> Interval | None:

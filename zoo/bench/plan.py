@@ -18,7 +18,7 @@ from zoo.train import profitable_precision
 
 MODELS = ("resnet-micro", "vit-micro", "hybrid-micro")
 SIZES = (300, 1_000, 3_000, 10_000)
-MOST_STEPS = 1_800
+MOST_STEPS = 1_200
 """At the largest default size; a third of the size gets 1/sqrt(3) of the steps."""
 LEAST_STEPS = 200
 QUICK_SIZES, QUICK_STEPS = (100, 300, 1_000), 100

@@ -29,13 +29,13 @@ RECIPES: dict[Kind, Recipe] = {
         reason="batch norms allow a high rate; AdamW, because torch's Muon takes matrices and a kernel is none",
     ),
     "attention": Recipe(
-        learning_rate=2e-3,
+        learning_rate=3e-3,
         optimizer="muon",
         reason="Muon leaves self-attention's first plateau in a third of AdamW's steps; warm-up, since the first "
         "gradients of attention are large and one-sided; decay on matrices only",
     ),
     "hybrid": Recipe(
-        learning_rate=2e-3,
+        learning_rate=3e-3,
         optimizer="muon",
         reason="as attention, whose training is the more delicate of its two parts",
     ),

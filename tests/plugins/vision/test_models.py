@@ -1,6 +1,5 @@
 """The vision models: sizes, shapes, options, and what they refuse."""
 
-import importlib
 from typing import Any
 
 import pytest
@@ -21,15 +20,9 @@ HYBRID = BLOCKS | {"layers": [1, 1], "channels": [4, 8], "strides": [1, 2]}
 CNN: dict[str, Any] = {"layers": [1, 1], "channels": [4, 8], "strides": [1, 2], "stem": 4}
 
 
-def build(spec: ModelSpec) -> nn.Module:
-    module, _, name = spec.entry.partition(":")
-    with torch.device("meta"):
-        return getattr(importlib.import_module(module), name)(**spec.config)
-
-
 @pytest.mark.parametrize("spec", list(zoo_models()), ids=lambda spec: spec.name)
 def test_parameters_are_exactly_those_declared(spec: ModelSpec) -> None:
-    assert sum(p.numel() for p in build(spec).parameters()) == spec.parameters
+    assert sum(p.numel() for p in zoo.create(spec.name, device="meta").parameters()) == spec.parameters
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_two_sizes_are_too_few_for_a_fit() -> None:
 
 def test_the_crossing_is_found_where_the_curves_cross() -> None:
     x = np.log(N)
-    found = crossing(0.5 + 0 * x, 0.5 + 0.1 * (x - np.log(2000)))
+    found = crossing(0.5 + 0 * x, 1 - 0.5 * np.exp(-0.1 * (x - np.log(2000))))
     assert found.kind == "measured"
     assert found.size
     assert found.size.value == pytest.approx(2000, rel=0.01)
