@@ -83,8 +83,7 @@ def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
         return dict(state)
     ours = {rename(key, table): value for key, value in state.items() if not UNUSED.match(key)}
     ours = join_qkv(ours)
-    kernel = ours["stem.project.weight"]
-    ours["stem.project.weight"] = kernel.flatten(1)
+    ours["stem.project.weight"] = fit_channels(ours["stem.project.weight"], model).flatten(1)
     position = getattr(getattr(model, "stem", None), "position", None)
     if "stem.position.table" in ours:
         ours["stem.position.table"] = ours["stem.position.table"].flatten(0, 1)
@@ -173,6 +172,16 @@ def join_qkv(state: State) -> dict[str, Tensor]:
             if all(part in state for part in parts):
                 joined[key.replace(".attention.q.", ".attention.qkv.")] = torch.cat([joined.pop(p) for p in parts])
     return joined
+
+
+def fit_channels(kernel: Tensor, model: nn.Module) -> Tensor:
+    """Fit a patch kernel to the model's number of image channels, as timm does: summed for one, repeated for more."""
+    wanted = getattr(getattr(model, "stem", None), "in_chans", kernel.shape[1])
+    if wanted == kernel.shape[1]:
+        return kernel
+    from timm.models import adapt_input_conv
+
+    return adapt_input_conv(wanted, kernel)
 
 
 def fit_grid(table: Tensor, position: Learned) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from zoo.core import Causal, ConfigError, Encoder, Lengths, PostNormBlock, PreNormBlock, Tokens
-from zoo.core.block import Block, DropPath
+from zoo.core.block import Block, DropPath, gelu
 
 
 def copied(theirs: nn.TransformerEncoderLayer, ours: Any) -> None:
@@ -87,3 +87,13 @@ def test_drop_path_refuses_a_probability_of_one() -> None:
 def test_negative_depth_is_refused() -> None:
     with pytest.raises(ConfigError, match="depth=-1 is negative"):
         Encoder(8, -1, 2, 16)
+
+
+def test_gelu_is_exact_and_overwrites_only_what_no_gradient_wants() -> None:
+    x = torch.randn(7, requires_grad=True)
+    exact = nn.functional.gelu(x)
+    torch.testing.assert_close(gelu(x), exact)
+    with torch.no_grad():
+        temporary = x.detach().clone()
+        assert gelu(temporary) is temporary
+        torch.testing.assert_close(temporary, exact)

@@ -136,7 +136,12 @@ def _job(model: nn.Module, inputs: tuple[Any, ...], work: str, precision: str) -
 
 def table(rows: Sequence[Row]) -> Table:
     """Lay out rows for the terminal."""
-    view = Table(title="Speed here, now; a ratio below 1 means that we are faster", box=box.SIMPLE, pad_edge=False)
+    view = Table(
+        title="Speed here, now; a ratio below 1 means that we are faster",
+        box=box.SIMPLE,
+        pad_edge=False,
+        padding=(0, 1),
+    )
     for column in ("model", "work", "precision", "threads", "examples\n/s", "of matrix\nrate", "time /\npeer's"):
         view.add_column(column, justify="left" if column in ("model", "work", "precision") else "right", no_wrap=True)
     for row in rows:

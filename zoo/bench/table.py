@@ -63,7 +63,7 @@ def describe(crossover: Crossover, largest: int) -> str:
     """Put a crossing into a few words."""
     if crossover.size is None:
         return "throughout" if crossover.kind == "always" else f"none up to {largest:,}"
-    words = f"{round_size(crossover.size.value)} (95 %: {_range(crossover.size, largest)})"
+    words = _where(crossover.size, largest)
     return f"{words}, extrapolated beyond {largest:,}" if crossover.kind == "extrapolated" else words
 
 
@@ -89,7 +89,7 @@ def _sentence(study: Study, first: str, second: str) -> str:
     found = f"{first} is ahead of {second} {ahead}, up to {high} examples: no crossing was measured."
     if crossover.size is None:
         return f"{found} The fitted curves do not cross either."
-    return f"{found} Extrapolated, the fitted curves cross at about {describe(crossover, sizes[-1])}."
+    return f"{found} Extrapolated, the fitted curves cross at about {_where(crossover.size, sizes[-1])}."
 
 
 def _cell(study: Study, name: str, size: int) -> str:
@@ -100,7 +100,13 @@ def _cell(study: Study, name: str, size: int) -> str:
     return f"{point.value:.3f} ± {point.half:.3f}"
 
 
+def _where(size: Interval, largest: int) -> str:
+    return f"{round_size(size.value)} (95 %: {_range(size, largest)})"
+
+
 def _range(size: Interval, largest: int) -> str:
+    if size.low >= largest and not math.isfinite(size.high):
+        return f"anywhere beyond {largest:,}"
     low = round_size(size.low) if size.low > 0 else "below the smallest"
     high = round_size(size.high) if math.isfinite(size.high) else f"beyond {largest:,}"
     return f"{low} to {high}"

@@ -130,3 +130,11 @@ def test_the_peer_is_the_same_function() -> None:
         randomised(ours)
         x = torch.randn(2, 3, 32, 32)
         torch.testing.assert_close(timm_peer(ours)(x), ours(x), atol=1e-5, rtol=0)
+
+
+def test_colour_weights_read_grey_images_as_the_sum_of_the_channels() -> None:
+    theirs = randomised(timm_vit(32))
+    ours = VisionTransformer(image_size=32, in_chans=1, **SIZES).eval()
+    ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
+    x = torch.randn(2, 1, 32, 32)
+    torch.testing.assert_close(ours(x), theirs(x.expand(-1, 3, -1, -1)), atol=1e-5, rtol=0)

@@ -1,0 +1,55 @@
+"""The dense backend: plain products and the fused kernel are the same function."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from zoo.core import Causal, attend
+from zoo.core.backends.dense import _Products, prefers_products
+from zoo.core.backends.problem import Call
+from zoo.core.pattern import Full
+
+
+def call(dtype: torch.dtype = torch.bfloat16) -> Call:
+    q, k, v = (torch.randn(2, 3, 5, 4, dtype=dtype, requires_grad=True) for _ in range(3))
+    return Call(q, k, v, Full(), 0, None, None, 0.5, 0.0)
+
+
+def test_products_have_the_gradients_of_their_formula() -> None:
+    q, k, v = (torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    assert torch.autograd.gradcheck(lambda *x: _Products.apply(*x, 0.7), (q, k, v))
+    torch.testing.assert_close(_Products.apply(q, k, v, 0.7), (0.7 * q @ k.mT).softmax(-1) @ v)
+
+
+def test_products_in_bfloat16_equal_float64() -> None:
+    torch.manual_seed(0)
+    tensors = [torch.randn(2, 6, 3, 8).bfloat16().requires_grad_() for _ in range(3)]
+    exact = [x.detach().double().requires_grad_() for x in tensors]
+    for x, y in ((tensors, attend(*tensors)), (exact, attend(*exact, backend="reference"))):  # type: ignore[call-overload]
+        y.square().sum().backward()
+        assert all(each.grad is not None for each in x)
+    for got, wanted in zip(tensors, exact, strict=True):
+        assert got.grad is not None
+        torch.testing.assert_close(got.grad.double(), wanted.grad, atol=5e-2, rtol=5e-2)
+
+
+def test_products_are_for_training_in_bfloat16_only() -> None:
+    assert prefers_products(call())
+    assert not prefers_products(call(torch.float32))
+    with torch.no_grad():
+        assert not prefers_products(call())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pattern": Causal()},
+        {"valid": torch.ones(2, 5, dtype=torch.bool)},
+        {"bias": torch.zeros(1, 1, 5, 5)},
+        {"dropout": 0.1},
+        {"k": torch.zeros(2, 1, 5, 4), "v": torch.zeros(2, 1, 5, 4)},
+    ],
+)
+def test_products_leave_everything_else_to_the_kernel(change: dict[str, object]) -> None:
+    assert not prefers_products(replace(call(), **change))  # type: ignore[arg-type]
