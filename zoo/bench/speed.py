@@ -136,7 +136,7 @@ def _job(model: nn.Module, inputs: tuple[Any, ...], work: str, precision: str) -
 
 def table(rows: Sequence[Row]) -> Table:
     """Lay out rows for the terminal."""
-    view = Table(
+    view = Table(title="A ratio below 1 means that we are faster", box=None, pad_edge=False, padding=(0, 2, 0, 0))
         title="Speed here, now; a ratio below 1 means that we are faster",
         box=box.SIMPLE,
         pad_edge=False,
