@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -137,11 +136,6 @@ def _job(model: nn.Module, inputs: tuple[Any, ...], work: str, precision: str) -
 def table(rows: Sequence[Row]) -> Table:
     """Lay out rows for the terminal."""
     view = Table(title="A ratio below 1 means that we are faster", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        title="Speed here, now; a ratio below 1 means that we are faster",
-        box=box.SIMPLE,
-        pad_edge=False,
-        padding=(0, 1),
-    )
     for column in ("model", "work", "precision", "threads", "examples\n/s", "of matrix\nrate", "time /\npeer's"):
         view.add_column(column, justify="left" if column in ("model", "work", "precision") else "right", no_wrap=True)
     for row in rows:
