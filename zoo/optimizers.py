@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import AdamW, Muon, Optimizer
 
 from zoo.core.block import Block
@@ -40,14 +40,14 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
     raise ConfigError(f"optimizer={name!r} is not one of adamw, muon")
 
 
-def block_matrices(model: nn.Module) -> list[nn.Parameter]:
+def block_matrices(model: nn.Module) -> list[Tensor]:
     """Find the weights of the linear layers inside transformer blocks."""
     blocks = (module for module in model.modules() if isinstance(module, Block))
     layers = (part for block in blocks for part in block.modules() if isinstance(part, nn.Linear))
     return [layer.weight for layer in layers]
 
 
-def adamw(parameters: Sequence[nn.Parameter], learning_rate: float, weight_decay: float) -> AdamW:
+def adamw(parameters: Sequence[Tensor], learning_rate: float, weight_decay: float) -> AdamW:
     """Make AdamW that decays matrices and kernels only."""
     groups = [
         {"params": [p for p in parameters if p.requires_grad and p.ndim >= 2], "weight_decay": weight_decay},
