@@ -79,23 +79,34 @@ def _download(place: str, filenames: tuple[str, ...]) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     repository, _, revision = place.partition("@")
-    unreachable: Exception | None = None
     for name in filenames:
         try:
             return Path(hf_hub_download(repository, name, revision=revision or None))
-        except LocalEntryNotFoundError as error:
-            unreachable = error
+        except (LocalEntryNotFoundError, ConnectionError, TimeoutError) as error:
+            # Not once more for each name: every try waits for the network, with retries.
+            if _snapshot(repository, constants.HF_HUB_CACHE):
+                return _cached(repository, revision, filenames)
+            why = "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "the hub cannot be reached"
+            raise WeightsError(
+                f"'hf-hub:{place}' is not in the cache {constants.HF_HUB_CACHE} and {why}: fetch it once with a "
+                "network, set HF_HUB_CACHE to a cache that has it, or download a file and pass "
+                "weights='PATH.safetensors'"
+            ) from error
         except EntryNotFoundError:
             continue
         except (OSError, ValueError) as error:
             raise WeightsError(f"'hf-hub:{place}' cannot be read: {type(error).__name__}: {error}") from error
-    if unreachable is not None and not _snapshot(repository, constants.HF_HUB_CACHE):
-        why = "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "there is no network"
-        raise WeightsError(
-            f"'hf-hub:{place}' is not in the cache {constants.HF_HUB_CACHE} and {why}: fetch it once with a network, "
-            f"set HF_HUB_CACHE to a cache that has it, or download a file and pass weights='PATH.safetensors'"
-        ) from unreachable
     return None
+
+
+def _cached(repository: str, revision: str, filenames: tuple[str, ...]) -> Path | None:
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    found = (
+        try_to_load_from_cache(repository, name, cache_dir=constants.HF_HUB_CACHE, revision=revision or None)
+        for name in filenames
+    )
+    return next((Path(path) for path in found if isinstance(path, str)), None)
 
 
 def _snapshot(repository: str, cache: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from huggingface_hub import constants
+from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -222,6 +223,31 @@ def test_no_network_and_no_cache_says_what_to_do(hub: Callable[..., Path], tmp_p
     with pytest.raises(WeightsError, match=expected) as caught:
         zoo.create("toy-small", pretrained=True)
     assert "weights='PATH.safetensors'" in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, TimeoutError])
+def test_without_a_network_one_download_is_tried(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def download(repository: str, name: str, **keywords: Any) -> str:
+        tried.append(name)
+        raise error("no route to host")
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    with pytest.raises(WeightsError, match="'hf-hub:toys/first' is not in the cache"):
+        zoo.create("toy-small", pretrained=True)
+    assert tried == ["model.safetensors"]
+
+
+def test_without_a_network_every_file_of_the_cache_is_found(hub: Callable[..., Path]) -> None:
+    published = zoo.create("toy-small")
+    folder = hub(published, "toys/first")
+    torch.save(published.state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    assert same(zoo.create("toy-small", pretrained=True), published)
 
 
 def test_a_repository_that_names_no_architecture_is_no_model(tmp_path: Path) -> None:
