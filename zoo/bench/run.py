@@ -2,7 +2,6 @@
 
 import base64
 import logging
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -14,9 +13,9 @@ from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
+from zoo.bench.operations import multiply_adds
 from zoo.bench.source import Examples, Source, open_source
 from zoo.optimizers import optimizers_for, trapezoid
 from zoo.train import Batch, shuffled, train
@@ -74,7 +73,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": _multiply_adds(model, source, fabric.device),
+        "multiply_adds": multiply_adds(model, source.prepare(source.validation().inputs[:1]).to(fabric.device)),
         "device": str(fabric.device),
         "precision": run.precision,
         "threads": torch.get_num_threads(),
@@ -124,11 +123,3 @@ def _correct(model: nn.Module, examples: Examples, source: Source, fabric: Fabri
             answer = model(source.prepare(inputs).to(fabric.device))
             hits.append(answer.argmax(-1).cpu() == labels)
     return torch.cat(hits).numpy()
-
-
-def _multiply_adds(model: nn.Module, source: Source, device: torch.device) -> int:
-    picture = source.prepare(source.validation().inputs[:1]).to(device)
-    counter = FlopCounterMode(display=False)
-    with torch.no_grad(), counter:
-        model(picture)
-    return math.ceil(counter.get_total_flops() / 2)

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
 from zoo.bench import startup
+from zoo.bench.operations import multiply_adds
 from zoo.bench.timing import Spread, in_turns, matrix_rate, threads
 from zoo.entries import load
 from zoo.errors import ConfigError
@@ -82,7 +82,7 @@ def _measure(name: str, work: str, precision: str, count: int, peer: bool, batch
     ours = zoo.create(name)
     theirs = _peer(ours) if peer else ours
     inputs = zoo.example(name, batch_size)
-    flops = _flops(ours, inputs) * (STEP_OVER_FORWARD if work == "step" else 1)
+    flops = 2 * multiply_adds(ours, *inputs) * (STEP_OVER_FORWARD if work == "step" else 1)
     run_ours, run_theirs = (_job(model, inputs, work, precision) for model in (ours, theirs))
     mine, other = in_turns(run_ours, run_theirs if peer else lambda: None, rounds)
     typical = Spread.of(mine).median
@@ -97,12 +97,6 @@ def _peer(model: nn.Module) -> nn.Module:
     if spec.peer is None:
         raise ConfigError(f"{spec.name!r} has no peer to compare with; without --peer it is timed alone")
     return load(spec, spec.peer)(model)
-
-
-def _flops(model: nn.Module, inputs: tuple[Any, ...]) -> int:
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(*inputs)
-    return counter.get_total_flops()
 
 
 def _job(model: nn.Module, inputs: tuple[Any, ...], work: str, precision: str) -> Callable[[], object]:
@@ -155,6 +149,14 @@ def _cells(row: Row) -> list[str]:
     return [row.model, row.work, row.precision, str(row.threads), f"{row.per_second:.1f}", f"{row.share:.0%}", ratio]
 
 
+def _counts(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        if not part.isdecimal() or int(part) < 1:
+            raise ConfigError(f"--threads {text}: {part!r} is not a number of threads; write, for instance, 1,2")
+    return [int(part) for part in parts]
+
+
 def command(
     models: Annotated[str, typer.Option(help="Names, separated by commas.")] = "vit-small",
     peer: Annotated[bool, typer.Option("--peer", help="Run the peer library's model in turns with ours.")] = False,
@@ -177,7 +179,7 @@ def command(
     if suite != "models":
         raise ConfigError(f"suite={suite!r} is not one of models, startup")
     names, jobs, precisions = models.split(","), work.split(","), precision.split(",")
-    counts = [int(count) for count in threads.split(",")]
+    counts = _counts(threads)
     measured = measure(
         names, peer=peer, batch_size=batch_size, work=jobs, precisions=precisions, thread_counts=counts, rounds=rounds
     )

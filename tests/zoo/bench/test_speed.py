@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zoo import ConfigError
-from zoo.bench.speed import markdown, measure
+from zoo.bench.speed import command, markdown, measure
 from zoo.cli.app import build
 
 
@@ -36,6 +36,12 @@ def test_a_model_without_a_peer_is_timed_alone() -> None:
 def test_unknown_work_and_precision_are_refused(option: dict[str, list[str]], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         next(iter(measure(["vit-micro"], **option)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", ["a", "0", "-1", "²"])
+def test_threads_that_are_no_number_are_refused(count: str) -> None:
+    with pytest.raises(ConfigError, match=f"--threads 1,{count}: '{count}' is not a number of threads"):
+        command(threads=f"1,{count}")
 
 
 def test_the_command_writes_its_table(tmp_path: Path) -> None:
