@@ -152,7 +152,7 @@ def attend(
     bias: Float[Tensor, "#b #h #q #k"] | None = None,
     score: str = "scaled_dot",
     dropout: float = 0.0,
-    q_start: int | Int[Tensor, " b"] = 0,
+    q_start: int | Int[Tensor, "..."] = 0,
     return_weights: bool = False,
     backend: str = "auto",
 ) -> Float[Tensor, "b q h e"] | tuple[Float[Tensor, "b q h e"], Float[Tensor, "b h q k"]]:
@@ -178,6 +178,10 @@ def attend(
         ConfigError: If score, dropout or backend is unknown or cannot be served.
     """
     check(q, k, v, score, dropout)
+    if isinstance(q_start, Tensor) and q_start.shape != q.shape[:1]:
+        raise InputError(
+            f"q_start of shape {tuple(q_start.shape)} for a batch of {q.shape[0]}: one number, or one a row"
+        )
     grad = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, bias))
     chosen = plan(
         pattern,

@@ -7,8 +7,8 @@ from zoo.core.errors import ConfigError
 from zoo.core.tokens import Tokens
 
 
-class Linear(nn.Module):
-    """Hold the classifier that `Classify` and `Tag` share.
+class Classifier(nn.Module):
+    """Hold the linear layer that `Classify` and `Tag` share.
 
     Args:
         dim: channels of the vectors.
@@ -35,7 +35,7 @@ class Linear(nn.Module):
             self.linear.to(like.device, like.dtype)
 
 
-class Classify(Linear):
+class Classify(Classifier):
     """A label for the set, from its first vector or the mean of those that are there.
 
     Args:
@@ -65,7 +65,7 @@ class Classify(Linear):
         return tokens.without_padding().x.sum(1) / count.to(tokens.x.dtype)
 
 
-class Tag(Linear):
+class Tag(Classifier):
     """A label for each vector.
 
     Args:

@@ -101,7 +101,8 @@ class Explicit(Pattern):
         if queries.numel() and keys.numel() and (int(queries.max()) >= rows or int(keys.max()) >= columns):
             needed = (int(queries.max()) + 1, int(keys.max()) + 1)
             raise InputError(f"Explicit mask of {(rows, columns)} queries and keys is read at {needed}")
-        full = self.may_read[(None,) * (4 - self.may_read.ndim)] if self.may_read.ndim != 3 else self.may_read[:, None]
+        full = self.may_read.to(queries.device)
+        full = full[:, None] if full.ndim == 3 else full[(None,) * (4 - full.ndim)]
         if len(full) > 1 and len(queries) > 1 and len(full) != len(queries):
             raise InputError(f"Explicit mask of {len(full)} rows for a batch of {len(queries)}")
         r = torch.arange(max(len(full), len(queries)), device=queries.device)

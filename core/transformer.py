@@ -40,8 +40,10 @@ class Encoder(nn.Module):
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        if depth < 0:
-            raise ConfigError(f"depth={depth} is negative")
+        if depth < 1:
+            raise ConfigError(f"depth={depth}: an encoder has at least one block")
+        if not 0 <= drop_path < 1:
+            raise ConfigError(f"drop_path={drop_path} is not in [0, 1)")
         rates = [drop_path * i / max(depth - 1, 1) for i in range(depth)]
         parts: dict[str, Any] = {"dropout": dropout, "eps": eps}
         self.blocks = nn.ModuleList(

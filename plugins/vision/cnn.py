@@ -123,7 +123,8 @@ class TimmModel(nn.Module):
         self.in_chans = in_chans
         if task != "classify":
             self.net.reset_classifier(0)
-        self.head: Any = None if task == "classify" else head(task, net.num_features, num_classes)
+        prefix = getattr(net, "num_prefix_tokens", 0)
+        self.head: Any = None if task == "classify" else head(task, net.num_features, num_classes, prefix=prefix)
 
     def forward(self, images: Tensor) -> Tensor:
         """Give the answer of the model's task for images (b, c, h, w)."""
@@ -184,7 +185,14 @@ class TimmModel(nn.Module):
 
 
 def timm_model(
-    *, architecture: str, task: str = "classify", num_classes: int = 1000, in_chans: int = 3, **options: Any
+    *,
+    architecture: str,
+    task: str = "classify",
+    num_classes: int = 1000,
+    in_chans: int = 3,
+    image_size: Size = None,
+    tag: str = "",
+    **options: Any,
 ) -> TimmModel:
     """Make a network of timm's registry.
 
@@ -193,9 +201,20 @@ def timm_model(
         task: `classify`, `tag` or `features`.
         num_classes: labels; 0 for features.
         in_chans: channels of the image.
+        image_size: pixels, one number or (height, width); only networks of a fixed size need it.
+        tag: of the weights, which decides the preprocessing; the network is the same.
         options: of timm's model, `drop_rate` and `drop_path_rate` among them.
+
+    Raises:
+        ConfigError: If timm cannot make it.
     """
-    net = timm.create_model(architecture, num_classes=num_classes, in_chans=in_chans, **options)
+    cfg = timm.get_pretrained_cfg(architecture)
+    if image_size is not None and cfg is not None and cfg.fixed_input_size:
+        options["img_size"] = pair(image_size)
+    try:
+        net = timm.create_model(architecture, num_classes=num_classes, in_chans=in_chans, **options)
+    except (AssertionError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"timm cannot make {architecture!r} of image_size={image_size}: {error}") from error
     return TimmModel(net, task, num_classes, in_chans)
 
 

@@ -79,16 +79,19 @@ def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
         model: for the size of its grid: positions of another grid are interpolated.
     """
     table = next((table for key, table in SIGNATURES.items() if key in state), None)
-    if table is None:
-        return dict(state)
-    ours = {rename(key, table): value for key, value in state.items() if not UNUSED.match(key)}
-    ours = join_qkv(ours)
-    ours["stem.project.weight"] = fit_channels(ours["stem.project.weight"], model).flatten(1)
+    ours = dict(state) if table is None else translate(state, table, model)
     position = getattr(getattr(model, "stem", None), "position", None)
+    if isinstance(position, Learned) and "stem.position.table" in ours:
+        ours["stem.position.table"] = fit_grid(ours["stem.position.table"], position, square=table is not None)
+    return ours
+
+
+def translate(state: State, table: Mapping[str, str], model: nn.Module) -> dict[str, Tensor]:
+    """Rename the keys of a foreign layout by its table, and give the weights our shapes."""
+    ours = join_qkv({rename(key, table): value for key, value in state.items() if not UNUSED.match(key)})
+    ours["stem.project.weight"] = fit_channels(ours["stem.project.weight"], model).flatten(1)
     if "stem.position.table" in ours:
         ours["stem.position.table"] = ours["stem.position.table"].flatten(0, 1)
-        if isinstance(position, Learned):
-            ours["stem.position.table"] = fit_grid(ours["stem.position.table"], position)
     return ours
 
 
@@ -184,11 +187,19 @@ def fit_channels(kernel: Tensor, model: nn.Module) -> Tensor:
     return adapt_input_conv(wanted, kernel)
 
 
-def fit_grid(table: Tensor, position: Learned) -> Tensor:
-    """Interpolate a square grid of learned positions to the model's grid; any other table is given back as it is."""
+def fit_grid(table: Tensor, position: Learned, square: bool) -> Tensor:
+    """Interpolate a square grid of learned positions to the model's grid; any other table is given back as it is.
+
+    Args:
+        table: prefix tokens, then the grid row by row.
+        position: of the model.
+        square: whether the grid is known to be square, as in published weights; else a table of the model's length
+            is taken to be of the model's grid.
+    """
     grid = len(table) - position.prefix
     side = math.isqrt(max(grid, 0))
-    if table.shape == position.table.shape or side * side != grid:
+    same = position.shape == (side, side) if square else table.shape == position.table.shape
+    if same or side * side != grid:
         return table
     learned = Learned(table.shape[1], (side, side), position.prefix)
     learned.table = nn.Parameter(table, requires_grad=False)

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import nn
 
 from zoo.core.attention import Attention
+from zoo.core.errors import ConfigError
 from zoo.core.head import head
 from zoo.core.model import Model
+from zoo.core.pattern import Full
 from zoo.core.transformer import Encoder, init_weights
-from zoo.plugins.vision.tokens import PatchStem, Size
+from zoo.plugins.vision.tokens import PatchStem, Size, pair
 
 
 class VisionTransformer(Model):
@@ -30,6 +33,9 @@ class VisionTransformer(Model):
         dropout: probability in [0, 1).
         drop_path: probability in [0, 1) that the last block is skipped in training.
         eps: of the layer norms; 1e-12 in Hugging Face's checkpoints.
+
+    Raises:
+        ConfigError: If the image is not a multiple of the patch, or the class token could read no patch.
     """
 
     def __init__(
@@ -58,3 +64,22 @@ class VisionTransformer(Model):
             head(task, dim, num_classes, pool=pool, prefix=int(first)),
         )
         init_weights(self)
+        if first and task == "classify":
+            height, width = pair(image_size)
+            refuse_blind_class_token(self, tokens=1 + (height // patch_size) * (width // patch_size))
+
+
+def refuse_blind_class_token(model: Model, tokens: int) -> None:
+    """Refuse patterns that let the first token read nothing but itself, since the label is read from it.
+
+    Raises:
+        ConfigError: If an attention of the model has one.
+    """
+    first, others = torch.zeros(1, 1, dtype=torch.long, device="cpu"), torch.arange(1, tokens, device="cpu")
+    patterns = {part.pattern for part in model.modules() if isinstance(part, Attention)}
+    for pattern in patterns - {Full()}:
+        if not pattern.mask(first, others).any():
+            raise ConfigError(
+                f"with attention={pattern} the class token, which stands first, reads no patch, and the label is read "
+                "from it: pool='mean', or task='tag'"
+            )

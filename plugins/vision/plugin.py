@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
+from zoo.entries import broken, require
 from zoo.hookspecs import hookimpl
 from zoo.plugins.vision.sources import SOURCES, TIMM
 from zoo.spec import Kind, ModelSpec, SourceSpec
@@ -97,16 +97,18 @@ def zoo_sources() -> tuple[SourceSpec, ...]:
 def zoo_resolve(name: str) -> ModelSpec | None:
     """Reach the rest of timm as `timm:NAME` or `timm:NAME.TAG`."""
     source, _, architecture = name.partition(":")
-    if source != "timm" or find_spec("timm") is None:
+    if source != "timm":
         return None
-    import timm
+    require(name, (TIMM,))
+    broken(name, (TIMM,))
+    from zoo.plugins.vision.timm_registry import describe
 
-    bare, _, tag = architecture.partition(".")
-    if not timm.is_model(bare):
+    found = describe(architecture)
+    if found is None:
         return None
-    tags = {t.partition(".")[2]: f"hf-hub:timm/{t}" for t in timm.list_pretrained(f"{bare}.*")}
-    weights = {tag: tags[tag]} if tag in tags else tags
-    return _timm(name, bare, weights)
+    spec = _timm(name, found.architecture, {tag: f"hf-hub:timm/{found.architecture}.{tag}" for tag in found.tags})
+    spec = spec.with_config(image_size=found.image_size, in_chans=found.in_chans)
+    return replace(spec.with_config(tag=found.tag) if found.tag else spec, kind=found.kind)
 
 
 def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:

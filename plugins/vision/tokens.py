@@ -3,7 +3,7 @@
 Axes: b images, c channels, h and w pixels, n tokens, d channels of a token.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,20 @@ from zoo.core.tokens import Tokens
 from zoo.entries import require
 from zoo.plugins.vision.sources import TIMM
 
-Size = int | Sequence[int]
+Size = Any
+"""One number of pixels, or (height, width)."""
 
 
 def pair(size: Size) -> tuple[int, int]:
-    """Give (height, width) of one number or two."""
-    height, width = (size, size) if isinstance(size, int) else size
-    return height, width
+    """Give (height, width) of one number or two.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
+    sides = (size, size) if isinstance(size, int) else tuple(size)
+    if len(sides) != 2 or not all(isinstance(side, int) for side in sides):
+        raise ConfigError(f"image_size={size!r} is neither a number of pixels nor (height, width)")
+    return sides[0], sides[1]
 
 
 class PatchStem(nn.Module):
@@ -155,11 +162,12 @@ def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
 
 
 def timm_preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
-    """Make the transform that timm publishes with the default weights of an architecture."""
+    """Make the transform that timm publishes with an architecture's weights: those of the tag, or the default ones."""
     import timm
     from timm.data import resolve_data_config
 
-    cfg = timm.get_pretrained_cfg(config["architecture"])
+    tag = f".{config['tag']}" if "tag" in config else ""
+    cfg = timm.get_pretrained_cfg(config["architecture"] + tag)
     resolved = resolve_data_config(pretrained_cfg=cfg.to_dict() if cfg else {})
     return Preprocess(resolved["input_size"][0], train, **resolved)
 

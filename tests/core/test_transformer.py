@@ -84,9 +84,11 @@ def test_drop_path_refuses_a_probability_of_one() -> None:
         DropPath(1.0)
 
 
-def test_negative_depth_is_refused() -> None:
-    with pytest.raises(ConfigError, match="depth=-1 is negative"):
-        Encoder(8, -1, 2, 16)
+def test_an_encoder_without_blocks_or_with_a_wild_drop_path_is_refused() -> None:
+    with pytest.raises(ConfigError, match="depth=0: an encoder has at least one block"):
+        Encoder(8, 0, 2, 16)
+    with pytest.raises(ConfigError, match=r"drop_path=1.5 is not in \[0, 1\)"):
+        Encoder(8, 1, 2, 16, drop_path=1.5)
 
 
 def test_gelu_is_exact_and_overwrites_only_what_no_gradient_wants() -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from zoo.core import Causal, attend
+from zoo.core.backends import dense
 from zoo.core.backends.dense import _Products, prefers_products
 from zoo.core.backends.problem import Call
 from zoo.core.pattern import Full
@@ -53,3 +54,13 @@ def test_products_are_for_training_in_bfloat16_only() -> None:
 )
 def test_products_leave_everything_else_to_the_kernel(change: dict[str, object]) -> None:
     assert not prefers_products(replace(call(), **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_training_and_evaluation_agree_in_bfloat16(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
+    monkeypatch.setattr(dense, "fast_bfloat16", lambda: fast)
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 16, 2, 32).bfloat16().requires_grad_() for _ in range(3))
+    with torch.no_grad():
+        evaluated = attend(3 * q, k, v)
+    torch.testing.assert_close(attend(3 * q, k, v), evaluated, atol=5e-2 if fast else 1e-2, rtol=5e-2 if fast else 1e-2)

@@ -138,3 +138,20 @@ def test_colour_weights_read_grey_images_as_the_sum_of_the_channels() -> None:
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     x = torch.randn(2, 1, 32, 32)
     torch.testing.assert_close(ours(x), theirs(x.expand(-1, 3, -1, -1)), atol=1e-5, rtol=0)
+
+
+def test_a_square_grid_is_interpolated_to_a_grid_of_as_many_patches() -> None:
+    theirs = randomised(timm_vit(32))
+    ours = VisionTransformer(image_size=(16, 64), **SIZES).eval()
+    ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
+    theirs.set_input_size(img_size=(16, 64))
+    x = torch.randn(1, 3, 16, 64)
+    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+
+
+def test_our_own_weights_are_fitted_to_another_grid() -> None:
+    small, large = (VisionTransformer(image_size=size, **SIZES).eval() for size in (32, 48))
+    large.load_state_dict(to_zoo(small.state_dict(), large))
+    x = torch.randn(1, 3, 48, 48)
+    small.stem.position = large.stem.position
+    torch.testing.assert_close(small(x), large(x))

@@ -164,3 +164,15 @@ def test_sizes_that_are_no_multiple_of_the_patch_are_refused() -> None:
 def test_autocast_reads_float32_images() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert VisionTransformer(**TINY)(torch.randn(1, 3, 16, 16)).dtype == torch.bfloat16
+
+
+def test_a_class_token_that_reads_no_patch_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"attention=Causal\(\) the class token, .* pool='mean', or task='tag'"):
+        zoo.create("vit-tiny", attention="causal", device="meta")
+    zoo.create("vit-tiny", attention="causal", task="tag", device="meta")
+    zoo.create("vit-micro", attention="causal", device="meta")
+
+
+def test_an_image_size_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="image_size='24' is neither a number of pixels nor"):
+        VisionTransformer(**TINY | {"image_size": "24"})

@@ -1,0 +1,55 @@
+"""What timm's registry knows of an architecture: its weights, its image, and what mixes its vectors."""
+
+from dataclasses import dataclass
+
+import timm
+import torch
+from torch import nn
+
+from zoo.errors import UnknownModelError
+from zoo.spec import Kind
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Describe one architecture of timm."""
+
+    architecture: str
+    tag: str
+    """The weights that were asked for, if any were."""
+    tags: tuple[str, ...]
+    """Of its published weights, timm's default first; the one that was asked for alone."""
+    image_size: int
+    in_chans: int
+    kind: Kind
+
+
+def describe(name: str) -> Architecture | None:
+    """Look up `architecture` or `architecture.tag`; None if timm has no such architecture.
+
+    Raises:
+        UnknownModelError: If the architecture has no weights of that tag.
+    """
+    architecture, _, tag = name.partition(".")
+    if not timm.is_model(architecture):
+        return None
+    tags = [full.partition(".")[2] for full in timm.list_pretrained(f"{architecture}.*")]
+    if tag and tag not in tags:
+        valid = ", ".join(tags) or "none"
+        raise UnknownModelError(f"Unknown tag ({tag}) of model 'timm:{architecture}'. Valid tags: {valid}.")
+    cfg = timm.get_pretrained_cfg(name)
+    default = getattr(timm.get_pretrained_cfg(architecture), "tag", "")
+    ordered = [tag] if tag else sorted(tags, key=lambda each: each != default)
+    in_chans, image_size, _ = cfg.input_size if cfg else (3, 224, 224)
+    return Architecture(architecture, tag, tuple(ordered), image_size, in_chans, kind_of(architecture))
+
+
+def kind_of(architecture: str) -> Kind:
+    """Tell attention, convolution and hybrid apart by the layers, on the meta device; patch embeddings do not count."""
+    with torch.device("meta"):
+        net = timm.create_model(architecture)
+    attends = any(hasattr(part, "num_heads") for part in net.modules())
+    convolutions = [part for part in net.modules() if isinstance(part, nn.Conv2d) and part.kernel_size != part.stride]
+    if not attends:
+        return "convolution"
+    return "hybrid" if any(max(part.kernel_size) > 1 for part in convolutions) else "attention"
