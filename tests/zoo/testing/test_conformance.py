@@ -277,6 +277,11 @@ def test_a_wrong_number_of_parameters_fails(toy_spec: Spec, see: Any) -> None:
         see(kit(toy_spec(parameters=1))).test_parameters_are_exact("toy-small")
 
 
+def test_a_number_of_parameters_that_is_not_declared_is_not_checked(toy_spec: Spec, see: Any) -> None:
+    with pytest.raises(pytest.skip.Exception, match="declares no number"):
+        see(kit(toy_spec(parameters=None))).test_parameters_are_exact("toy-small")
+
+
 def swallows(channels: int, dim: int, **anything: Any) -> nn.Module:
     return Sound(dim)
 

@@ -1,0 +1,44 @@
+"""What the README shows runs as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+FILES = {match[1]: block for block in BLOCKS if (match := re.match(r"# ((?:test_)?zoo_points\w*\.py)", block))}
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+
+
+@pytest.mark.slow
+def test_the_plugin_of_the_readme_passes_the_conformance_kit(tmp_path: Path) -> None:
+    assert list(FILES) == ["zoo_points.py", "zoo_points_net.py", "test_zoo_points.py"]
+    for name, code in FILES.items():
+        (tmp_path / name).write_text(code)
+    # A user's pytest: no configuration, so an unregistered mark would warn, and here fail.
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error::pytest.PytestWarning", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_export" not in done.stdout
+    assert re.search(r"\d+ passed", done.stdout), done.stdout
+
+
+def test_the_plugin_of_the_readme_has_fifteen_lines() -> None:
+    lines = [line for name in list(FILES)[:2] for line in FILES[name].splitlines()]
+    assert len([line for line in lines if line and not line.startswith("#")]) <= 15
+
+
+@pytest.mark.slow
+def test_the_first_example_prints_what_the_readme_says(tmp_path: Path) -> None:
+    done = run("-c", BLOCKS[0], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == re.findall(r"^# (.*)$", BLOCKS[0], re.MULTILINE)
