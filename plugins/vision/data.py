@@ -5,6 +5,7 @@ deviation 1, `augment` shifts and, where a mirror image means the same, flips th
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -172,9 +173,9 @@ def open_folder(argument: str, seed: int = 0) -> "Folder":
 def open_npz(argument: str, seed: int = 0) -> Pictures:
     """Open a NumPy archive of pictures and labels."""
     path = Path(argument).expanduser()
-    pictures, labels = read_archive(path)
-    described = f"`{path.name}` holds {len(labels):,} pictures of {len(labels.unique())} classes."
-    return _pictures(f"npz:{path.name}", described, pictures, labels, seed)
+    pictures, labels, classes = read_archive(path)
+    described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes."
+    return _pictures(f"npz:{path.name}", described, pictures, labels, seed, classes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,7 @@ class Folder(Pictures):
         """Read and split the folder."""
         pictures, labels, classes, skipped = read_folder(path, image_size)
         described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes, your own."
-        plain = _pictures(f"folder:{path.name}", described, pictures, labels, seed)
+        plain = _pictures(f"folder:{path.name}", described, pictures, labels, seed, classes)
         notes = (_skipped_note(skipped),) if skipped else ()
         return cls(**{**vars(plain), "notes": notes, "mirror": True}, path=path, seed=seed)
 
@@ -203,8 +204,10 @@ def _skipped_note(skipped: list[str]) -> str:
     return f"{len(skipped)} unreadable {'image' if len(skipped) == 1 else 'images'} skipped: {named}"
 
 
-def _pictures(name: str, description: str, pictures: Tensor, labels: Tensor, seed: int) -> Pictures:
-    splits = _split(labels.numpy(), seed)
+def _pictures(
+    name: str, description: str, pictures: Tensor, labels: Tensor, seed: int, classes: Sequence[str] = ()
+) -> Pictures:
+    splits = _split(labels.numpy(), seed, classes)
     sample = pictures[splits["train"][:5000]].float() / 255
     content = hashlib.blake2b(pictures.contiguous().numpy().tobytes() + labels.numpy().tobytes(), digest_size=8)
     return Pictures(
@@ -221,7 +224,7 @@ def _pictures(name: str, description: str, pictures: Tensor, labels: Tensor, see
     )
 
 
-def _split(labels: NDArray[np.int64], seed: int) -> dict[Split, NDArray[np.int64]]:
+def _split(labels: NDArray[np.int64], seed: int, classes: Sequence[str] = ()) -> dict[Split, NDArray[np.int64]]:
     """Split each class alike; every part gets at least one of each.
 
     Raises:
@@ -232,7 +235,8 @@ def _split(labels: NDArray[np.int64], seed: int) -> dict[Split, NDArray[np.int64
         raise DataError(f"the data have {len(counts)} class; a comparison needs at least 2")
     if counts.min() < 3:
         small = int(counts.argmin())
-        raise DataError(f"class {small} has {counts[small]} examples; training, validation and test need one each")
+        name = classes[small] if classes else str(small)
+        raise DataError(f"class {name!r} has {counts[small]} examples; training, validation and test need one each")
     order = _shuffled_by_class(labels, seed)
     held = np.maximum(1, (counts * _HELD_OUT).astype(int))
     rank = _rank_in_class(labels[order])

@@ -1,6 +1,7 @@
 """Reading the user's pictures: class folders and NumPy archives, with errors that name what is wrong."""
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -65,23 +66,28 @@ def _read_picture(file: Path, image_size: int) -> NDArray[np.uint8] | None:
         return None
 
 
-def read_archive(path: Path) -> tuple[Tensor, Tensor]:
-    """Read pictures and labels of a NumPy archive as square bytes (count, channels, height, width).
+def read_archive(path: Path) -> tuple[Tensor, Tensor, list[str]]:
+    """Read a NumPy archive: pictures as square bytes (count, channels, height, width), labels, class names.
 
     Raises:
         DataError: If the file or its arrays cannot be used.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise DataError(f"npz:{path} is one array; save two with np.savez('data.npz', x=pictures, y=labels)")
+        with loaded as archive:
             pair = next((pair for pair in _PAIRS if set(pair) <= set(archive)), None)
             if pair is None:
                 raise DataError(f"{path} has arrays {', '.join(archive) or 'none'}; pictures `x` and labels `y` wanted")
             pictures, labels = archive[pair[0]], archive[pair[1]]
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"npz:{path} cannot be read: {error}") from error
-    return torch.from_numpy(_to_bytes(pictures, path)), torch.from_numpy(_to_labels(labels, len(pictures), path))
+    read = torch.from_numpy(_to_bytes(pictures, path))
+    codes, classes = _to_labels(labels, len(pictures), path)
+    return read, torch.from_numpy(codes), classes
 
 
 def _to_bytes(pictures: NDArray[Any], path: Path) -> NDArray[np.uint8]:
@@ -89,6 +95,8 @@ def _to_bytes(pictures: NDArray[Any], path: Path) -> NDArray[np.uint8]:
         pictures = pictures[..., None]
     if pictures.ndim != 4 or pictures.shape[1] != pictures.shape[2]:
         raise DataError(f"{path}: pictures of shape {pictures.shape}; (count, side, side[, channels]) wanted")
+    if not pictures.size:
+        raise DataError(f"{path}: pictures of shape {pictures.shape} are none; save at least three of each class")
     if np.issubdtype(pictures.dtype, np.floating):
         low, high = float(pictures.min()), float(pictures.max())
         if not (low >= 0 and high <= 1):
@@ -99,11 +107,11 @@ def _to_bytes(pictures: NDArray[Any], path: Path) -> NDArray[np.uint8]:
     return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))
 
 
-def _to_labels(labels: NDArray[np.generic], count: int, path: Path) -> NDArray[np.int64]:
+def _to_labels(labels: NDArray[np.generic], count: int, path: Path) -> tuple[NDArray[np.int64], list[str]]:
     labels = labels.reshape(-1)
     if len(labels) != count:
         raise DataError(f"{path}: {count} pictures but {len(labels)} labels")
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise DataError(f"{path} has one class ({classes[0]}); a comparison needs at least two")
-    return codes.astype(np.int64)
+    return codes.astype(np.int64), [str(name) for name in classes]

@@ -125,7 +125,7 @@ def test_an_empty_class(folder: Path) -> None:
 def test_a_class_too_small_to_split(folder: Path) -> None:
     for index in range(6):
         (folder / "cats" / f"{index}.png").unlink()
-    with pytest.raises(DataError, match="class 0 has 2 examples; training, validation and test need one each"):
+    with pytest.raises(DataError, match="class 'cats' has 2 examples; training, validation and test need one each"):
         open_folder(str(folder))
 
 
@@ -156,6 +156,8 @@ def test_float_pictures_become_bytes(archive: Save) -> None:
         ({"x": np.full((4, 8, 8), 2.0), "y": np.zeros(4)}, "float pictures from 2 to 2"),
         ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(3)}, "4 pictures but 3 labels"),
         ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(4)}, "has one class (0.0)"),
+        ({"x": np.zeros((0, 8, 8), np.uint8), "y": np.zeros(0)}, "data.npz: pictures of shape (0, 8, 8, 1) are none"),
+        ({"x": np.zeros((5, 8, 8), np.uint8), "y": list("abbbb")}, "class 'a' has 1 examples"),
         ({"x": np.array([{}], object), "y": np.zeros(1)}, "cannot be read: Object arrays"),
     ],
 )
@@ -170,6 +172,18 @@ def test_an_archive_that_is_none(tmp_path: Path) -> None:
         open_npz(str(tmp_path / "data.npz"))
     with pytest.raises(DataError, match=r"cannot be read: .*No such file"):
         open_npz(str(tmp_path / "none.npz"))
+
+
+def test_a_single_array_is_no_archive(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    with pytest.raises(DataError, match=r"x\.npy is one array; save two with np\.savez"):
+        open_npz(str(tmp_path / "x.npy"))
+
+
+def test_an_empty_file_is_no_archive(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").touch()
+    with pytest.raises(DataError, match=r"x\.npz cannot be read: No data left"):
+        open_npz(str(tmp_path / "x.npz"))
 
 
 def test_an_unknown_source_names_the_near_one() -> None:
