@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import timm
 import torch
 from huggingface_hub import constants
 from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -41,11 +42,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
-    def publish(model: nn.Module, repository: str) -> Path:
+    def publish(model: nn.Module, repository: str, save: Callable[..., Any] = save) -> Path:
         folder = cache / f"models--{repository.replace('/', '--')}"
+        snapshot = folder / "snapshots" / ("0" * 40)
         (folder / "refs").mkdir(parents=True)
         (folder / "refs" / "main").write_text("0" * 40)
-        return save(model, folder / "snapshots" / ("0" * 40))
+        snapshot.parent.mkdir()
+        save(model, snapshot)
+        return snapshot
 
     return publish
 
@@ -172,6 +176,28 @@ def test_pretrained_takes_the_first_weights_or_those_of_the_tag(hub: Callable[..
     assert same(zoo.create("toy-small", pretrained=True), first)
     assert same(zoo.create("toy-small.second", pretrained=True), second)
     assert same(zoo.create("toy-large", weights="hf-hub:toys/second"), second)
+
+
+def save_as_timm(model: nn.Module, folder: Path) -> None:
+    timm.models.save_for_hf(model, str(folder), safe_serialization=True)
+
+
+@torch.no_grad()
+def test_pretrained_reads_what_timm_publishes(hub: Callable[..., Path]) -> None:
+    torch.manual_seed(0)
+    theirs: Any = timm.create_model("vit_tiny_patch16_224", num_classes=1000).eval()
+    nn.init.normal_(theirs.head.weight, std=0.05)
+    config = json.loads(
+        (hub(theirs, "timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k", save_as_timm) / "config.json").read_text()
+    )
+    assert config["architecture"] == "vit_tiny_patch16_224"
+    images = torch.randn(1, 3, 224, 224)
+    with using(Registry(plugins=["zoo.builtin", "zoo.plugins.vision.plugin"], autoload=False)):
+        ours = zoo.create("vit-tiny", pretrained=True).eval()
+        torch.testing.assert_close(ours(images), theirs(images), atol=1e-5, rtol=1e-5)
+        fresh: Any = zoo.create("vit-tiny", pretrained=True, num_classes=7).eval()
+    assert fresh(images).shape == (1, 7)
+    torch.testing.assert_close(fresh.forward_features(images), theirs.forward_features(images), atol=1e-4, rtol=1e-5)
 
 
 def test_a_model_without_published_weights_says_so_as_timm_does() -> None:
