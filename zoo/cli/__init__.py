@@ -1,1 +1,1 @@
-"""stub."""
+"""The command `zoo`: lists and describes models, and runs studies."""
