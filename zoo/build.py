@@ -41,11 +41,12 @@ def create(
         pretrained: load the published weights, those of the name's tag if it has one.
         weights: a file, a folder, a state dict, or `hf-hub:org/name`.
         task: `classify`, `tag`, `generate` or `features`.
-        num_classes: labels; 0 for features. With another number than the weights have, the classifier is fresh.
+        num_classes: labels; 0 for features. Without it, as many as the weights have, or the model's own; with
+            another number than the weights have, the classifier is fresh.
         attention: names such as `window:16 & causal`, a `Pattern`, or a callable `(dim, num_heads)`.
         position: a name such as `sinusoidal`.
         device: where the parameters are made.
-        dtype: what they are at the end, as a `torch.dtype` or its name.
+        dtype: what they are at the end, as a floating `torch.dtype` or its name.
         overrides: what else the model's configuration has; None means not given.
 
     Raises:
@@ -60,6 +61,7 @@ def create(
     entry = entries.load(spec)
     registry().call("zoo_before_create", spec=spec, overrides=given)
     keywords.check(spec, entry, given)
+    final = None if dtype is None else _dtype(dtype)
     if weights is None and not pretrained:
         model: Any = _build(spec, entry, given, device)
     else:
@@ -68,8 +70,8 @@ def create(
         checkpoint = find(spec, tag, pretrained, weights)
         assert checkpoint is not None
         model = _load(spec, entry, given, device, checkpoint)
-    if dtype is not None:
-        model = model.to(_dtype(dtype))
+    if final is not None:
+        model = model.to(final)
     model.spec = _resolved(spec, given, model)
     registry().call("zoo_after_create", model=model, spec=model.spec)
     return model
@@ -173,6 +175,8 @@ def _load(
 
     named, _ = keywords.accepted(entry)
     theirs = checkpoint.num_classes
+    if theirs is None and "num_classes" in named:
+        theirs = _count_classes(spec, entry, given, checkpoint)
     if theirs is not None and "num_classes" in named:
         given.setdefault("num_classes", theirs)
     model = _build(spec, entry, given, device)
@@ -187,12 +191,32 @@ def _load(
     return model
 
 
+def _count_classes(
+    spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], checkpoint: "Checkpoint"
+) -> int | None:
+    """Read off a checkpoint how many labels its classifier has: the length of what the model lacks without labels."""
+    from zoo.weights import converted
+
+    rest = {keyword: value for keyword, value in given.items() if keyword not in ("num_classes", "task")}
+    whole = _build(spec, entry, {**rest, "num_classes": spec.config.get("num_classes") or 1}, "meta")
+    backbone = _build(spec, entry, {**rest, "num_classes": 0}, "meta").state_dict()
+    classifier = [key for key in whole.state_dict() if key not in backbone]
+    state = converted(whole, checkpoint, spec)
+    lengths = {len(state[key]) for key in classifier if key in state and state[key].ndim}
+    if len(lengths) == 1:
+        return lengths.pop()
+    # A backbone alone fits every classifier that was asked for; one that nobody asked for is missing.
+    return 0 if classifier and not lengths and "num_classes" in given else None
+
+
 def _dtype(dtype: Any) -> Any:
     import torch
 
     found = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
     if not isinstance(found, torch.dtype):
         raise ConfigError(f"dtype={dtype!r} is no dtype: write torch.bfloat16 or 'bfloat16'")
+    if not found.is_floating_point:
+        raise ConfigError(f"dtype={dtype!r} holds no fractions: parameters are floating, write 'bfloat16' or 'float32'")
     return found
 
 

@@ -43,10 +43,11 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
     if not isinstance(classes, int) or classes < 0:
         raise ConfigError(f"num_classes={classes!r} of model '{spec.name}' is not a number of labels, 0 or more")
     for keyword in given:
-        if keyword in named or anything or (keyword == "task" and task == spec.task):
+        swapped = keyword in ("attention", "position") and spec.kind == "convolution"
+        if keyword in named or (anything and not swapped) or (keyword == "task" and task == spec.task):
             continue
         if keyword in _WHY:
-            raise ConfigError(f"Model '{spec.name}' takes no {keyword}=: {_reason(keyword, spec)}")
+            raise ConfigError(f"Model '{spec.name}' takes no {keyword}=: {_reason(keyword, spec, anything)}")
         known = {*named, "task", "num_classes", "attention", "position", "weights", "device", "dtype"}
         raise ConfigError(
             f"Model '{spec.name}' has no keyword '{keyword}'.{did_you_mean(keyword, known)} "
@@ -63,7 +64,8 @@ def named(spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
         found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
         if found is None or found[1] not in given:
             raise
-        raise ConfigError(f"Model '{spec.name}' has no keyword '{found[1]}'. {error}") from error
+        near = did_you_mean(found[1], _refusing(error))
+        raise ConfigError(f"Model '{spec.name}' has no keyword '{found[1]}'.{near} {error}") from error
 
 
 def arguments(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,17 +79,44 @@ def arguments(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, An
     return merged
 
 
+class Shown(str):
+    """The text of an object that JSON cannot hold: good to read, but nothing can be made from it."""
+
+
 def plain(value: Any) -> Any:
-    """Give a value as JSON can hold it; what it cannot hold becomes its text."""
+    """Give a value as JSON can hold it; what it cannot hold becomes its text, marked as `Shown`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    return repr(value)
+    return Shown(repr(value))
 
 
-def _reason(keyword: str, spec: ModelSpec) -> str:
+def is_shown(value: Any) -> bool:
+    """Say whether a value that `plain` gave holds the text of an object."""
+    if isinstance(value, list | dict):
+        return any(is_shown(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Shown)
+
+
+def _reason(keyword: str, spec: ModelSpec, foreign: bool) -> str:
+    if foreign:
+        return f"it is made by another library ({spec.source or spec.entry}) and has {_WHY[keyword]} here"
     made = f"it is made by convolution and has {_WHY[keyword]}" if spec.kind == "convolution" else ""
     return made or f"it has {_WHY[keyword]}"
+
+
+def _refusing(error: TypeError) -> set[str]:
+    """Find the keywords of what refused one: it is not entered, so it is looked for where it was called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return set()
+    called = str(error).partition("()")[0].removesuffix(".__init__")
+    for value in (trace.tb_frame.f_locals | trace.tb_frame.f_globals).values():
+        if callable(value) and getattr(value, "__qualname__", "") == called:
+            return set(accepted(value)[0]) - {"self"}
+    return set()

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from zoo import entries, hub
 from zoo.errors import WeightsError
-from zoo.keywords import plain
+from zoo.keywords import is_shown, plain
 from zoo.spec import ModelSpec
 
 
@@ -72,9 +72,7 @@ def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, 
     Raises:
         WeightsError: If keys are missing, left over or of another shape; the text lists them all.
     """
-    state = dict(checkpoint.state)
-    if spec.convert:
-        state = dict(entries.load(spec, spec.convert)(state, model))
+    state = converted(model, checkpoint, spec)
     own = model.state_dict()
     problems = {
         "missing": [key for key in own if key not in state],
@@ -91,17 +89,29 @@ def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, 
     return state
 
 
+def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
+    """Bring a checkpoint to the layout of a model; nothing is checked."""
+    state = dict(checkpoint.state)
+    return dict(entries.load(spec, spec.convert)(state, model)) if spec.convert else state
+
+
 def save(model: nn.Module, folder: str | os.PathLike[str]) -> Path:
     """Save a model made by `zoo.create` for `weights=FOLDER` and, once uploaded, for `hf-hub:`.
 
     Each file is whole or not there.
 
     Raises:
-        WeightsError: If the model was not made by name, or the folder cannot be written.
+        WeightsError: If the model was not made by name, a keyword was an object, or the folder cannot be written.
     """
     spec = getattr(model, "spec", None)
     if not isinstance(spec, ModelSpec):
         raise WeightsError(f"{type(model).__name__} has no spec: zoo.weights.save takes models made by zoo.create")
+    objects = [f"{key}={value}" for key, value in spec.config.items() if is_shown(value)]
+    if objects:
+        raise WeightsError(
+            f"'{spec.name}' was made with {', '.join(objects)}: an object cannot be saved. Make the model with a name "
+            "instead, such as attention='causal', or keep torch.save(model.state_dict())"
+        )
     # Cloned, because safetensors refuses tensors that share memory, and every key is wanted back.
     state = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in model.state_dict().items()}
     target = Path(folder)
@@ -143,6 +153,13 @@ def _read_file(path: Path) -> Mapping[str, Tensor]:
         if path.suffix in (".pt", ".pth", ".bin"):
             return _tensors(torch.load(path, map_location="cpu", weights_only=True), repr(str(path)))
     except UnpicklingError as error:
+        with path.open("rb") as file:
+            start = file.read(20)
+        if not start.startswith((b"PK", b"\x80")):
+            raise WeightsError(
+                f"{str(path)!r} is no checkpoint: it begins with {start!r}. Was a web page saved in its place? "
+                "Download it again"
+            ) from error
         raise WeightsError(
             f"{str(path)!r} is refused: it holds pickled code, which could do anything when loaded. "
             "Ask its author for a .safetensors file, or for torch.save(model.state_dict())"

@@ -1,6 +1,7 @@
 import inspect
 import json
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -135,6 +136,22 @@ def test_an_unknown_keyword_is_named_also_where_the_entry_passes_it_on(toy_spec:
         zoo.create("toy-small", dpeth=3)
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"drop_path": 0.1}, "Model 'resnet-18' has no keyword 'drop_path'. Did you mean 'drop_path_rate'"),
+        ({"attention": "causal"}, "'resnet-18' takes no attention=: it is made by another library (timm resnet18)"),
+        ({"position": "none"}, "'resnet-18' takes no position=: it is made by another library (timm resnet18)"),
+    ],
+)
+def test_keywords_of_another_librarys_network(given: dict[str, Any], text: str) -> None:
+    with (
+        using(Registry(plugins=["zoo.builtin", "zoo.plugins.vision.plugin"], autoload=False)),
+        pytest.raises(ConfigError, match=re.escape(text)),
+    ):
+        zoo.create("resnet-18", **given)
+
+
 def test_an_unknown_task_lists_the_valid_ones() -> None:
     expected = r"task='clasify' of model 'toy-small': its tasks are 'classify', 'tag' and 'features'\. Did you mean"
     with pytest.raises(ConfigError, match=expected):
@@ -220,6 +237,8 @@ def test_device_and_dtype() -> None:
     assert {(p.device.type, p.dtype) for p in model.parameters()} == {("meta", torch.bfloat16)}
     with pytest.raises(ConfigError, match="dtype='half-ish' is no dtype"):
         zoo.create("toy-small", dtype="half-ish")
+    with pytest.raises(ConfigError, match="dtype='int8' holds no fractions"):
+        zoo.create("toy-small", dtype="int8")
     with pytest.raises(ConfigError, match="device='abacus' is no device"):
         zoo.create("toy-small", device="abacus")
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 import zoo
 from zoo import ModelSpec, Registry, WeightsError
+from zoo.core import Causal
 from zoo.registry import using
 from zoo.weights import save
 
@@ -106,14 +107,14 @@ def test_every_key_that_does_not_fit_is_listed(model: nn.Module) -> None:
     state = dict(model.state_dict())
     state["one.more"], state["and.another"] = torch.zeros(1), torch.zeros(1)
     del state["stem.proj.bias"], state["head.linear.bias"]
-    state["head.linear.weight"] = torch.zeros(7, 8)
+    state["stem.proj.weight"] = torch.zeros(7, 8)
     with pytest.raises(WeightsError) as caught:
         zoo.create("toy-small", weights=state)
     assert str(caught.value).splitlines() == [
         "Weights of the state dict do not fit 'toy-small':",
         "  2 missing: stem.proj.bias, head.linear.bias",
         "  2 left over: one.more, and.another",
-        "  1 of another shape: head.linear.weight is (7, 8), the model's is (3, 8)",
+        "  1 of another shape: stem.proj.weight is (7, 8), the model's is (8, 3)",
     ]
 
 
@@ -230,6 +231,41 @@ def test_the_number_of_labels_is_that_of_the_checkpoint(hub: Callable[..., Path]
     model = zoo.create("toy-small", pretrained=True)
     assert same(model, published)
     assert model.spec.config["num_classes"] == 21
+
+
+def test_without_a_configuration_the_number_of_labels_is_read_off_the_classifier(tmp_path: Path) -> None:
+    theirs: Any = zoo.create("toy-small", num_classes=21)
+    torch.save(theirs.state_dict(), tmp_path / "file.pt")
+    for weights in (tmp_path / "file.pt", theirs.state_dict()):
+        assert same(zoo.create("toy-small", weights=weights), theirs)
+        for num_classes in (0, 7, 21):
+            model: Any = zoo.create("toy-small", weights=weights, num_classes=num_classes)
+            assert model.num_classes == num_classes
+            assert torch.equal(model.stem.proj.weight, theirs.stem.proj.weight)
+            assert same(model, theirs) == (num_classes == 21)
+
+
+def test_a_backbone_alone_fits_the_classifier_that_is_asked_for() -> None:
+    backbone = zoo.create("toy-small", num_classes=0).state_dict()
+    assert zoo.create("toy-small", weights=backbone, num_classes=7).num_classes == 7
+    assert zoo.create("toy-small", weights=backbone, num_classes=0).num_classes == 0
+    with pytest.raises(WeightsError, match=r"2 missing: head.linear.weight, head.linear.bias"):
+        zoo.create("toy-small", weights=backbone)
+
+
+@pytest.mark.parametrize("keywords", [{"attention": Causal()}, {"position": Causal()}])
+def test_a_model_made_with_an_object_is_not_saved(keywords: dict[str, Any], tmp_path: Path) -> None:
+    text = rf"'toy-small' was made with {next(iter(keywords))}=Causal\(\): an object cannot be saved.* with a name"
+    with pytest.raises(WeightsError, match=text):
+        save(zoo.create("toy-small", **keywords), tmp_path)
+    save(zoo.create("toy-small", attention="causal"), tmp_path)
+
+
+@pytest.mark.parametrize("content", ["<!DOCTYPE html><title>404</title>", "version https://git-lfs.github.com/spec/v1"])
+def test_a_web_page_is_not_accused_of_code(content: str, tmp_path: Path) -> None:
+    (tmp_path / "page.pt").write_text(content)
+    with pytest.raises(WeightsError, match=f"page.pt' is no checkpoint: it begins with b'{content[:20]}'"):
+        zoo.create("toy-small", weights=tmp_path / "page.pt")
 
 
 def test_a_repository_is_a_name(hub: Callable[..., Path]) -> None:
