@@ -1,11 +1,15 @@
 """From what the user asked for to a list of runs, checked before anything is trained."""
 
+import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
+from lightning_fabric import Fabric
 
 import zoo
 from zoo.bench.recipes import RECIPES
@@ -21,7 +25,10 @@ SIZES = (300, 1_000, 3_000, 10_000)
 MOST_STEPS = 1_200
 """At the largest default size; a third of the size gets 1/sqrt(3) of the steps."""
 LEAST_STEPS = 200
-QUICK_SIZES, QUICK_STEPS = (100, 300, 1_000), 100
+SEEDS = 3
+QUICK_SIZES, QUICK_STEPS, QUICK_SEEDS = (100, 300, 1_000), 100, 2
+PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
+OPTIMIZERS = ("adamw", "muon")
 EPOCHS = 30
 SPLIT_SEED = 0
 
@@ -33,21 +40,30 @@ class Question:
     models: Sequence[str] = MODELS
     data: str = "cards"
     sizes: Sequence[int] | None = None
-    seeds: int = 3
+    seeds: int | None = None
     image_size: int | None = None
     steps: int | None = None
     precision: str = "auto"
     device: str = "auto"
+    optimizer: str | None = None
+    """None: the recipe's."""
+    augment: bool = False
 
 
 def quick(question: Question) -> Question:
     """Make a question small enough for 90 seconds on two cores; what the user chose stays."""
     few = question.sizes or (QUICK_SIZES if question.data == "cards" else None)
-    return replace(question, sizes=few, seeds=min(question.seeds, 2), steps=question.steps or QUICK_STEPS)
+    seeds = QUICK_SEEDS if question.seeds is None else question.seeds
+    return replace(question, sizes=few, seeds=seeds, steps=QUICK_STEPS if question.steps is None else question.steps)
 
 
-def plan(question: Question, folder: Path) -> tuple[Study, list[Run]]:
+def plan(question: Question, folder: Path, records: Iterable[Mapping[str, Any]] = ()) -> tuple[Study, list[Run]]:
     """Check a question and list its runs, small sizes first; the study has no records yet.
+
+    Args:
+        question: what the user asked for.
+        folder: of the results.
+        records: that the folder holds already; they settle the precision where the user leaves it to us.
 
     Raises:
         ConfigError: If a number, name or size does not fit.
@@ -57,9 +73,11 @@ def plan(question: Question, folder: Path) -> tuple[Study, list[Run]]:
     _check(question, source)
     sizes = sorted(question.sizes or default_sizes(source))
     device = resolve_device(question.device)
-    precision = profitable_precision() if question.precision == "auto" else question.precision
+    precision = _precision(question, source, device, records)
+    _check_hardware(device, precision)
+    seeds = SEEDS if question.seeds is None else question.seeds
     study = Study(
-        contestants=[_contestant(name, source) for name in question.models],
+        contestants=[_contestant(name, source, question) for name in question.models],
         data=Data(
             name=source.name,
             description=source.description,
@@ -68,7 +86,7 @@ def plan(question: Question, folder: Path) -> tuple[Study, list[Run]]:
             notes=source.notes,
         ),
         steps={size: steps_for(size, question.steps or MOST_STEPS) for size in sizes},
-        seeds=question.seeds,
+        seeds=seeds,
         records=[],
         folder=folder,
     )
@@ -82,17 +100,17 @@ def plan(question: Question, folder: Path) -> tuple[Study, list[Run]]:
             seed=seed,
             steps=steps,
             batch_size=RECIPES[contestant.kind].batch_size,
-            optimizer=RECIPES[contestant.kind].optimizer,
+            optimizer=contestant.optimizer,
             learning_rate=contestant.learning_rate,
             weight_decay=RECIPES[contestant.kind].weight_decay,
             warmup=RECIPES[contestant.kind].warmup,
-            augment=RECIPES[contestant.kind].augment,
+            augment=contestant.augment,
             precision=precision,
             device=device,
         )
         for size, steps in study.steps.items()
         for contestant in study.contestants
-        for seed in range(question.seeds)
+        for seed in range(seeds)
     ]
     return study, runs
 
@@ -127,17 +145,90 @@ def resolve_device(device: str) -> str:
     return accelerator.type if accelerator else "cpu"
 
 
-def _contestant(name: str, source: Source) -> Contestant:
-    """Describe a model, once it is known to fit the data: it is built without memory."""
+def _precision(question: Question, source: Source, device: str, records: Iterable[Mapping[str, Any]]) -> str:
+    """Give what was asked for, else what the runs on these data have, else what a measurement says.
+
+    A measurement near its threshold falls this way today and that way tomorrow; the study must not start anew for it.
+    """
+    if question.precision != "auto":
+        return question.precision
+    same = {
+        "data": question.data, "fingerprint": source.fingerprint, "image_size": source.image_size, "device": device
+    }  # fmt: skip
+    good = [record["config"] for record in records if "error" not in record]
+    found = Counter(config["precision"] for config in good if same.items() <= config.items())
+    return found.most_common(1)[0][0] if found else profitable_precision()
+
+
+def _check_hardware(device: str, precision: str) -> None:
+    logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces what is asked for
+    try:
+        Fabric(accelerator=device, devices=1, precision=precision)  # type: ignore[arg-type]
+    except Exception as error:  # of several kinds, from Lightning and from torch
+        raise ConfigError(
+            f"--device {device} --precision {precision} cannot be used here: {error}; choose others, or leave both out"
+        ) from error
+
+
+def _contestant(name: str, source: Source, question: Question) -> Contestant:
+    """Describe a model, once it is known to fit the data."""
     spec = zoo.info(name)
-    build(name, source, device="meta")
-    return Contestant(name=name, kind=spec.kind, learning_rate=RECIPES[spec.kind].learning_rate)
+    _check_fit(name, source)
+    recipe = RECIPES[spec.kind]
+    return Contestant(
+        name=name,
+        kind=spec.kind,
+        learning_rate=recipe.learning_rate,
+        optimizer=question.optimizer or recipe.optimizer,
+        augment=question.augment or recipe.augment,
+    )
+
+
+def _check_fit(name: str, source: Source) -> None:
+    """Build a model without memory and show it the shape of the pictures."""
+    side = source.image_size
+    try:
+        _try(name, source, side)
+    except Exception as error:  # whatever a model says to pictures it cannot read
+        fitting = next((other for other in _other_sizes(side) if _fits(name, source, other)), None)
+        advice = f"try --image-size {fitting}" if fitting else "choose another size with --image-size"
+        raise ConfigError(f"{name!r} cannot read pictures of {side} x {side}: {error}; {advice}") from error
+
+
+def _try(name: str, source: Source, side: int) -> None:
+    try:
+        model = build(name, source, device="meta", image_size=side).eval()
+        with torch.no_grad():
+            model(torch.empty(2, source.channels, side, side, device="meta"))
+    except (NotImplementedError, RuntimeError) as error:
+        # a model may need values, and torch knows no autocast there: a forward without memory then says nothing
+        if not any(word in str(error) for word in ("meta", "unknown device type for autocast")):
+            raise
+
+
+def _fits(name: str, source: Source, side: int) -> bool:
+    try:
+        _try(name, source, side)
+    except Exception:  # as above
+        return False
+    return True
+
+
+def _other_sizes(side: int) -> list[int]:
+    """List sizes to propose: the next multiples of usual patches, then the usual sizes of large pictures."""
+    return [*sorted({-(-side // patch) * patch for patch in (4, 8, 14, 16, 32)} - {side}), 224, 256, 384]
 
 
 def _check(question: Question, source: Source) -> None:
     for what, number in (("seeds", question.seeds), ("steps", question.steps), ("image_size", question.image_size)):
         if number is not None and number < 1:
             raise ConfigError(f"{what}={number}: at least 1 is needed")
+    for what, choice, known in (
+        ("precision", question.precision, PRECISIONS),
+        ("optimizer", question.optimizer, (None, *OPTIMIZERS)),
+    ):
+        if choice not in known:
+            raise ConfigError(f"{what}={choice!r} is not one of {', '.join(filter(None, known))}")
     if not question.models:
         raise ConfigError("no models: name at least one, for instance --models resnet-micro,vit-micro")
     for what, values in (("models", question.models), ("sizes", question.sizes or ())):

@@ -32,7 +32,8 @@ def run_all(
 ) -> Generator[tuple[Config, Result], None, None]:
     """Yield each configuration with its result as soon as it is there.
 
-    An exception in a run, or the death of its worker, gives `{"error": cause}`. Leaving the iteration, by Ctrl-C or
+    An exception in a run, or the death of its worker, gives `{"error": cause}`, with `"transient": True` where the
+    machine was to blame and another try may end well: no memory, a killed worker. Leaving the iteration, by Ctrl-C or
     otherwise, ends the workers.
 
     Args:
@@ -105,7 +106,7 @@ class _Worker(threading.Thread):
             return json.loads(answer)
         code = process.wait()
         self._close()
-        return {"error": _cause_of_death(code)}
+        return {"error": _cause_of_death(code), "transient": True}
 
     def _close(self) -> None:
         process, self.process = self.process, None
@@ -141,7 +142,14 @@ def _attempt(function: Callable[[Config], Result], config: Config) -> Result:
     try:
         return function(config)
     except Exception as error:  # whatever a run may raise is its result
-        return {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        return cause | ({"transient": True} if _lacks_memory(error) else {})
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Recognise Python's and torch's errors; torch's on CPUs is a RuntimeError like any other."""
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or "DefaultCPUAllocator" in str(error)
 
 
 def _serve(work: str, answers: TextIO) -> None:

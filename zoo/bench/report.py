@@ -151,16 +151,17 @@ def _recipes(study: Study) -> str:
     for contestant in study.contestants:
         recipe = RECIPES[contestant.kind]
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
-        change = "the source's" if recipe.augment else "none"
+        change = "the source's" if contestant.augment else "none"
         cells = [
             html.escape(contestant.name),
-            recipe.optimizer,
+            contestant.optimizer,
             f"{contestant.learning_rate:.2g}",
             decay,
             f"{recipe.batch_size}",
             warm,
         ]
-        rows.append([*cells, change, recipe.reason])
+        own = contestant.optimizer == recipe.optimizer
+        rows.append([*cells, change, recipe.reason if own else "the optimiser was chosen with --optimizer"])
     head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation", "why"]
     return _table(head, rows, text=len(head) - 1)
 

@@ -43,13 +43,20 @@ class Store:
             ) from error
         self._cut_half_line()
         self.records: dict[str, dict[str, Any]] = {}
-        for number, line in enumerate(self.path.read_text().splitlines(), 1):
+        for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], 1):
             record = self._parse(line, number)
             self.records[record["key"]] = record
 
-    def done(self, key: str) -> bool:
-        """Tell whether a run finished well; failed ones are tried again."""
+    def succeeded(self, key: str) -> bool:
+        """Tell whether a run finished well."""
         return key in self.records and "error" not in self.records[key]
+
+    def settled(self, key: str) -> bool:
+        """Tell whether trying a run (again) would give nothing new: it finished, or it failed for a cause of its own.
+
+        What the machine was to blame for, a lack of memory or a killed worker, is tried again.
+        """
+        return key in self.records and not self.records[key].get("transient", False)
 
     def add(self, key: str, config: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Append one run: in a single write, on the disk before this returns."""
@@ -76,10 +83,14 @@ class Store:
                 "that run is repeated"
             )
 
-    def _parse(self, line: str, number: int) -> dict[str, Any]:
+    def _parse(self, line: bytes, number: int) -> dict[str, Any]:
         try:
             record = json.loads(line)
             version = record["version"]
+            if version == RESULTS_VERSION and not (
+                isinstance(record["key"], str) and isinstance(record["config"], dict)
+            ):
+                raise TypeError("a key and a configuration wanted")
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{self.path}, line {number}, is not a result; move the file away or choose another --out"

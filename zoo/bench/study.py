@@ -1,7 +1,7 @@
 """What a data-size study found: points, fits and crossings, computed from its records and nothing else."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -39,6 +39,8 @@ class Contestant:
     name: str
     kind: Kind
     learning_rate: float
+    optimizer: str = ""
+    augment: bool = False
     parameters: int = 0
     multiply_adds: int = 0
     examples_per_second: float = 0.0
@@ -168,10 +170,8 @@ def with_costs(contestant: Contestant, records: Sequence[Record]) -> Contestant:
     own = [record for record in records if record["config"]["model"] == contestant.name and "error" not in record]
     if not own:
         return contestant
-    return Contestant(
-        name=contestant.name,
-        kind=contestant.kind,
-        learning_rate=contestant.learning_rate,
+    return replace(
+        contestant,
         parameters=own[0]["parameters"],
         multiply_adds=own[0]["multiply_adds"],
         examples_per_second=median(record["examples_per_second"] for record in own),

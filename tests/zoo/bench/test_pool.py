@@ -5,6 +5,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+import torch
 
 from zoo.bench.pool import run_all
 
@@ -12,6 +13,10 @@ from zoo.bench.pool import run_all
 def work(config: dict[str, Any]) -> dict[str, Any]:
     if "raise" in config:
         raise ValueError(config["raise"])
+    if "exhaust" in config:
+        raise {"python": MemoryError, "torch": torch.OutOfMemoryError, "cpu": RuntimeError}[config["exhaust"]](
+            "DefaultCPUAllocator: can't allocate memory" if config["exhaust"] == "cpu" else "none left"
+        )
     if "die" in config:
         os.kill(os.getpid(), signal.SIGKILL)
     if "sleep" in config:
@@ -44,12 +49,20 @@ def test_an_exception_is_a_result_with_its_cause(workers: int) -> None:
     results = dict(enumerate(result for _, result in run_all(WORK, [{"raise": "too big"}, {"x": 2}], workers)))
     assert results[0]["error"] == "ValueError: too big"
     assert "in work" in results[0]["traceback"]
+    assert "transient" not in results[0]
     assert results[1]["square"] == 4
+
+
+@pytest.mark.parametrize("allocator", ["python", "torch", "cpu"])
+def test_a_lack_of_memory_may_pass(allocator: str) -> None:
+    (_, result), *_ = run_all(WORK, [{"exhaust": allocator}], 0)
+    assert result["transient"]
 
 
 def test_a_killed_worker_fails_its_own_run_only() -> None:
     results = [result for _, result in run_all(WORK, [{"die": 1}, {"x": 2}], 1)]
     assert "the worker was killed (signal 9)" in results[0]["error"]
+    assert results[0]["transient"]
     assert results[1]["square"] == 4
 
 

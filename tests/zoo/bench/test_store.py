@@ -9,13 +9,22 @@ from zoo.errors import DataError
 def test_a_result_is_there_after_a_restart(tmp_path: Path) -> None:
     Store(tmp_path).add("k", {"seed": 0}, {"accuracy": 0.5})
     store = Store(tmp_path)
-    assert store.done("k")
+    assert store.succeeded("k")
     assert store.records["k"]["accuracy"] == 0.5
 
 
-def test_a_failed_run_is_kept_and_not_done(tmp_path: Path) -> None:
-    Store(tmp_path).add("k", {}, {"error": "no memory"})
-    assert not Store(tmp_path).done("k")
+def test_a_run_that_failed_for_its_own_cause_is_settled(tmp_path: Path) -> None:
+    Store(tmp_path).add("k", {}, {"error": "the loss is nan"})
+    store = Store(tmp_path)
+    assert store.settled("k")
+    assert not store.succeeded("k")
+
+
+def test_a_run_that_the_machine_failed_is_not_settled(tmp_path: Path) -> None:
+    Store(tmp_path).add("k", {}, {"error": "no memory", "transient": True})
+    store = Store(tmp_path)
+    assert not store.settled("k")
+    assert not store.settled("another")
 
 
 def test_a_half_written_last_line_is_cut_with_a_message(tmp_path: Path) -> None:
@@ -36,8 +45,12 @@ def test_results_of_another_version_are_refused(tmp_path: Path) -> None:
         Store(tmp_path)
 
 
-def test_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "results.jsonl").write_text("hello\n")
+@pytest.mark.parametrize(
+    "line",
+    [b"hello", b"\xff\xfe", b"[]", b'{"version": 1}', b'{"version": 1, "key": "a"}', b'{"version": 1, "key": {}}'],
+)
+def test_something_else_is_refused(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "results.jsonl").write_bytes(line + b"\n")
     with pytest.raises(DataError, match="line 1, is not a result"):
         Store(tmp_path)
 
