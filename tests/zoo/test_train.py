@@ -92,6 +92,12 @@ def test_a_set_smaller_than_a_batch_is_one_batch() -> None:
     assert len(next(shuffled(3, 8, torch.Generator()))) == 3
 
 
-def test_precision_follows_the_measured_gain() -> None:
-    expected = "bf16-mixed" if bf16_gain() >= 2.0 or torch.accelerator.is_available() else "32-true"
-    assert profitable_precision() == expected
+@pytest.mark.parametrize(("gain", "expected"), [(1.9, "32-true"), (2.0, "bf16-mixed"), (8.0, "bf16-mixed")])
+def test_precision_follows_the_measured_gain(monkeypatch: pytest.MonkeyPatch, gain: float, expected: str) -> None:
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
+    monkeypatch.setattr("zoo.train.bf16_gain", lambda: gain)
+    assert profitable_precision.__wrapped__() == expected
+
+
+def test_the_gain_is_a_ratio_of_two_times() -> None:
+    assert 0 < bf16_gain.__wrapped__(side=64, repeats=1) < math.inf
