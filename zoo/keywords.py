@@ -64,6 +64,8 @@ def named(spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
         found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
         if found is None or found[1] not in given:
             raise
+        if found[1] in _WHY:
+            raise ConfigError(f"Model '{spec.name}' takes no {found[1]}=: {_reason(found[1], spec, True)}") from error
         near = did_you_mean(found[1], _refusing(error))
         raise ConfigError(f"Model '{spec.name}' has no keyword '{found[1]}'.{near} {error}") from error
 

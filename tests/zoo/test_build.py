@@ -134,6 +134,11 @@ def test_an_unknown_keyword_is_named_also_where_the_entry_passes_it_on(toy_spec:
         pytest.raises(ConfigError, match="Model 'toy-small' has no keyword 'dpeth'"),
     ):
         zoo.create("toy-small", dpeth=3)
+    with (
+        using(Registry(plugins=["zoo.builtin", toy_plugin(spec)], autoload=False)),
+        pytest.raises(ConfigError, match=r"takes no attention=: it is made by another library .* no attention"),
+    ):
+        zoo.create("toy-small", attention="causal")
 
 
 @pytest.mark.parametrize(
