@@ -129,16 +129,17 @@ def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
     """Give what turns a raw input into a model's input.
 
     Args:
-        name: the model.
+        name: the model; with a tag behind, as those weights were trained.
         train: with augmentation.
 
     Raises:
         ConfigError: If the model's inputs need no preprocessing.
     """
-    spec = info(name)
+    spec, tag = _find(name)
     if spec.preprocess is None:
         raise ConfigError(f"Model '{spec.name}' has no preprocessing: it reads tensors, see zoo.example('{name}')")
-    return entries.load(spec, spec.preprocess)(spec.config, train)
+    config = {**spec.config, "tag": tag} if tag else spec.config
+    return entries.load(spec, spec.preprocess)(config, train)
 
 
 def plugins() -> list[PluginInfo]:

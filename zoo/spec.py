@@ -41,7 +41,7 @@ class ModelSpec:
     example: str
     """`(config, batch_size, seed) -> tuple of model inputs`."""
     preprocess: str | None = None
-    """`(config, train) -> callable` from raw input to model input."""
+    """`(config, train) -> callable` from raw input to model input; `config["tag"]` holds the weights' tag, if given."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
     peer: str | None = None

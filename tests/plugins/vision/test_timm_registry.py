@@ -52,7 +52,8 @@ def test_preprocessing_follows_the_tag() -> None:
     theirs = create_transform(
         **resolve_data_config(pretrained_cfg=timm.get_pretrained_cfg("resnet50.tv_in1k").to_dict())
     )
-    assert str(zoo.preprocess("timm:resnet50.tv_in1k").transform) == str(theirs)
+    for name in ("timm:resnet50.tv_in1k", "resnet-50.tv_in1k"):
+        assert str(zoo.preprocess(name).transform) == str(theirs)
 
 
 def test_without_timm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
