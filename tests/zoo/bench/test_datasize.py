@@ -211,7 +211,7 @@ def test_the_budget_grows_within_bounds() -> None:
 def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     code = (
         "import zoo; zoo.bench.data_size(models=['vit-micro'], data='digits', sizes=[20, 40], seeds=3, "
-        f"steps=20, workers=1, progress=False, out={str(tmp_path)!r})"
+        f"steps=10, workers=0, precision='32-true', progress=False, out={str(tmp_path)!r})"
     )
     results = tmp_path / "results.jsonl"
     process = subprocess.Popen([sys.executable, "-c", code])
