@@ -20,7 +20,7 @@ class Linear(nn.Linear):
 def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Give `x @ weight.T + bias`; see `Linear`."""
     device = x.device.type
-    autocast = torch.is_autocast_enabled(device)
+    autocast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
     dtype = torch.get_autocast_dtype(device) if autocast else x.dtype
     if dtype is not torch.bfloat16 or device != "cpu" or torch.compiler.is_compiling() or fast_bfloat16():
         return linear(x, weight, bias)

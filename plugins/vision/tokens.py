@@ -135,7 +135,8 @@ def check_images(images: Tensor, in_chans: int, dtype: torch.dtype) -> None:
         raise InputError(f"images of shape {shape} have {images.shape[1]} channels, the model reads {wanted}{hint}")
     if images.shape[0] == 0:
         raise InputError(f"a batch of 0 images, shape {shape}")
-    if images.dtype != dtype and not torch.is_autocast_enabled(images.device.type):
+    device = images.device.type
+    if images.dtype != dtype and not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
         raise InputError(f"images are {images.dtype}, the model is {dtype}: images.to({dtype}), or torch.autocast")
 
 

@@ -55,3 +55,7 @@ def test_autocast_multiplies_in_bfloat16_only_where_that_is_fast(monkeypatch: py
 def test_processors(monkeypatch: pytest.MonkeyPatch, can: dict[str, object], fast: bool) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: can)
     assert fast_bfloat16.__wrapped__() is fast
+
+
+def test_shapes_are_known_on_the_meta_device() -> None:
+    assert Linear(4, 3).to("meta")(torch.empty(2, 4, device="meta")).shape == (2, 3)

@@ -63,16 +63,22 @@ def _curve(axes: Axes, study: Study, contestant: Contestant) -> None:
     name, colour = contestant.name, colours(study)[contestant.name]
     sizes = study.sizes_of(name)
     points = [study.points[name, size] for size in sizes]
-    errors = [1 - point.value for point in points]
-    axes.fill_between(sizes, [1 - p.high for p in points], [1 - p.low for p in points], color=colour, alpha=0.18, lw=0)
+    errors = [_error(point.value) for point in points]
+    axes.fill_between(
+        sizes, [_error(p.high) for p in points], [_error(p.low) for p in points], color=colour, alpha=0.18, lw=0
+    )
     label = f"{name} ({KIND_NAMES[contestant.kind]}, {contestant.parameters / 1e3:,.0f} k parameters)"
     axes.plot(sizes, errors, marker=_MARKERS[contestant.kind], ms=6, lw=2, color=colour, label=label, zorder=3)
     for size in sizes:
-        seeds = [1 - run["accuracy"] for run in study.runs(name, size)]
+        seeds = [_error(run["accuracy"]) for run in study.runs(name, size)]
         axes.scatter([size] * len(seeds), seeds, s=9, color=colour, alpha=0.55, lw=0, zorder=2)
     if law := study.fit(name):
         line = np.geomspace(sizes[0], sizes[-1] * 1.6, 100)
         axes.plot(line, law(line), ls=(0, (4, 3)), lw=1, color=colour, alpha=0.8, zorder=1)
+
+
+def _error(accuracy: float) -> float:
+    return max(1 - accuracy, 1e-3)  # a logarithmic axis has no zero
 
 
 def _limits(axes: Axes, study: Study) -> None:
@@ -80,10 +86,10 @@ def _limits(axes: Axes, study: Study) -> None:
     axes.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.6)
     axes.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    errors = [1 - bound for p in study.points.values() for bound in (p.low, p.high)] or [0.1, 1.0]
+    errors = [_error(bound) for p in study.points.values() for bound in (p.low, p.high)] or [0.1, 1.0]
     if study.data.reference:
         errors.append(1 - study.data.reference.accuracy)
-    low, high = max(min(errors) / 1.25, 1e-3), min(max(errors) * 1.15, 1.0)
+    low, high = max(min(errors) / 1.25, 1e-3), min(max(*errors, 0.02) * 1.15, 1.0)
     low = low * (low / high) ** (0.07 * len(study.contestants))  # room for the legend
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))

@@ -26,7 +26,7 @@ MOST_STEPS = 1_200
 """At the largest default size; a third of the size gets 1/sqrt(3) of the steps."""
 LEAST_STEPS = 200
 SEEDS = 3
-QUICK_SIZES, QUICK_STEPS, QUICK_SEEDS = (100, 300, 1_000), 100, 2
+QUICK_SIZES, QUICK_STEPS, QUICK_SEEDS = (300, 1_000), 100, 2
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
 OPTIMIZERS = ("adamw", "muon")
 EPOCHS = 30
@@ -52,9 +52,10 @@ class Question:
 
 def quick(question: Question) -> Question:
     """Make a question small enough for 90 seconds on two cores; what the user chose stays."""
-    few = question.sizes or (QUICK_SIZES if question.data == "cards" else None)
+    default = question.data == "cards"
     seeds = QUICK_SEEDS if question.seeds is None else question.seeds
-    return replace(question, sizes=few, seeds=seeds, steps=QUICK_STEPS if question.steps is None else question.steps)
+    steps = question.steps or (None if default else QUICK_STEPS)
+    return replace(question, sizes=question.sizes or (QUICK_SIZES if default else None), seeds=seeds, steps=steps)
 
 
 def plan(question: Question, folder: Path, records: Iterable[Mapping[str, Any]] = ()) -> tuple[Study, list[Run]]:
@@ -118,7 +119,7 @@ def plan(question: Question, folder: Path, records: Iterable[Mapping[str, Any]] 
 def steps_for(size: int, most: int) -> int:
     """Give the optimiser steps at a size, the same for every contestant: 30 epochs, fewer of many examples."""
     batch = max(recipe.batch_size for recipe in RECIPES.values())
-    enough = min(EPOCHS * size // batch, round(MOST_STEPS * math.sqrt(size / SIZES[-1])))
+    enough = min(EPOCHS * size // batch, round(most * math.sqrt(size / SIZES[-1])))
     return min(most, max(LEAST_STEPS, enough))
 
 

@@ -79,17 +79,27 @@ def _sentence(study: Study, first: str, second: str) -> str:
     crossover, sizes = study.crossover(first, second), study.sizes_of(first, second)
     assert crossover
     low, high = f"{sizes[0]:,}", f"{sizes[-1]:,}"
+    clear = [_clear(study.points[first, n], study.points[second, n]) for n in sizes]
+    if not any(clear):
+        return f"{first} and {second} cannot be told apart from {low} to {high} examples: no difference is clear."
     if crossover.kind == "always":
         return f"{second} is ahead of {first} at every size from {low} to {high} examples."
     if crossover.kind == "measured":
         where = describe(crossover, sizes[-1])
         return f"{second} overtakes {first} at about {where} training examples."
+    if not clear[-1]:
+        return f"{first} and {second} cannot be told apart at the largest size, {high} examples."
     behind = [study.points[first, n].value >= study.points[second, n].value for n in sizes]
     ahead = "at every size" if all(behind) else "at the largest size"
     found = f"{first} is ahead of {second} {ahead}, up to {high} examples: no crossing was measured."
     if crossover.size is None:
         return f"{found} The fitted curves do not cross either."
     return f"{found} Extrapolated, the fitted curves cross at about {_where(crossover.size, sizes[-1])}."
+
+
+def _clear(first: Interval, second: Interval) -> bool:
+    """Tell whether two accuracies differ by more than their intervals together leave open."""
+    return abs(first.value - second.value) > math.hypot(first.half, second.half)
 
 
 def _cell(study: Study, name: str, size: int) -> str:

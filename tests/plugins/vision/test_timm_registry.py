@@ -53,7 +53,7 @@ def test_preprocessing_follows_the_tag() -> None:
         **resolve_data_config(pretrained_cfg=timm.get_pretrained_cfg("resnet50.tv_in1k").to_dict())
     )
     for name in ("timm:resnet50.tv_in1k", "resnet-50.tv_in1k"):
-        assert str(zoo.preprocess(name).transform) == str(theirs)
+        assert str(theirs) in repr(zoo.preprocess(name))
 
 
 def test_without_timm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,13 @@ def test_the_text_says_that_attention_wins_throughout(make_study: MakeStudy) -> 
     assert conclusion(make_study(WORSE, BETTER)) == ["vit is ahead of cnn at every size from 100 to 3,000 examples."]
 
 
+def test_the_text_does_not_make_noise_a_winner(make_study: MakeStudy) -> None:
+    found = conclusion(make_study(WORSE, WORSE))[0]
+    assert found == "cnn and vit cannot be told apart from 100 to 3,000 examples: no difference is clear."
+    level = conclusion(make_study([0.4, 0.5, 0.6, 0.52], WORSE))[0]
+    assert level == "cnn and vit cannot be told apart at the largest size, 3,000 examples."
+
+
 def test_the_text_names_the_crossing(make_study: MakeStudy) -> None:
     study = make_study(BETTER, CROSSING)
     found = study.crossover()
