@@ -43,6 +43,8 @@ class Progress(Silent):
             self.console.print(f"All {len(runs)} runs were done before; nothing is trained.")
             yield lambda run, result: None
             return
+        done = f", {len(runs) - len(todo)} were done before" if len(todo) < len(runs) else ""
+        self.console.print(f"{len(todo)} trainings on {workers} at a time{done}; the first takes a while to start.")
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
