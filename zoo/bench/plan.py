@@ -26,7 +26,8 @@ MOST_STEPS = 1_200
 """At the largest default size; a third of the size gets 1/sqrt(3) of the steps."""
 LEAST_STEPS = 200
 SEEDS = 3
-QUICK_SIZES, QUICK_STEPS, QUICK_SEEDS = (300, 1_000), 100, 2
+QUICK_SIZES, QUICK_SEEDS = (300, 1_000), 2
+QUICK_STEPS, QUICK_STEPS_ELSEWHERE = 700, 100
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
 OPTIMIZERS = ("adamw", "muon")
 EPOCHS = 30
@@ -54,7 +55,7 @@ def quick(question: Question) -> Question:
     """Make a question small enough for 90 seconds on two cores; what the user chose stays."""
     default = question.data == "cards"
     seeds = QUICK_SEEDS if question.seeds is None else question.seeds
-    steps = question.steps or (None if default else QUICK_STEPS)
+    steps = question.steps or (QUICK_STEPS if default else QUICK_STEPS_ELSEWHERE)
     return replace(question, sizes=question.sizes or (QUICK_SIZES if default else None), seeds=seeds, steps=steps)
 
 

@@ -92,6 +92,8 @@ def _sentence(study: Study, first: str, second: str) -> str:
     behind = [study.points[first, n].value >= study.points[second, n].value for n in sizes]
     ahead = "at every size" if all(behind) else "at the largest size"
     found = f"{first} is ahead of {second} {ahead}, up to {high} examples: no crossing was measured."
+    if len(sizes) < 3:
+        return found
     if crossover.size is None:
         return f"{found} The fitted curves do not cross either."
     return f"{found} Extrapolated, the fitted curves cross at about {_where(crossover.size, sizes[-1])}."
