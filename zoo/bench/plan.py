@@ -203,8 +203,7 @@ def _try(name: str, source: Source, side: int) -> None:
         with torch.no_grad():
             model(torch.empty(2, source.channels, side, side, device="meta"))
     except (NotImplementedError, RuntimeError) as error:
-        # a model may need values, and torch knows no autocast there: a forward without memory then says nothing
-        if not any(word in str(error) for word in ("meta", "unknown device type for autocast")):
+        if "meta" not in str(error):  # a model that needs values: a forward without memory then says nothing
             raise
 
 
