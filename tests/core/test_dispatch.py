@@ -1,5 +1,8 @@
 """`attend` and `plan`: the laws of attention over random patterns, lengths and dtypes."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -117,23 +120,39 @@ def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str) ->
 
 
 @pytest.mark.parametrize("backend", list(BACKENDS))
-def test_a_row_does_not_depend_on_its_batch_mates(backend: str) -> None:
-    q, k, v = draw(2, 3, 4, 4)
-    keys = torch.tensor([4, 2, 3])
-    together = attend(q, k, v, Causal(), Lengths(keys), backend=backend)
-    alone = [attend(q[i : i + 1], k[i : i + 1], v[i : i + 1], Causal(), Lengths(keys[i : i + 1])) for i in range(3)]
-    torch.testing.assert_close(together, torch.cat(alone))
+@given(problem=problems(), data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_a_row_does_not_depend_on_its_batch_mates(
+    backend: str, problem: tuple[Pattern, Keys | None, int, int, int], data: st.DataObject
+) -> None:
+    _, _, _, n, k = problem
+    b = data.draw(st.integers(2, 4))
+    lengths = torch.tensor(data.draw(st.lists(st.integers(0, k), min_size=b, max_size=b)))
+    pattern = data.draw(st.sampled_from([Full(), Causal(), Explicit(torch.rand(n, k) < 0.5)]))
+    tensors = draw(data.draw(st.integers(0, 1000)), b, n, k)
+    together = attend(*tensors, pattern, Lengths(lengths), backend=backend)
+    for i in range(b):
+        q_, k_, v_ = (x[i : i + 1] for x in tensors)
+        alone = attend(q_, k_, v_, pattern, Lengths(lengths[i : i + 1]), backend=backend)
+        torch.testing.assert_close(together[i : i + 1], alone, atol=1e-12, rtol=1e-12)
 
 
 @pytest.mark.parametrize("backend", list(BACKENDS))
-def test_causal_answers_do_not_move_with_what_comes_later(backend: str) -> None:
-    q, k, v = draw(3, 2, 6, 6)
-    before = attend(q, k, v, Causal(), backend=backend)
-    for x in (k, v):
-        x[:, 4:] += 1
-    after = attend(q, k, v, Causal(), backend=backend)
-    torch.testing.assert_close(before[:, :4], after[:, :4], atol=0, rtol=0)
-    assert not torch.allclose(before[:, 4:], after[:, 4:])
+@given(n=st.integers(1, 7), data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_causal_answers_do_not_move_with_what_comes_later(backend: str, n: int, data: st.DataObject) -> None:
+    start, t = data.draw(st.integers(0, 3)), data.draw(st.integers(0, n))
+    pattern = data.draw(st.sampled_from([Causal(), Causal() & Explicit(torch.rand(n + start, n + start) < 0.6)]))
+    keys = data.draw(st.sampled_from([None, Valid(torch.rand(2, n + start) < 0.7)]))
+    q, k, v = draw(data.draw(st.integers(0, 1000)), 2, n, n + start)
+    before = attend(q, k, v, pattern, keys, q_start=start, backend=backend)
+    moved = [x.clone() for x in (q, k, v)]
+    for x, first in zip(moved, (t, t + start, t + start), strict=True):
+        x[:, first:] = torch.randn_like(x[:, first:]) * 10
+    after = attend(moved[0], moved[1], moved[2], pattern, keys, q_start=start, backend=backend)
+    torch.testing.assert_close(before[:, :t], after[:, :t], atol=0, rtol=0)
+    if pattern == Causal() and keys is None and t < n:
+        assert not torch.allclose(before[:, t:], after[:, t:])
 
 
 @pytest.mark.parametrize("backend", list(BACKENDS))
@@ -145,10 +164,21 @@ def test_causality_holds_on_absolute_positions(backend: str) -> None:
     torch.testing.assert_close(rows, torch.stack([whole[0, 1:3], whole[1, 4:6]]))
 
 
-def test_full_attention_is_permutation_equivariant() -> None:
-    q, k, v = draw(5, 2, 5, 5)
-    order = torch.randperm(5)
-    torch.testing.assert_close(attend(q[:, order], k[:, order], v[:, order]), attend(q, k, v)[:, order])
+@pytest.mark.parametrize("backend", list(BACKENDS))
+@given(n=st.integers(0, 6), seed=st.integers(0, 1000), padded=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_full_attention_is_permutation_equivariant(backend: str, n: int, seed: int, padded: bool) -> None:
+    q, k, v = draw(seed, 2, n, n)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    there = torch.rand(2, n) < 0.6
+    keys = (Valid(there), Valid(there[:, order])) if padded else (None, None)
+    straight = attend(q, k, v, keys=keys[0], backend=backend)
+    torch.testing.assert_close(
+        attend(q[:, order], k[:, order], v[:, order], keys=keys[1], backend=backend),
+        straight[:, order],
+        atol=1e-12,
+        rtol=1e-12,
+    )
 
 
 @given(problem=problems())
@@ -168,6 +198,33 @@ def test_answers_are_the_same_with_weights_and_without(problem: tuple[Pattern, K
     with_weights, _ = attend(*tensors, pattern, keys, return_weights=True)
     with torch.no_grad():
         torch.testing.assert_close(attend(*tensors, pattern, keys), with_weights)
+
+
+COMPILED = """
+import torch
+from zoo.core import Causal, Full, Valid, attend
+
+there = torch.tensor([[True, False, True, True]] * 2)
+for pattern in (Full(), Causal()):
+    for keys in (None, Valid(there)):
+        results = []
+        for compiled in (False, True):
+            answer = lambda q, k, v: attend(q, k, v, pattern, keys)
+            if compiled:
+                answer = torch.compile(answer, fullgraph=True, backend="aot_eager")
+            torch.manual_seed(0)
+            tensors = [torch.randn(2, 4, 2, 8, requires_grad=True) for _ in range(3)]
+            y = answer(*tensors)
+            results.append([y, *torch.autograd.grad(y.square().sum(), tensors)])
+        torch.testing.assert_close(*results)
+"""
+
+
+@pytest.mark.slow
+def test_answers_and_gradients_are_the_same_compiled_without_a_graph_break() -> None:
+    # in a process of its own, since torch.compile cannot follow the type checks of the tests
+    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("backend", list(BACKENDS))
