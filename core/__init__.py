@@ -9,13 +9,20 @@ from zoo.core.lazy import exports
 
 if TYPE_CHECKING:
     from zoo.core.attention import Attention, NormedAttention
+    from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.dispatch import Plan, attend, plan
+    from zoo.core.edges import Edges
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.head import Classify, Features, Tag
+    from zoo.core.keys import Lengths, Segments, Valid
+    from zoo.core.local import Chunk, Neighbourhood, Window
     from zoo.core.model import Model
-    from zoo.core.pattern import Causal, Explicit, Full, Lengths, Valid
+    from zoo.core.norm import Hard, Kernel
+    from zoo.core.pattern import Causal, Explicit, Full
     from zoo.core.position import Learned, Sinusoidal
+    from zoo.core.score import Additive, General
+    from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
     from zoo.core.tokens import Tokens
     from zoo.core.transformer import Encoder
 
@@ -26,35 +33,60 @@ _FROM = {
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.head": ("Classify", "Features", "Tag"),
     "zoo.core.model": ("Model",),
-    "zoo.core.pattern": ("Causal", "Explicit", "Full", "Lengths", "Valid"),
+    "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
+    "zoo.core.edges": ("Edges",),
+    "zoo.core.keys": ("Lengths", "Segments", "Valid"),
+    "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
+    "zoo.core.norm": ("Hard", "Kernel"),
+    "zoo.core.pattern": ("Causal", "Explicit", "Full"),
+    "zoo.core.score": ("Additive", "General"),
+    "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.position": ("Learned", "Sinusoidal"),
     "zoo.core.tokens": ("Tokens",),
     "zoo.core.transformer": ("Encoder",),
 }
 
 __all__ = [
+    "ALiBi",
+    "Additive",
     "Attention",
+    "Blocks",
     "Causal",
+    "Chunk",
     "Classify",
     "ConfigError",
+    "Edges",
     "Encoder",
     "Explicit",
     "Features",
+    "Fixed",
     "Full",
+    "General",
+    "Globals",
+    "Hard",
     "InputError",
+    "Kernel",
     "Learned",
     "Lengths",
     "Model",
+    "Neighbourhood",
     "NormedAttention",
     "Plan",
     "PostNormBlock",
     "PreNormBlock",
+    "RelativeTable",
+    "Segments",
+    "Shaw",
     "Sinusoidal",
+    "Strided",
     "Tag",
     "Tokens",
+    "TransformerXL",
     "Valid",
+    "Window",
     "ZooError",
     "attend",
+    "big_bird",
     "plan",
 ]
 

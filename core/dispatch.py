@@ -3,7 +3,8 @@
 Axes: b batch, q queries, k keys, h heads, g heads of keys and values, d head size, e value size.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import sqrt
 from typing import Literal, overload
 
@@ -11,22 +12,37 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from zoo.core import observe
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Call, Problem
+from zoo.core.bias import Bias, Dense
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.pattern import Full, Keys, Pattern
+from zoo.core.keys import Keys, Segments
+from zoo.core.norm import Norm
+from zoo.core.normal import normal
+from zoo.core.pattern import Full, Pattern
+from zoo.core.score import General, Score
 
 SCORES = ("scaled_dot", "dot")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Say which backend serves a problem, what that costs, and why it was chosen."""
+    """Say which backend serves a problem, what that costs, and why it was chosen.
+
+    Args:
+        backend: its name.
+        flops: operations of the forward pass, a multiply-add counted as two; counters agree where they see them.
+        bytes: inputs, outputs, and what is stored between them.
+        why: a sentence.
+        work: predicted time, in operations of a large matrix product; the least is chosen.
+    """
 
     backend: str
     flops: int
     bytes: int
     why: str
+    work: float = 0.0
 
 
 def plan(
@@ -41,14 +57,21 @@ def plan(
     grad: bool = False,
     batch: int = 1,
     value_dim: int | None = None,
+    kv_heads: int | None = None,
+    start: int | None = 0,
     padded: bool = False,
-    bias: bool = False,
+    packed: bool = False,
+    placed: bool = False,
+    bias: str = "",
+    bias_grad: bool = False,
+    bias_values: bool = False,
     score: str = "scaled_dot",
+    norm: Norm = "softmax",
     dropout: float = 0.0,
     weights: bool = False,
     backend: str = "auto",
 ) -> Plan:
-    """Choose the cheapest backend for a problem, without computing it.
+    """Choose the cheapest backend for a problem, without computing it; equal questions are answered from a cache.
 
     Args:
         pattern: who may read whom.
@@ -61,9 +84,16 @@ def plan(
         grad: whether gradients are needed.
         batch: rows.
         value_dim: channels of a value head; `head_dim` if None.
+        kv_heads: heads of keys and values; `heads` if None.
+        start: position of the first query; None if rows differ.
         padded: whether some keys are not there.
-        bias: whether a bias is added to the scores.
-        score: one of `scaled_dot`, `dot`.
+        packed: whether keys come in segments.
+        placed: whether keys stand at given positions.
+        bias: kind of what is added to the scores: `dense`, `relative` or `edges`; empty for nothing.
+        bias_grad: whether that needs a gradient.
+        bias_values: whether it adds to the values too.
+        score: one of `scaled_dot`, `dot`, or the class of a score with parameters.
+        norm: how scores become weights.
         dropout: probability in [0, 1).
         weights: whether the attention weights are wanted.
         backend: a name to force, or `auto`.
@@ -71,43 +101,74 @@ def plan(
     Raises:
         ConfigError: If the forced backend does not exist or cannot serve the problem.
     """
-    value_dim = head_dim if value_dim is None else value_dim
     problem = Problem(
-        pattern,
-        batch,
-        queries,
-        keys,
-        heads,
-        head_dim,
-        value_dim,
-        dtype,
-        device,
-        grad,
-        padded,
-        bias,
-        score,
-        dropout,
-        weights,
+        pattern=pattern,
+        batch=batch,
+        queries=queries,
+        keys=keys,
+        heads=heads,
+        head_dim=head_dim,
+        value_dim=head_dim if value_dim is None else value_dim,
+        dtype=dtype,
+        device=device,
+        grad=grad,
+        start=start,
+        grouped=heads // (kv_heads or heads or 1),
+        padded=padded,
+        packed=packed,
+        placed=placed,
+        bias=bias,
+        bias_grad=bias_grad,
+        bias_values=bias_values,
+        score=score,
+        norm=norm,
+        dropout=dropout,
+        weights=weights,
     )
-    if backend != "auto":
-        return _forced(problem, backend)
-    offers = [
-        Plan(name, cost.flops, cost.bytes, cost.why)
-        for name, candidate in BACKENDS.items()
-        if candidate.refuses(problem) is None
-        for cost in [candidate.cost(problem)]
-    ]
-    return min(offers, key=lambda offer: (offer.flops, offer.bytes))
+    return choose(problem, backend)
 
 
-def _forced(problem: Problem, name: str) -> Plan:
-    if name not in BACKENDS:
-        raise ConfigError(f"backend={name!r} is not one of {', '.join(['auto', *BACKENDS])}")
-    reason = BACKENDS[name].refuses(problem)
+def offers(problem: Problem) -> dict[str, Plan | str]:
+    """Ask every backend: its plan, or the reason why it cannot serve."""
+    problem = _simple(problem)
+    answers: dict[str, Plan | str] = {}
+    for name, candidate in BACKENDS.items():
+        reason = candidate.refuses(problem)
+        if reason is None:
+            cost = candidate.cost(problem)
+            answers[name] = Plan(name, cost.flops, cost.bytes, cost.why, cost.work)
+        else:
+            answers[name] = reason
+    return answers
+
+
+def choose(problem: Problem, backend: str = "auto") -> Plan:
+    """Choose a backend for a problem; see `plan`."""
+    if torch.compiler.is_compiling() or not problem.pattern.by_value:  # dynamo does not see through a cache
+        return _choose(problem, backend)
+    return _remembered(problem, backend)
+
+
+def _choose(problem: Problem, backend: str) -> Plan:
+    if backend == "auto":
+        served = [offer for offer in offers(problem).values() if isinstance(offer, Plan)]
+        return min(served, key=lambda offer: (offer.work, offer.bytes))
+    if backend not in BACKENDS:
+        raise ConfigError(f"backend={backend!r} is not one of {', '.join(['auto', *BACKENDS])}")
+    problem = _simple(problem)
+    reason = BACKENDS[backend].refuses(problem)
     if reason:
-        raise ConfigError(f"backend={name!r} cannot serve {problem.pattern}: {reason}")
-    cost = BACKENDS[name].cost(problem)
-    return Plan(name, cost.flops, cost.bytes, f"forced; it {cost.why}")
+        raise ConfigError(f"backend={backend!r} cannot serve {problem.pattern!r}: {reason}")
+    cost = BACKENDS[backend].cost(problem)
+    return Plan(backend, cost.flops, cost.bytes, f"forced; it {cost.why}", cost.work)
+
+
+_remembered = lru_cache(maxsize=512)(_choose)
+
+
+def _simple(problem: Problem) -> Problem:
+    start = None if problem.placed else problem.start
+    return replace(problem, pattern=normal(problem.pattern, problem.queries, problem.keys, start))
 
 
 @overload
@@ -117,12 +178,14 @@ def attend(
     v: Float[Tensor, "b k g e"],
     pattern: Pattern = ...,
     keys: Keys | None = ...,
-    bias: Tensor | None = ...,
-    score: str = ...,
+    bias: Tensor | Bias | None = ...,
+    score: str | Score = ...,
     dropout: float = ...,
     q_start: int | Tensor = ...,
     return_weights: Literal[False] = ...,
     backend: str = ...,
+    norm: Norm = ...,
+    k_positions: Tensor | None = ...,
 ) -> Tensor: ...
 
 
@@ -133,13 +196,15 @@ def attend(
     v: Float[Tensor, "b k g e"],
     pattern: Pattern = ...,
     keys: Keys | None = ...,
-    bias: Tensor | None = ...,
-    score: str = ...,
+    bias: Tensor | Bias | None = ...,
+    score: str | Score = ...,
     dropout: float = ...,
     q_start: int | Tensor = ...,
     *,
     return_weights: Literal[True],
     backend: str = ...,
+    norm: Norm = ...,
+    k_positions: Tensor | None = ...,
 ) -> tuple[Tensor, Tensor]: ...
 
 
@@ -149,12 +214,14 @@ def attend(
     v: Float[Tensor, "b k g e"],
     pattern: Pattern = Full(),
     keys: Keys | None = None,
-    bias: Float[Tensor, "#b #h #q #k"] | None = None,
-    score: str = "scaled_dot",
+    bias: Float[Tensor, "#b #h #q #k"] | Bias | None = None,
+    score: str | Score = "scaled_dot",
     dropout: float = 0.0,
     q_start: int | Int[Tensor, "..."] = 0,
     return_weights: bool = False,
     backend: str = "auto",
+    norm: Norm = "softmax",
+    k_positions: Int[Tensor, "b k"] | None = None,
 ) -> Float[Tensor, "b q h e"] | tuple[Float[Tensor, "b q h e"], Float[Tensor, "b h q k"]]:
     """Let each query read the values of the keys it may read, arXiv:1706.03762 eq. 1.
 
@@ -166,52 +233,90 @@ def attend(
         v: values, one for each key.
         pattern: who may read whom; True means "may read".
         keys: which keys are there; None if all are.
-        bias: added to the scores, after scaling.
-        score: `scaled_dot` (divided by the root of d) or `dot`.
+        bias: added to the scores after scaling: a tensor, or a bias of `zoo.core.bias`.
+        score: `scaled_dot` (divided by the root of d), `dot`, or a score with parameters.
         dropout: probability that a weight is dropped, in [0, 1); applied whenever it is above 0.
         q_start: absolute position of the first query, for all rows or for each.
         return_weights: whether to return the weights too; their rows sum to 1, or to 0 with nothing to read.
         backend: `auto`, or the name of a backend to force.
+        norm: how scores become weights: `softmax`, `Kernel` or `Hard`.
+        k_positions: absolute positions of the keys by row, where they are not 0, 1, 2, …
 
     Raises:
         InputError: If shapes or dtypes do not fit.
         ConfigError: If score, dropout or backend is unknown or cannot be served.
     """
-    check(q, k, v, score, dropout)
+    check(q, k, v, score, dropout, norm)
     if isinstance(q_start, Tensor) and q_start.shape != q.shape[:1]:
         raise InputError(
             f"q_start of shape {tuple(q_start.shape)} for a batch of {q.shape[0]}: one number, or one a row"
         )
-    grad = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, bias))
-    chosen = plan(
-        pattern,
+    if isinstance(bias, Tensor):
+        bias = Dense(bias)
+    scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
+    if isinstance(score, General):  # a product after all
+        q, score = score.query(q.transpose(1, 2)).transpose(1, 2), "dot"
+    bias_grad = bias is not None and any(x.requires_grad for x in bias.tensors)
+    score_grad = isinstance(score, Score) and any(x.requires_grad for x in score.tensors)
+    needs = bias_grad or score_grad or q.requires_grad or k.requires_grad or v.requires_grad
+    problem = Problem(
+        pattern=pattern,
+        batch=q.shape[0],
         queries=q.shape[1],
         keys=k.shape[1],
         heads=q.shape[2],
         head_dim=q.shape[3],
-        device=q.device.type,
-        dtype=q.dtype,
-        grad=grad,
-        batch=q.shape[0],
         value_dim=v.shape[3],
+        dtype=q.dtype,
+        device=q.device.type,
+        grad=needs and torch.is_grad_enabled(),
+        start=q_start if isinstance(q_start, int) else None,
+        grouped=q.shape[2] // k.shape[2],
         padded=keys is not None,
-        bias=bias is not None,
-        score=score,
+        packed=isinstance(keys, Segments),
+        placed=k_positions is not None,
+        bias="" if bias is None else bias.kind,
+        bias_grad=bias_grad and torch.is_grad_enabled(),
+        bias_values=bias is not None and bias.adds_values,
+        score=score if isinstance(score, str) else type(score).__name__,
+        norm=norm,
         dropout=dropout,
         weights=return_weights,
-        backend=backend,
     )
+    chosen = choose(problem, backend)
+    if observe.watched():
+        observe.tell(chosen, problem)
+    if q.device.type == "meta":  # shapes only
+        y = q.new_empty(*q.shape[:3], v.shape[3])
+        return (y, q.new_empty(q.shape[0], q.shape[2], q.shape[1], k.shape[1])) if return_weights else y
     valid = None if keys is None else keys.valid(k.shape[0], k.shape[1], k.device)
     if valid is not None:
         k, v = (x.masked_fill(~valid[..., None, None], 0) for x in (k, v))
-    scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
+    segments = None
+    if isinstance(keys, Segments):
+        segments = (keys.of_queries(q.shape[1]).to(q.device), keys.ids.to(q.device))
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-    y, weights = BACKENDS[chosen.backend].run(Call(q, k, v, pattern, q_start, valid, bias, scale, dropout))
-    y = y.transpose(1, 2)
-    return (y, weights) if return_weights and weights is not None else y
+    call = Call(
+        q=q,
+        k=k,
+        v=v,
+        pattern=_simple(problem).pattern,
+        start=q_start,
+        valid=valid,
+        bias=bias,
+        scale=scale,
+        dropout=dropout,
+        norm=norm,
+        segments=segments,
+        key_positions=k_positions,
+        score=score if isinstance(score, Score) else None,
+    )
+    y, weights = BACKENDS[chosen.backend].run(call)
+    y = y.transpose(1, 2).to(v.dtype)
+    return (y, weights.to(v.dtype)) if return_weights and weights is not None else y
 
 
-def check(q: Tensor, k: Tensor, v: Tensor, score: str, dropout: float) -> None:
+def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float, norm: Norm = "softmax") -> None:
     """Refuse what `attend` cannot read; see there."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.ndim != 4:
@@ -224,7 +329,9 @@ def check(q: Tensor, k: Tensor, v: Tensor, score: str, dropout: float) -> None:
         raise InputError(f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not fit each other")
     if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
         raise InputError(f"{q.shape[2]} query heads are not a multiple of {k.shape[2]} heads of keys and values")
-    if score not in SCORES:
-        raise ConfigError(f"score={score!r} is not one of {', '.join(SCORES)}")
+    if isinstance(score, str) and score not in SCORES:
+        raise ConfigError(f"score={score!r} is not one of {', '.join(SCORES)}, nor a Score")
+    if isinstance(norm, str) and norm != "softmax":
+        raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")
     if not 0 <= dropout < 1:
         raise ConfigError(f"dropout={dropout} is not in [0, 1)")

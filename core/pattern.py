@@ -1,10 +1,12 @@
-"""Who may read whom, as values that can be inspected: patterns for pairs, keys for what is there at all.
+"""Who may read whom, as values that can be inspected: what every pattern can say, and how patterns join.
 
 True means "may read". Positions are absolute, so a decoder that reads from a cache and one that sees all at once agree.
+More patterns: `zoo.core.local`, `zoo.core.sparse`, `zoo.core.edges`; normal forms: `zoo.core.normal`.
 Axes: r rows of the batch (or 1), h heads (or 1), q queries, k keys.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,17 +16,37 @@ from torch import Tensor
 from zoo.core.errors import ConfigError, InputError
 
 
+@dataclass(frozen=True)
+class Cover:
+    """Bound a pattern by a band and a few whole columns and rows: every pair it allows lies in one of them.
+
+    Args:
+        left: how far back a query reads; None for any distance.
+        right: how far ahead a query reads; None for any distance.
+        keys: positions that may be read from anywhere.
+        queries: positions that may read anything.
+    """
+
+    left: int | None
+    right: int | None
+    keys: tuple[int, ...] = ()
+    queries: tuple[int, ...] = ()
+
+
 class Pattern(ABC):
     """Say which query may read which key."""
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
+    by_value: bool = True
+    """Whether equal patterns are equal by value, so that what is known of one may be kept; others hold tensors."""
+
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """Give the pattern as a tensor.
 
         Args:
             queries: absolute position of each query, by row of the batch (or one row for all).
-            keys: absolute position of each key.
+            keys: absolute position of each key, for all rows or by row.
         """
-        return self.allows(queries[:, None, :, None], keys)
+        return self.allows(queries[:, None, :, None], keys[..., None, None, :])
 
     @abstractmethod
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
@@ -41,6 +63,31 @@ class Pattern(ABC):
         j = torch.arange(keys)
         blocks = torch.arange(start, start + queries)[None].split(256, dim=1)
         return sum(int(self.mask(block, j).sum()) for block in blocks)
+
+    def edges(self, queries: int, keys: int, start: int = 0) -> Int[Tensor, "2 pairs"]:
+        """List the pairs that are allowed: positions of keys in row 0, of queries in row 1, ordered by query.
+
+        Args:
+            queries: number of queries.
+            keys: number of keys.
+            start: position of the first query.
+        """
+        j = torch.arange(keys)
+        blocks = torch.arange(start, start + queries)[None].split(256, dim=1)
+        found = [self.mask(block, j)[0, 0].nonzero() + torch.tensor([int(block[0, 0]), 0]) for block in blocks]
+        return torch.cat([torch.empty(0, 2, dtype=torch.long), *found]).flip(1).T.contiguous()
+
+    def cover(self) -> Cover:
+        """Bound the pattern; without a bound of its own it covers everything."""
+        return Cover(None, None)
+
+    def mask_mod(self, start: int = 0) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+        """Give the function `(batch, head, query, key) -> bool` that PyTorch's FlexAttention asks for.
+
+        Args:
+            start: position of the first query.
+        """
+        return lambda b, h, q, k: self.allows(q + start, k)
 
     def __and__(self, other: "Pattern") -> "Pattern":
         return self if isinstance(other, Full) else And(self, other)
@@ -67,6 +114,9 @@ class Full(Pattern):
     def __or__(self, other: Pattern) -> Pattern:
         return self
 
+    def __str__(self) -> str:
+        return "full"
+
 
 @dataclass(frozen=True)
 class Causal(Pattern):
@@ -81,12 +131,20 @@ class Causal(Pattern):
         growing = min(queries, max(0, keys - start))
         return growing * start + growing * (growing + 1) // 2 + (queries - growing) * keys
 
+    def cover(self) -> Cover:
+        """See `Pattern.cover`."""
+        return Cover(None, 0)
+
+    def __str__(self) -> str:
+        return "causal"
+
 
 @dataclass(frozen=True, eq=False)
 class Explicit(Pattern):
     """Let the pairs of a given mask read: (q, k), (rows, q, k) or (rows, heads, q, k), by absolute position."""
 
     may_read: Tensor
+    by_value = False
 
     def __post_init__(self) -> None:
         if self.may_read.dtype != torch.bool or not 2 <= self.may_read.ndim <= 4:
@@ -95,19 +153,27 @@ class Explicit(Pattern):
                 f"Explicit needs a boolean mask (q, k), (rows, q, k) or (rows, heads, q, k); got {shape} of {dtype}"
             )
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
+        self._check_inside(queries, keys)
+        full = self.may_read.to(queries.device)
+        full = full[:, None] if full.ndim == 3 else full[(None,) * (4 - full.ndim)]
+        keys = keys if keys.ndim == 2 else keys[None]
+        counts = {len(x) for x in (full, queries, keys)} - {1}
+        if len(counts) > 1:
+            raise InputError(f"Explicit mask of {len(full)} rows for a batch of {len(queries)}")
+        rows = counts.pop() if counts else 1
+        r = torch.arange(rows, device=queries.device)[:, None, None]
+        picked = full.expand(rows, -1, -1, -1)[
+            r, :, queries.expand(rows, -1)[:, :, None], keys.expand(rows, -1)[:, None]
+        ]
+        return picked.permute(0, 3, 1, 2)
+
+    def _check_inside(self, queries: Tensor, keys: Tensor) -> None:
         rows, columns = self.may_read.shape[-2:]
         if queries.numel() and keys.numel() and (int(queries.max()) >= rows or int(keys.max()) >= columns):
             needed = (int(queries.max()) + 1, int(keys.max()) + 1)
             raise InputError(f"Explicit mask of {(rows, columns)} queries and keys is read at {needed}")
-        full = self.may_read.to(queries.device)
-        full = full[:, None] if full.ndim == 3 else full[(None,) * (4 - full.ndim)]
-        if len(full) > 1 and len(queries) > 1 and len(full) != len(queries):
-            raise InputError(f"Explicit mask of {len(full)} rows for a batch of {len(queries)}")
-        r = torch.arange(max(len(full), len(queries)), device=queries.device)
-        picked = full.expand(len(r), -1, -1, -1)[r[:, None], :, queries.expand(len(r), -1)]
-        return picked.transpose(1, 2)[..., keys]
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """See `Pattern.allows`; defined for a mask that is the same for all rows and heads."""
@@ -115,15 +181,23 @@ class Explicit(Pattern):
             raise ConfigError(f"a mask of {self.may_read.ndim} axes depends on row and head: use mask(), not allows()")
         return self.may_read[i, j]
 
+    def __repr__(self) -> str:
+        return f"Explicit({' x '.join(map(str, self.may_read.shape))}, {int(self.may_read.sum())} pairs)"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class And(Pattern):
     """Let a pair read that both patterns allow."""
 
     left: Pattern
     right: Pattern
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
+    @property
+    def by_value(self) -> bool:  # type: ignore[override]
+        """See `Pattern.by_value`."""
+        return self.left.by_value and self.right.by_value
+
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
         return self.left.mask(queries, keys) & self.right.mask(queries, keys)
 
@@ -131,15 +205,34 @@ class And(Pattern):
         """See `Pattern.allows`."""
         return self.left.allows(i, j) & self.right.allows(i, j)
 
+    def cover(self) -> Cover:
+        """See `Pattern.cover`; the columns and rows of either stay."""
+        a, b = self.left.cover(), self.right.cover()
+        return Cover(_least(a.left, b.left), _least(a.right, b.right), *_specials(a, b))
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return " & ".join(f"({part!r})" if isinstance(part, Or) else repr(part) for part in (self.left, self.right))
+
+    def __str__(self) -> str:
+        for part, other in ((self.left, self.right), (self.right, self.left)):
+            if isinstance(part, Or):  # the text form has no brackets
+                return f"{part.left & other} | {part.right & other}"
+        return f"{self.left} & {self.right}"
+
+
+@dataclass(frozen=True, repr=False)
 class Or(Pattern):
     """Let a pair read that either pattern allows."""
 
     left: Pattern
     right: Pattern
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, " k"]) -> Bool[Tensor, "rows h q k"]:
+    @property
+    def by_value(self) -> bool:  # type: ignore[override]
+        """See `Pattern.by_value`."""
+        return self.left.by_value and self.right.by_value
+
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
         return self.left.mask(queries, keys) | self.right.mask(queries, keys)
 
@@ -147,43 +240,25 @@ class Or(Pattern):
         """See `Pattern.allows`."""
         return self.left.allows(i, j) | self.right.allows(i, j)
 
+    def cover(self) -> Cover:
+        """See `Pattern.cover`."""
+        a, b = self.left.cover(), self.right.cover()
+        return Cover(_most(a.left, b.left), _most(a.right, b.right), *_specials(a, b))
 
-class Keys(ABC):
-    """Say which keys are there: padding is data, not pattern."""
+    def __repr__(self) -> str:
+        return f"{self.left!r} | {self.right!r}"
 
-    @abstractmethod
-    def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """Give True where a key is there.
-
-        Raises:
-            InputError: If what is stored does not fit this batch and length.
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class Lengths(Keys):
-    """Let the first `t` keys of each row be there."""
-
-    t: Int[Tensor, " b"]
-
-    def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """See `Keys.valid`."""
-        if self.t.shape != (batch,):
-            raise InputError(f"Lengths of {tuple(self.t.shape)} for a batch of {batch}")
-        if not torch.compiler.is_compiling() and batch and not 0 <= int(self.t.min()) <= int(self.t.max()) <= length:
-            raise InputError(f"Lengths must lie in 0 … {length}, the number of keys; got {self.t.tolist()}")
-        return torch.arange(length, device=device) < self.t.to(device)[:, None]
+    def __str__(self) -> str:
+        return f"{self.left} | {self.right}"
 
 
-@dataclass(frozen=True, eq=False)
-class Valid(Keys):
-    """Let the keys be there where the mask is True."""
+def _least(a: int | None, b: int | None) -> int | None:
+    return min((x for x in (a, b) if x is not None), default=None)
 
-    there: Tensor
 
-    def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """See `Keys.valid`."""
-        if self.there.dtype != torch.bool or self.there.shape != (batch, length):
-            shape, dtype = tuple(self.there.shape), self.there.dtype
-            raise InputError(f"Valid needs a boolean mask of {(batch, length)}; got {shape} of {dtype}")
-        return self.there.to(device)
+def _most(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else max(a, b)
+
+
+def _specials(a: Cover, b: Cover) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(sorted({*a.keys, *b.keys})), tuple(sorted({*a.queries, *b.queries}))

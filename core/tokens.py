@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core.pattern import Keys, Pattern
+from zoo.core.keys import Keys
+from zoo.core.pattern import Pattern
 
 
 @dataclass(frozen=True)
@@ -15,12 +16,14 @@ class Tokens:
     Args:
         x: the vectors; b sets of n vectors, d channels.
         pattern: who may read whom; None if everyone reads everyone.
-        keys: which vectors are there (padding); None if all are.
+        keys: which vectors are there (padding, packing); None if all are.
+        position: where each vector stands; None for 0, 1, 2, …
     """
 
     x: Float[Tensor, "b n d"]
     pattern: Pattern | None = None
     keys: Keys | None = None
+    position: Int[Tensor, "#b n"] | None = None
 
     def with_x(self, x: Float[Tensor, "b n e"]) -> "Tokens":
         """Give the same set with other vectors."""

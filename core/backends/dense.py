@@ -21,15 +21,16 @@ class Dense:
 
     def refuses(self, problem: Problem) -> str | None:
         """See `Backend.refuses`."""
-        return "it keeps no weights" if problem.weights else None
+        return refused(problem)
 
     def cost(self, problem: Problem) -> Cost:
         """See `Backend.cost`."""
         p = problem
         pairs = p.batch * p.heads * p.queries * p.keys
-        size = torch.finfo(p.dtype).bits // 8
-        vectors = p.batch * (p.heads * p.queries + p.heads * p.keys) * (p.head_dim + p.value_dim)
-        return Cost(2 * pairs * (p.head_dim + p.value_dim), size * vectors, "computes every pair at once")
+        stored = p.size * pairs if p.bias or (p.grad and p.dropout) else 0
+        rate = 0.5 if p.pattern == Full() and not (p.padded or p.packed or p.bias) else 0.35
+        flops = 2 * pairs * (p.head_dim + p.value_dim)
+        return Cost(flops, p.vectors + stored, "computes every pair at once", rate=rate, calls=1)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
@@ -39,10 +40,9 @@ class Dense:
                 heads = [x.float() for x in heads]
             y: Tensor = _Products.apply(*heads, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
-        plain = call.valid is None and call.bias is None and isinstance(call.start, int) and call.start == 0
-        causal = plain and call.pattern == Causal() and call.q.shape[2] == call.k.shape[2]
+        causal = is_plainly_causal(call)
         y = scaled_dot_product_attention(
-            call.q,
+            call.queries,
             call.k,
             call.v,
             attn_mask=None if causal else additive(call),
@@ -52,6 +52,28 @@ class Dense:
             enable_gqa=call.q.shape[1] != call.k.shape[1],
         )
         return y, None
+
+
+def refused(problem: Problem) -> str | None:
+    """Say what a backend around PyTorch's kernel cannot do."""
+    if problem.weights:
+        return "it keeps no weights"
+    if problem.norm != "softmax":
+        return f"it knows only softmax, not {problem.norm}"
+    if problem.score not in ("dot", "scaled_dot", "General"):
+        return f"its score is a product, not {problem.score}"
+    return "it adds nothing to values" if problem.bias_values else None
+
+
+def is_plainly_causal(call: Call) -> bool:
+    """Tell whether the kernel's own causal mask, aligned to the top left, is all that is asked for."""
+    return (
+        call.pattern == Causal()
+        and call.q.shape[2] == call.k.shape[2]
+        and isinstance(call.start, int)
+        and call.start == 0
+        and all(part is None for part in (call.valid, call.bias, call.segments, call.key_positions))
+    )
 
 
 def prefers_products(call: Call) -> bool:
@@ -67,8 +89,7 @@ def prefers_products(call: Call) -> bool:
         and torch.is_grad_enabled()
         and (call.q.requires_grad or call.k.requires_grad or call.v.requires_grad)
         and call.pattern == Full()
-        and call.valid is None
-        and call.bias is None
+        and all(part is None for part in (call.valid, call.bias, call.segments))
         and call.dropout == 0
         and call.q.shape[1] == call.k.shape[1]
         and call.k.shape[2] <= LONGEST_PRODUCT
@@ -104,10 +125,10 @@ class _Products(torch.autograd.Function):
 
 def additive(call: Call) -> Tensor | None:
     """Join mask and bias into what the kernel takes: None, a boolean mask, or a bias with -inf."""
-    mask = call.mask()
-    if call.bias is None:
+    mask, added = call.mask(), call.added()
+    if added is None:
         return mask
-    return call.bias if mask is None else call.bias.masked_fill(~mask, float("-inf"))
+    return added if mask is None else added.masked_fill(~mask, float("-inf"))
 
 
 BACKEND = Dense()

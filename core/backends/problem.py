@@ -10,13 +10,27 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from zoo.core.bias import Bias, Dense
 from zoo.core.errors import InputError
+from zoo.core.norm import Norm
 from zoo.core.pattern import Full, Pattern
+from zoo.core.score import Score
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Describe one use of attention by its shapes and needs, without its numbers."""
+    """Describe one use of attention by its shapes and needs, without its numbers.
+
+    Args:
+        pattern: in its normal form.
+        start: position of the first query; None if it differs from row to row or is not known.
+        grouped: query heads for each head of keys and values.
+        bias: kind of the bias, see `zoo.core.bias`; empty for none.
+        bias_grad: whether the bias needs a gradient.
+        bias_values: whether the bias adds to the values too.
+        packed: whether the keys come in segments.
+        placed: whether the keys stand at given positions instead of 0, 1, 2, …
+    """
 
     pattern: Pattern
     batch: int
@@ -28,11 +42,30 @@ class Problem:
     dtype: torch.dtype
     device: str
     grad: bool
+    start: int | None = 0
+    grouped: int = 1
     padded: bool = False
-    bias: bool = False
+    packed: bool = False
+    placed: bool = False
+    bias: str = ""
+    bias_grad: bool = False
+    bias_values: bool = False
     score: str = "scaled_dot"
+    norm: Norm = "softmax"
     dropout: float = 0.0
     weights: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of a number."""
+        return torch.finfo(self.dtype).bits // 8
+
+    @property
+    def vectors(self) -> int:
+        """Bytes of queries, keys, values and answers."""
+        of_keys = self.keys * self.heads // self.grouped
+        numbers = self.batch * (self.queries * self.heads + of_keys) * (self.head_dim + self.value_dim)
+        return self.size * numbers
 
 
 @dataclass(frozen=True)
@@ -40,13 +73,27 @@ class Cost:
     """Predict what a backend spends on a problem.
 
     Args:
-        flops: floating-point operations of the two products, a multiply-add counted as two.
+        flops: floating-point operations of the products of a forward pass, a multiply-add counted as two.
         bytes: inputs and outputs, and what is stored between them.
+        why: what it does, as in "it ...".
+        rate: operations a second relative to large matrix products; small where memory or calls decide.
+        calls: kernels that are started.
     """
 
     flops: int
     bytes: int
     why: str
+    rate: float = 1.0
+    calls: int = 1
+
+    @property
+    def work(self) -> float:
+        """Predicted time, in operations of a large matrix product: what the planner compares."""
+        return self.flops / self.rate + CALL * self.calls
+
+
+CALL = 2e5
+"""Operations of a large product in the time that starting a kernel takes: about 5 µs at 40 GFLOP/s."""
 
 
 @dataclass(frozen=True)
@@ -60,23 +107,61 @@ class Call:
     start: Int[Tensor, " r"] | int
     """Position of the first query, one for all rows or one for each."""
     valid: Bool[Tensor, "b k"] | None
-    bias: Float[Tensor, "#b #h #q #k"] | None
+    bias: Bias | None
     scale: float
     dropout: float
+    norm: Norm = "softmax"
+    segments: tuple[Int[Tensor, "b q"], Int[Tensor, "b k"]] | None = None
+    """The set of each query and of each key, if sets are packed."""
+    key_positions: Int[Tensor, "r k"] | None = None
+    """Where the keys stand, if not at 0, 1, 2, …"""
+    score: Score | None = None
+    """A score with parameters; None for the (scaled) product."""
 
-    def mask(self) -> Bool[Tensor, "#b #h #q k"] | None:
-        """Give pattern and padding as one tensor; None where everything may be read."""
-        there = None if self.valid is None else self.valid[:, None, None]
-        if self.pattern == Full():
-            return there
-        steps = torch.arange(self.q.shape[2], device=self.q.device)
-        queries = steps[None] + (self.start if isinstance(self.start, int) else self.start[:, None])
-        allowed = self.pattern.mask(queries, torch.arange(self.k.shape[2], device=self.q.device))
+    @property
+    def i(self) -> Int[Tensor, "r q"]:
+        """Positions of the queries."""
+        steps = torch.arange(self.q.shape[2], device=self.q.device)[None]
+        return steps + (self.start if isinstance(self.start, int) else self.start[:, None].to(self.q.device))
+
+    @property
+    def j(self) -> Int[Tensor, "r k"]:
+        """Positions of the keys."""
+        if self.key_positions is not None:
+            return self.key_positions
+        return torch.arange(self.k.shape[2], device=self.q.device)[None]
+
+    def mask(self, first: int = 0, last: int | None = None) -> Bool[Tensor, "#b #h #n k"] | None:
+        """Give pattern, packing and padding as one tensor; None where everything may be read.
+
+        Args:
+            first: the first query that is asked for.
+            last: the query behind the last; None for all.
+        """
         rows, heads = self.q.shape[:2]
+        mask = None if self.valid is None else self.valid[:, None, None]
+        if self.segments is not None:
+            of_queries, of_keys = self.segments
+            same = (of_queries[:, first:last, None] == of_keys[:, None])[:, None]
+            mask = same if mask is None else mask & same
+        if self.pattern == Full():
+            return mask
+        allowed = self.pattern.mask(self.i[:, first:last], self.j)
         if allowed.shape[0] not in (1, rows) or allowed.shape[1] not in (1, heads):
             got = f"{allowed.shape[0]} rows and {allowed.shape[1]} heads"
             raise InputError(f"a mask of {got} for a batch of {rows} with {heads} heads")
-        return allowed if there is None else allowed & there
+        return allowed if mask is None else allowed & mask
+
+    def added(self) -> Float[Tensor, "#b #h #q #k"] | None:
+        """Give what the bias adds to the scaled scores."""
+        if self.bias is None or isinstance(self.bias, Dense):
+            return None if self.bias is None else self.bias.added
+        return self.bias.scores(self.q, self.i, self.j, self.scale)
+
+    @property
+    def queries(self) -> Float[Tensor, "b h q d"]:
+        """Give the queries that meet the keys: some biases move them."""
+        return self.q if self.bias is None else self.bias.query(self.q)
 
 
 @runtime_checkable

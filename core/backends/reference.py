@@ -1,10 +1,13 @@
 """The oracle: attention as its formula, in any precision, with its weights (arXiv:1706.03762 eq. 1)."""
 
+from dataclasses import replace
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.norm import Hard, Kernel, choose
 
 
 class Reference:
@@ -20,30 +23,62 @@ class Reference:
         """See `Backend.cost`."""
         p = problem
         pairs = p.batch * p.heads * p.queries * p.keys
-        size = torch.finfo(p.dtype).bits // 8
-        vectors = p.batch * (p.heads * p.queries + p.heads * p.keys) * (p.head_dim + p.value_dim)
-        return Cost(2 * pairs * (p.head_dim + p.value_dim), size * (vectors + 3 * pairs), "stores every score")
+        flops = 2 * pairs * (p.head_dim + p.value_dim)
+        return Cost(flops, p.vectors + 3 * p.size * pairs, "stores every score", rate=0.1, calls=8)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
-        q, k, v = (x.float() if x.dtype in (torch.bfloat16, torch.float16) else x for x in (call.q, call.k, call.v))
-        repeats = q.shape[1] // k.shape[1]
-        k, v = (x.repeat_interleave(repeats, dim=1) for x in (k, v))
-        scores = q @ k.mT * call.scale
-        if call.bias is not None:
-            scores = scores + call.bias
-        weights = masked_softmax(scores, call)
+        call = raised(call)
+        weights = weigh(call)
         dropped = torch.dropout(weights, call.dropout, train=call.dropout > 0)
-        return (dropped @ v).to(call.v.dtype), weights.to(call.v.dtype)
+        return mix(dropped, call), weights
 
 
-def masked_softmax(scores: Float[Tensor, "b h q k"], call: Call) -> Float[Tensor, "b h q k"]:
-    """Normalise each row over what it may read; a row with nothing to read is 0, with gradient 0."""
+def raised(call: Call) -> Call:
+    """Give the call with a key and a value for each query head, half precisions in float32."""
+    q, k, v = (x.float() if x.dtype in (torch.bfloat16, torch.float16) else x for x in (call.q, call.k, call.v))
+    repeats = q.shape[1] // k.shape[1]
+    return replace(call, q=q, k=k.repeat_interleave(repeats, dim=1), v=v.repeat_interleave(repeats, dim=1))
+
+
+def weigh(call: Call) -> Float[Tensor, "b h q k"]:
+    """Give the weights of all pairs; a row with nothing to read is 0, with gradient 0."""
     mask = call.mask()
+    if isinstance(call.norm, Kernel):
+        scores = call.norm.features(call.q) @ call.norm.features(call.k).mT
+        scores = scores if mask is None else scores.masked_fill(~mask, 0)
+        total = scores.sum(-1, keepdim=True)
+        return scores / torch.where(total == 0, 1, total)
+    scores = call.queries @ call.k.mT * call.scale if call.score is None else call.score.scores(call.q, call.k)
+    added = call.added()
+    if added is not None:
+        scores = scores + added
+    weights = masked_softmax(scores, mask)
+    return choose(weights, call.norm) if isinstance(call.norm, Hard) else weights
+
+
+def masked_softmax(scores: Float[Tensor, "b h q k"], mask: Bool[Tensor, "#b #h #q k"] | None) -> Tensor:
+    """Normalise each row over what it may read."""
     if mask is None:
         return scores.softmax(-1)
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0)
+
+
+def mix(weights: Float[Tensor, "b h q k"], call: Call) -> Float[Tensor, "b h q e"]:
+    """Sum the values by their weights, with what the bias adds to a value by its offset."""
+    y = weights @ call.v
+    if call.bias is None or not weights.numel():
+        return y
+    offset = call.j[:, None] - call.i[:, :, None]
+    lowest = int(offset.min())
+    added = call.bias.values(lowest, int(offset.max()))
+    if added is None:
+        return y
+    b, h, q, k = weights.shape
+    index = (offset - lowest)[:, None].expand(b, h, q, k)
+    by_offset = weights.new_zeros(b, h, q, added.shape[1]).scatter_add(3, index, weights)
+    return y + by_offset @ added
 
 
 BACKEND = Reference()

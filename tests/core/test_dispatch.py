@@ -13,7 +13,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from zoo.core import Causal, ConfigError, Explicit, Full, InputError, Lengths, Plan, Valid, attend, plan
 from zoo.core.backends import BACKENDS
 from zoo.core.dispatch import check
-from zoo.core.pattern import Keys, Pattern
+from zoo.core.keys import Keys
+from zoo.core.pattern import Pattern
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}
 

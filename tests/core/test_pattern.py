@@ -47,7 +47,7 @@ def test_pairs_count_what_the_mask_allows(queries: int, keys: int, start: int) -
 def test_patterns_are_equal_by_value_and_print_as_written() -> None:
     assert Causal() == Causal()
     assert hash(Causal()) == hash(Causal())
-    assert repr(Causal() & Causal()) == "And(left=Causal(), right=Causal())"
+    assert repr(Causal() & Causal()) == "Causal() & Causal()"
 
 
 @pytest.mark.parametrize("mask", [torch.ones(2, 2), torch.ones(2, dtype=torch.bool)])

@@ -9,6 +9,7 @@ from zoo.core import Causal, attend
 from zoo.core.backends import dense
 from zoo.core.backends.dense import _Products, prefers_products
 from zoo.core.backends.problem import Call
+from zoo.core.bias import Dense
 from zoo.core.pattern import Full
 
 
@@ -47,7 +48,7 @@ def test_products_are_for_training_in_bfloat16_only() -> None:
     [
         {"pattern": Causal()},
         {"valid": torch.ones(2, 5, dtype=torch.bool)},
-        {"bias": torch.zeros(1, 1, 5, 5)},
+        {"bias": Dense(torch.zeros(1, 1, 5, 5))},
         {"dropout": 0.1},
         {"k": torch.zeros(2, 1, 5, 4), "v": torch.zeros(2, 1, 5, 4)},
     ],

@@ -1,0 +1,251 @@
+"""What is added to the scores: dense tensors, and biases that know only how far apart query and key are.
+
+A bias is a value that holds tensors; the modules that learn them are in `zoo.core.position`. A relative bias says what
+it adds for a range of offsets (key minus query), and `skew` turns that into a matrix or a band, so dense and windowed
+attention share one definition.
+Axes: b rows, h heads, q queries, k keys, o offsets, d, e head sizes; # may be 1.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from zoo.core.errors import InputError
+
+
+class Bias(ABC):
+    """Add something to the scores."""
+
+    kind: ClassVar[str]
+    """What a backend has to understand: `dense`, `relative` or `edges`."""
+    adds_values: bool = False
+    """Whether `values` gives something."""
+
+    def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
+        """Give the queries that meet the keys."""
+        return q
+
+    @abstractmethod
+    def scores(
+        self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
+    ) -> Float[Tensor, "#b #h #q #k"]:
+        """Give what is added to the scaled scores.
+
+        Args:
+            q: queries.
+            i: positions of the queries.
+            j: positions of the keys.
+            scale: of the scores.
+        """
+
+    def values(self, lowest: int, highest: int) -> Float[Tensor, "#h o e"] | None:
+        """Give what is added to the value of a key by its offset from the query; None for nothing."""
+        return None
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Tensors that may need a gradient."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(Bias):
+    """Add a tensor."""
+
+    kind = "dense"
+    added: Float[Tensor, "#b #h #q #k"]
+
+    def scores(
+        self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
+    ) -> Float[Tensor, "#b #h #q #k"]:
+        """See `Bias.scores`."""
+        return self.added
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Bias.tensors`."""
+        return (self.added,)
+
+
+class Relative(Bias):
+    """Add something that depends on the offset between key and query, and perhaps on the query."""
+
+    kind = "relative"
+
+    @abstractmethod
+    def band(
+        self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
+    ) -> Float[Tensor, "*#b h #q o"]:
+        """Give what is added for each offset from lowest to highest, both included."""
+
+    def scores(
+        self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
+    ) -> Float[Tensor, "#b #h #q #k"]:
+        """See `Bias.scores`; any positions, gathered."""
+        offset = j[:, None] - i[:, :, None]
+        if not offset.numel():
+            return q.new_zeros(1, 1, *offset.shape[1:])
+        lowest, highest = int(offset.min()), int(offset.max())
+        band = self.band(q, lowest, highest, scale)
+        index = (offset - lowest)[:, None]
+        shape = [max(a, b) for a, b in zip(band.shape[:3], (index.shape[0], 1, index.shape[2]), strict=True)]
+        return band.expand(*shape, -1).gather(3, index.expand(*shape, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeTable(Relative):
+    """Add a learned number for each head and offset; beyond the table its ends (arXiv:1910.10683 sec. 2.1).
+
+    Args:
+        table: a number for each offset from -left on.
+        left: offsets that lie behind the query.
+    """
+
+    table: Float[Tensor, "h o"]
+    left: int
+
+    def band(
+        self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
+    ) -> Float[Tensor, "*#b h #q o"]:
+        """See `Relative.band`."""
+        offset = torch.arange(lowest, highest + 1, device=self.table.device)
+        picked = self.table[:, (offset + self.left).clamp(0, self.table.shape[1] - 1)]
+        return picked[:, None].to(q.dtype).reshape(*[1] * (q.ndim - 3), len(picked), 1, -1)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Bias.tensors`."""
+        return (self.table,)
+
+
+@dataclass(frozen=True, eq=False)
+class ALiBi(Relative):
+    """Take off a head's slope times the distance (arXiv:2108.12409 sec. 3); symmetric where keys lie ahead.
+
+    Args:
+        slopes: one for each head.
+    """
+
+    slopes: Float[Tensor, " h"]
+
+    def band(
+        self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
+    ) -> Float[Tensor, "*#b h #q o"]:
+        """See `Relative.band`."""
+        distance = torch.arange(lowest, highest + 1, device=self.slopes.device).abs()
+        added = -self.slopes[:, None, None] * distance
+        return added.to(q.dtype).reshape(*[1] * (q.ndim - 3), *added.shape)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Bias.tensors`."""
+        return (self.slopes,)
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerXL(Relative):
+    """Score ((q + u)·k + (q + v)·r) with r the vector of the offset, scaled together (arXiv:1901.02860 sec. 3.3).
+
+    Args:
+        u: added to the query that meets the key.
+        v: added to the query that meets the offset.
+        r: projected vectors of the offsets, from `lowest` on.
+        lowest: offset of the first vector; negative for a key behind the query.
+    """
+
+    u: Float[Tensor, "h d"]
+    v: Float[Tensor, "h d"]
+    r: Float[Tensor, "h o d"]
+    lowest: int
+
+    def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
+        """See `Bias.query`."""
+        return q + self.u[:, None]
+
+    def band(
+        self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
+    ) -> Float[Tensor, "*#b h #q o"]:
+        """See `Relative.band`.
+
+        Raises:
+            InputError: If there is no vector for an offset.
+        """
+        return ((q + self.v[:, None]) * scale) @ stretch(self.r, self.lowest, lowest, highest).mT
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Bias.tensors`."""
+        return self.u, self.v, self.r
+
+
+@dataclass(frozen=True, eq=False)
+class Shaw(Relative):
+    """Add a vector of the offset to each key, and another to each value (arXiv:1803.02155 eq. 3 and 4).
+
+    Offsets beyond the tables get their ends.
+
+    Args:
+        a_k: vectors added to keys, from offset -left on; one set for all heads or one for each.
+        a_v: vectors added to values; None for none.
+        left: offsets that lie behind the query.
+    """
+
+    a_k: Float[Tensor, "#h o d"]
+    a_v: Float[Tensor, "#h o e"] | None
+    left: int
+
+    @property
+    def adds_values(self) -> bool:  # type: ignore[override]
+        """See `Bias.adds_values`."""
+        return self.a_v is not None
+
+    def band(
+        self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
+    ) -> Float[Tensor, "*#b h #q o"]:
+        """See `Relative.band`."""
+        return (q * scale) @ self._picked(self.a_k, lowest, highest).mT
+
+    def values(self, lowest: int, highest: int) -> Float[Tensor, "#h o e"] | None:
+        """See `Bias.values`."""
+        return None if self.a_v is None else self._picked(self.a_v, lowest, highest)
+
+    def _picked(self, table: Tensor, lowest: int, highest: int) -> Tensor:
+        offset = torch.arange(lowest, highest + 1, device=table.device)
+        return table[:, (offset + self.left).clamp(0, table.shape[1] - 1)]
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Bias.tensors`."""
+        return (self.a_k,) if self.a_v is None else (self.a_k, self.a_v)
+
+
+def stretch(r: Float[Tensor, "h o d"], first: int, lowest: int, highest: int) -> Float[Tensor, "h n d"]:
+    """Cut the vectors of the offsets from lowest to highest out of those that begin at `first`.
+
+    Raises:
+        InputError: If some are missing.
+    """
+    if lowest < first or highest >= first + r.shape[1]:
+        raise InputError(
+            f"offsets {lowest} … {highest} are needed, and there are vectors for {first} … {first + r.shape[1] - 1}"
+        )
+    return r[:, lowest - first : highest + 1 - first]
+
+
+def skew(band: Float[Tensor, "*b q o"], width: int, fill: float = float("-inf")) -> Float[Tensor, "*b q width"]:
+    """Turn columns that count offsets into columns that count keys: row n moves n to the right.
+
+    arXiv:1901.02860 app. B. What lies outside the band is `fill`, so with -inf the band masks itself.
+
+    Args:
+        band: row n holds the offsets from that of its first readable key on.
+        width: keys, as many as queries plus offsets minus one.
+        fill: what stands outside the band.
+    """
+    q, o = band.shape[-2:]
+    padded = torch.nn.functional.pad(band, (0, width + 1 - o), value=fill)
+    return padded.flatten(-2)[..., : q * width].unflatten(-1, (q, width))

@@ -1,0 +1,27 @@
+"""One piece of work for `zoo bench speed --suite engine`: what we do, what the peer does, and the ratio to reach."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Job = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Describe a piece of work; nothing is built before `build` is called.
+
+    Args:
+        name: what is computed, with its sizes.
+        peer: what it is compared with.
+        target: ratio of our figure over the peer's to reach.
+        build: makes the two functions to run in turns, ours first, or says in a text why the peer is not there.
+        memory: whether peak bytes are compared instead of seconds.
+        repeats: of the function for one measurement, where one run is too short to time.
+    """
+
+    name: str
+    peer: str
+    target: float
+    build: Callable[[], tuple[Job, Job] | str]
+    memory: bool = False
+    repeats: int = 1
