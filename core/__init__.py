@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from zoo.core.attention import Attention, NormedAttention
     from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
+    from zoo.core.conv import QuadraticAttention, as_attention
     from zoo.core.dispatch import Plan, attend, plan
-    from zoo.core.edges import Edges
+    from zoo.core.edges import EdgeBias, Edges
     from zoo.core.errors import ConfigError, InputError, ZooError
+    from zoo.core.floater import Floater
     from zoo.core.head import Classify, Features, Tag
     from zoo.core.keys import Lengths, Segments, Valid
     from zoo.core.local import Chunk, Neighbourhood, Window
@@ -21,20 +23,34 @@ if TYPE_CHECKING:
     from zoo.core.norm import Hard, Kernel
     from zoo.core.pattern import Causal, Explicit, Full
     from zoo.core.position import Learned, Sinusoidal
+    from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
+    from zoo.core.ring import Ring
+    from zoo.core.rotary import Rotary
     from zoo.core.score import Additive, General
+    from zoo.core.slots import Growing
     from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
-    from zoo.core.tokens import Tokens
-    from zoo.core.transformer import Encoder
+    from zoo.core.state import DecoderState, Static
+    from zoo.core.sums import Sums
+    from zoo.core.tokens import Tokens, left_padded
+    from zoo.core.transformer import Decoder, Encoder, EncoderDecoder
+    from zoo.core.weighted import BranchedAttention
 
 _FROM = {
     "zoo.core.attention": ("Attention", "NormedAttention"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
+    "zoo.core.conv": (
+        "QuadraticAttention",
+        "as_attention",
+    ),
+    "zoo.core.floater": ("Floater",),
+    "zoo.core.sums": ("Sums",),
+    "zoo.core.weighted": ("BranchedAttention",),
     "zoo.core.dispatch": ("Plan", "attend", "plan"),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.head": ("Classify", "Features", "Tag"),
     "zoo.core.model": ("Model",),
     "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
-    "zoo.core.edges": ("Edges",),
+    "zoo.core.edges": ("EdgeBias", "Edges"),
     "zoo.core.keys": ("Lengths", "Segments", "Valid"),
     "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
     "zoo.core.norm": ("Hard", "Kernel"),
@@ -42,27 +58,40 @@ _FROM = {
     "zoo.core.score": ("Additive", "General"),
     "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.position": ("Learned", "Sinusoidal"),
-    "zoo.core.tokens": ("Tokens",),
-    "zoo.core.transformer": ("Encoder",),
+    "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
+    "zoo.core.ring": ("Ring",),
+    "zoo.core.rotary": ("Rotary",),
+    "zoo.core.slots": ("Growing",),
+    "zoo.core.state": ("DecoderState", "Static"),
+    "zoo.core.tokens": ("Tokens", "left_padded"),
+    "zoo.core.transformer": ("Decoder", "Encoder", "EncoderDecoder"),
 }
 
 __all__ = [
     "ALiBi",
+    "ALiBiPosition",
     "Additive",
     "Attention",
     "Blocks",
+    "BranchedAttention",
     "Causal",
     "Chunk",
     "Classify",
     "ConfigError",
+    "Decoder",
+    "DecoderState",
+    "EdgeBias",
     "Edges",
     "Encoder",
+    "EncoderDecoder",
     "Explicit",
     "Features",
     "Fixed",
+    "Floater",
     "Full",
     "General",
     "Globals",
+    "Growing",
     "Hard",
     "InputError",
     "Kernel",
@@ -74,19 +103,29 @@ __all__ = [
     "Plan",
     "PostNormBlock",
     "PreNormBlock",
+    "QuadraticAttention",
     "RelativeTable",
+    "Ring",
+    "Rotary",
     "Segments",
     "Shaw",
+    "ShawPosition",
     "Sinusoidal",
+    "Static",
     "Strided",
+    "Sums",
+    "TablePosition",
     "Tag",
     "Tokens",
     "TransformerXL",
+    "TransformerXLPosition",
     "Valid",
     "Window",
     "ZooError",
+    "as_attention",
     "attend",
     "big_bird",
+    "left_padded",
     "plan",
 ]
 

@@ -1,16 +1,41 @@
-"""`Attention`: projections into heads, `attend`, and back; self-attention and cross-attention."""
+"""`Attention`: projections into heads, `attend`, and back; self-attention, cross-attention, and both with a state."""
 
-from typing import Any
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from zoo.core.bias import Relative
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.keys import Keys, Segments
 from zoo.core.linear import Linear, multiply
-from zoo.core.pattern import Full, Pattern
-from zoo.core.tokens import Tokens
+from zoo.core.local import Window
+from zoo.core.pattern import And, Causal, Full, Or, Pattern
+from zoo.core.position import InnerPosition
+from zoo.core.ring import state_for
+from zoo.core.state import State, Static
+from zoo.core.tokens import Tokens, check_consecutive
+
+
+class Question(NamedTuple):
+    """What `attend` is asked, in the order of its arguments; see there."""
+
+    q: Float[Tensor, "b q h d"]
+    k: Float[Tensor, "b k g d"]
+    v: Float[Tensor, "b k g e"]
+    pattern: Pattern
+    keys: Keys | None
+    bias: Relative | None
+    start: int | Int[Tensor, " b"] = 0
+    positions: Int[Tensor, "b k"] | None = None
+
+    def answer(self, **options: Any) -> Any:
+        """Ask."""
+        q, k, v, pattern, keys, bias, start, positions = self
+        return attend(q, k, v, pattern, keys, bias, q_start=start, k_positions=positions, **options)
 
 
 class Attention(nn.Module):
@@ -18,14 +43,17 @@ class Attention(nn.Module):
 
     Args:
         dim: channels in and out.
-        num_heads: heads.
+        num_heads: heads of the queries.
         head_dim: channels of a head; `dim / num_heads` if None.
+        kv_heads: heads of keys and values, which groups of query heads share (arXiv:2305.13245); `num_heads` if None.
         bias: whether the projections add a bias.
         dropout: probability that a weight is dropped in training, in [0, 1).
         pattern: who may read whom, on top of what the tokens say.
+        position: what positions do to queries, keys and scores; None for nothing.
 
     Raises:
-        ConfigError: If `dim` is not a multiple of `num_heads` and no `head_dim` is given.
+        ConfigError: If `dim` is not a multiple of `num_heads` and no `head_dim` is given, or `num_heads` is not a
+            multiple of `kv_heads`.
     """
 
     def __init__(
@@ -34,33 +62,113 @@ class Attention(nn.Module):
         num_heads: int,
         *,
         head_dim: int | None = None,
+        kv_heads: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
         pattern: Pattern = Full(),
+        position: InnerPosition | None = None,
     ) -> None:
         super().__init__()
         if head_dim is None and (num_heads < 1 or dim % num_heads):
             raise ConfigError(f"dim={dim} is not a multiple of num_heads={num_heads}")
+        kv_heads = num_heads if kv_heads is None else kv_heads
+        if kv_heads < 1 or num_heads % kv_heads:
+            raise ConfigError(f"num_heads={num_heads} is not a multiple of kv_heads={kv_heads}")
         self.num_heads = num_heads
-        self.inner = num_heads * (head_dim or dim // num_heads)
+        self.kv_heads = kv_heads
+        self.head_dim = head_dim or dim // num_heads
+        self.inner = num_heads * self.head_dim
         self.dropout = dropout
         self.pattern = pattern
-        self.qkv = Linear(dim, 3 * self.inner, bias=bias)
+        self.qkv = Linear(dim, self.inner + 2 * kv_heads * self.head_dim, bias=bias)
         self.out = Linear(self.inner, dim, bias=bias)
+        self.position = position
 
-    def forward(self, tokens: Tokens, context: Tokens | None = None) -> Float[Tensor, "b n d"]:
-        """Let each of the tokens read the tokens, or the context if there is one; the context says what may be read."""
-        q, k, v = self.project(tokens, context)
-        source = context or tokens
-        dropout = self.dropout if self.training else 0.0
-        y = attend(q, k, v, self.restrict(source), source.keys, dropout=dropout)
+    def forward(
+        self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
+    ) -> Float[Tensor, "b n d"]:
+        """Let each of the tokens read the tokens, or the context if there is one; the context says what may be read.
+
+        Args:
+            tokens: they ask.
+            context: they are read; the tokens themselves if None.
+            state: what was read before and is read again. A `Static` one keeps the context, which is needed the first
+                time only; any other is given the tokens, and they read what it keeps.
+        """
+        y = self.ask(tokens, context, state).answer(dropout=self.dropout if self.training else 0.0)
         return self.out(y.flatten(2))
 
-    def weights(self, tokens: Tokens, context: Tokens | None = None) -> Float[Tensor, "b h q k"]:
-        """Give the weights that `forward` uses in evaluation; rows sum to 1, or to 0 with nothing to read."""
+    def weights(
+        self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
+    ) -> Float[Tensor, "b h q k"]:
+        """Give the weights that `forward` uses in evaluation; rows sum to 1, or to 0 with nothing to read.
+
+        The state stays as it is.
+        """
+        return self.ask(tokens, context, deepcopy(state)).answer(return_weights=True)[1]
+
+    def ask(self, tokens: Tokens, context: Tokens | None, state: State | None) -> Question:
+        """Make the queries, what they read, and who may read what."""
+        bias = None if self.position is None else self.position.bias()
+        if isinstance(state, Static):
+            return self._ask_static(tokens, context, state, bias)
+        if state is not None:
+            return self._ask_state(tokens, state, bias)
         q, k, v = self.project(tokens, context)
         source = context or tokens
-        return attend(q, k, v, self.restrict(source), source.keys, return_weights=True)[1]
+        pattern = self.restrict(source)
+        if self.position is not None and context is None:
+            q, k = self.position.turn(tokens.positions, q, k)
+        elif self.position is not None:
+            (q,), (k,) = self.position.turn(tokens.positions, q), self.position.turn(source.positions, k)
+        nowhere = tokens.position is None and source.position is None
+        if nowhere or (bias is None and pattern == Full()):
+            return Question(q, k, v, pattern, source.keys, bias)
+        if context is None and by_offset(pattern):  # counting is as good, and backends know more of it
+            check_consecutive(tokens)
+            return Question(q, k, v, pattern, source.keys, bias)
+        positions = None if source.position is None else source.positions.expand(len(k), -1)
+        return Question(q, k, v, pattern, source.keys, bias, tokens.start(), positions)
+
+    def _ask_state(self, tokens: Tokens, state: State, bias: Relative | None) -> Question:
+        """Append the tokens to what is read."""
+        if isinstance(tokens.keys, Segments):
+            raise InputError("packed sets are decoded without a state: it keeps one set for each row")
+        start = state.next if tokens.position is None else tokens.start()
+        where = state.placed(tokens.x.shape[1], tokens.position, tokens.x.device)
+        q, k, v = self.project(tokens, None)
+        if self.position is not None:
+            q, k = self.position.turn(where, q, k)
+        read = state.append(k, v, tokens.there(), tokens.position)
+        return Question(q, read.k, read.v, self.restrict(tokens), read.keys, bias, start, read.positions)
+
+    def _ask_static(self, tokens: Tokens, context: Tokens | None, state: Static, bias: Relative | None) -> Question:
+        """Read the context that is kept, or keep it."""
+        if state.filled:
+            q, read = self.queries(tokens), state.read()
+        elif context is None:
+            raise InputError("a static state is empty: give the context with the first tokens")
+        else:
+            q, k, v = self.project(tokens, context)
+            if self.position is not None:
+                (k,) = self.position.turn(context.positions, k)
+            read, state.pattern = state.append(k, v, context.there(), context.position), context.pattern
+        if self.position is not None:
+            (q,) = self.position.turn(tokens.positions, q)
+        pattern = self.pattern if state.pattern is None else state.pattern & self.pattern
+        start = 0 if bias is None and pattern == Full() else tokens.start()
+        return Question(q, read.k, read.v, pattern, read.keys, bias, start, read.positions)
+
+    def state(self, batch: int, pattern: Pattern = Full(), *, capacity: int = 16, spare: int = 0) -> State:
+        """Make an empty state for reading step by step; see `state_for`.
+
+        Args:
+            batch: rows.
+            pattern: what the tokens will say.
+            capacity: tokens to make room for at first.
+            spare: tokens that may be cropped again, where only a window is kept.
+        """
+        return state_for(pattern & self.pattern, batch, capacity=capacity, spare=spare)
 
     def restrict(self, source: Tokens) -> Pattern:
         """Join what the tokens allow and what this layer allows."""
@@ -68,23 +176,40 @@ class Attention(nn.Module):
 
     def project(self, tokens: Tokens, context: Tokens | None) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, keys and values, each (batch, length, heads, head_dim)."""
+        groups = [self.kv_heads, self.kv_heads]
+        if context is None:
+            self._check(tokens)
+            heads = self.qkv(tokens.x).unflatten(-1, (-1, self.head_dim))
+            q, k, v = heads.split([self.num_heads, *groups], dim=2)
+            return q, k, v
+        self._check(context)
+        w, b = self.qkv.weight[self.inner :], None if self.qkv.bias is None else self.qkv.bias[self.inner :]
+        k, v = multiply(context.x, w, b).unflatten(-1, (-1, self.head_dim)).split(groups, dim=2)
+        return Attention.queries(self, tokens), k, v
+
+    def queries(self, tokens: Tokens) -> Float[Tensor, "b n h d"]:
+        """Make queries alone."""
+        self._check(tokens)
+        w, b = self.qkv.weight[: self.inner], None if self.qkv.bias is None else self.qkv.bias[: self.inner]
+        return multiply(tokens.x, w, b).unflatten(-1, (self.num_heads, -1))
+
+    def _check(self, tokens: Tokens) -> None:
         if tokens.x.shape[-1] != self.qkv.in_features:
             raise InputError(
                 f"vectors of {tokens.x.shape[-1]} channels given to an attention of dim={self.qkv.in_features}"
             )
-        if context is None:
-            parts = self.qkv(tokens.x).unflatten(-1, (3, self.num_heads, -1)).unbind(2)
-            return parts[0], parts[1], parts[2]
-        w, b = self.qkv.weight, self.qkv.bias
-        cut = self.inner
-        q = multiply(tokens.x, w[:cut], None if b is None else b[:cut])
-        kv = multiply(context.x, w[cut:], None if b is None else b[cut:])
-        k, v = kv.unflatten(-1, (2, self.num_heads, -1)).unbind(2)
-        return q.unflatten(-1, (self.num_heads, -1)), k, v
 
     def extra_repr(self) -> str:
         """Show what the parameters do not."""
-        return f"num_heads={self.num_heads}, pattern={self.pattern}"
+        shared = "" if self.kv_heads == self.num_heads else f", kv_heads={self.kv_heads}"
+        return f"num_heads={self.num_heads}{shared}, pattern={self.pattern}"
+
+
+def by_offset(pattern: Pattern) -> bool:
+    """Tell whether a pattern knows only how far apart query and key stand."""
+    if isinstance(pattern, And | Or):
+        return by_offset(pattern.left) and by_offset(pattern.right)
+    return isinstance(pattern, Full | Causal | Window)
 
 
 class NormedAttention(Attention):
@@ -101,13 +226,18 @@ class NormedAttention(Attention):
 
     def __init__(self, dim: int, num_heads: int, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
-        self.q_norm = nn.LayerNorm(self.inner // num_heads, eps=1e-6)
-        self.k_norm = nn.LayerNorm(self.inner // num_heads, eps=1e-6)
+        self.q_norm = nn.LayerNorm(self.head_dim, eps=1e-6)
+        self.k_norm = nn.LayerNorm(self.head_dim, eps=1e-6)
 
     def project(self, tokens: Tokens, context: Tokens | None) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, keys and values, each (batch, length, heads, head_dim)."""
         q, k, v = super().project(tokens, context)
         return self.q_norm(q).to(v.dtype), self.k_norm(k).to(v.dtype), v  # autocast norms in float32
+
+    def queries(self, tokens: Tokens) -> Float[Tensor, "b n h d"]:
+        """Make queries alone."""
+        q = super().queries(tokens)
+        return self.q_norm(q).to(q.dtype)
 
 
 def normed() -> type[NormedAttention]:
@@ -120,11 +250,12 @@ def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h
     """Run a model once and give the weights of each `Attention` in it, in the order in which they were used."""
     maps: list[Tensor] = []
 
-    def record(module: nn.Module, args: tuple[Tokens, ...]) -> None:
+    def record(module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         if isinstance(module, Attention):
-            maps.append(module.weights(*args))
+            maps.append(module.weights(*args, **named))
 
-    hooks = [module.register_forward_pre_hook(record) for module in model.modules() if isinstance(module, Attention)]
+    layers = [module for module in model.modules() if isinstance(module, Attention)]
+    hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
     try:
         model(*inputs)
     finally:

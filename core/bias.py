@@ -95,6 +95,21 @@ class Relative(Bias):
         shape = [max(a, b) for a, b in zip(band.shape[:3], (index.shape[0], 1, index.shape[2]), strict=True)]
         return band.expand(*shape, -1).gather(3, index.expand(*shape, -1))
 
+    def on_line(self, q: Float[Tensor, "b h q d"], keys: int, start: int, scale: float) -> Float[Tensor, "#b #h q k"]:
+        """Give `scores` for queries from `start` on and keys from 0 on, without looking at positions.
+
+        Args:
+            q: queries.
+            keys: number of keys.
+            start: position of the first query.
+            scale: of the scores.
+        """
+        n = q.shape[2]
+        band = self.band(q, -(start + n - 1), keys - 1 - start, scale)
+        width = band.shape[3]
+        flat = band.expand(-1, -1, n, -1).flatten(2)[..., n - 1 :]  # row n begins one offset earlier
+        return band if n == 1 else flat[..., : n * (width - 1)].unflatten(2, (n, width - 1))[..., :keys]
+
 
 @dataclass(frozen=True, eq=False)
 class RelativeTable(Relative):
@@ -164,7 +179,7 @@ class TransformerXL(Relative):
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
         """See `Bias.query`."""
-        return q + self.u[:, None]
+        return q + self.u[:, None].to(q.dtype)
 
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
@@ -174,7 +189,8 @@ class TransformerXL(Relative):
         Raises:
             InputError: If there is no vector for an offset.
         """
-        return ((q + self.v[:, None]) * scale) @ stretch(self.r, self.lowest, lowest, highest).mT
+        r = stretch(self.r, self.lowest, lowest, highest).to(q.dtype)
+        return ((q + self.v[:, None].to(q.dtype)) * scale) @ r.mT
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -207,7 +223,7 @@ class Shaw(Relative):
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
         """See `Relative.band`."""
-        return (q * scale) @ self._picked(self.a_k, lowest, highest).mT
+        return (q * scale) @ self._picked(self.a_k, lowest, highest).to(q.dtype).mT
 
     def values(self, lowest: int, highest: int) -> Float[Tensor, "#h o e"] | None:
         """See `Bias.values`."""

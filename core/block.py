@@ -1,4 +1,7 @@
-"""Transformer blocks: attention, then an MLP, each around a residual; norm before (pre) or after (post)."""
+"""Transformer blocks: attention, perhaps to an encoder too, then an MLP, each around a residual.
+
+The norm stands before each (pre) or after the sum (post).
+"""
 
 from collections.abc import Callable
 
@@ -6,8 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
+from zoo.core.errors import ConfigError, InputError
 from zoo.core.linear import Linear
+from zoo.core.state import LayerState
 from zoo.core.tokens import Tokens
 
 
@@ -68,7 +72,8 @@ class Block(nn.Module):
         dim: channels.
         attention: the attention, `Tokens -> (batch, length, dim)`.
         mlp: the MLP, `(batch, length, dim)` to the same.
-        dropout: probability in [0, 1), after the attention.
+        cross: the attention to other vectors, between the two (arXiv:1706.03762 sec. 3.1); None in an encoder.
+        dropout: probability in [0, 1), after each attention.
         drop_path: probability in [0, 1) that a row skips a branch in training.
         eps: of the layer norms.
     """
@@ -78,6 +83,7 @@ class Block(nn.Module):
         dim: int,
         attention: nn.Module,
         mlp: nn.Module,
+        cross: nn.Module | None = None,
         *,
         dropout: float = 0.0,
         drop_path: float = 0.0,
@@ -86,26 +92,58 @@ class Block(nn.Module):
         super().__init__()
         self.norm1 = nn.LayerNorm(dim, eps=eps)
         self.attention = attention
+        if cross is not None:
+            self.cross_norm = nn.LayerNorm(dim, eps=eps)
+        self.cross = cross
         self.norm2 = nn.LayerNorm(dim, eps=eps)
         self.mlp = mlp
         self.dropout = nn.Dropout(dropout)
         self.drop_path = DropPath(drop_path)
 
+    def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
+        """Give the same set with new vectors.
+
+        Args:
+            tokens: the set.
+            context: what `cross` reads; not needed where the state has kept it.
+            state: what was read before.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say where its norms stand")
+
+    def read(self, tokens: Tokens, state: LayerState | None) -> Float[Tensor, "b n d"]:
+        """Let the tokens read each other, and what the state keeps."""
+        y = self.attention(tokens) if state is None else self.attention(tokens, None, state.own)
+        return self.drop_path(self.dropout(y))
+
+    def read_context(
+        self, cross: nn.Module, tokens: Tokens, context: Tokens | None, state: LayerState | None
+    ) -> Float[Tensor, "b n d"]:
+        """Let the tokens read the context, or what the state keeps of it."""
+        if state is not None:
+            return self.drop_path(self.dropout(cross(state.placed(tokens), context, state.cross)))
+        if context is None:
+            raise InputError("this block reads the vectors of an encoder: give context=")
+        return self.drop_path(self.dropout(cross(tokens, context)))
+
 
 class PreNormBlock(Block):
     """x + attention(norm(x)), then x + mlp(norm(x)): arXiv:2010.11929 eq. 2 and 3."""
 
-    def forward(self, tokens: Tokens) -> Tokens:
-        """Give the same set with new vectors."""
+    def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
+        """See `Block.forward`."""
         x = tokens.x
-        x = x + self.drop_path(self.dropout(self.attention(tokens.with_x(self.norm1(x)))))
+        x = x + self.read(tokens.with_x(self.norm1(x)), state)
+        if self.cross is not None:
+            x = x + self.read_context(self.cross, tokens.with_x(self.cross_norm(x)), context, state)
         return tokens.with_x(x + self.drop_path(self.mlp(self.norm2(x))))
 
 
 class PostNormBlock(Block):
     """norm(x + attention(x)), then norm(x + mlp(x)): arXiv:1706.03762 sec. 3.1."""
 
-    def forward(self, tokens: Tokens) -> Tokens:
-        """Give the same set with new vectors."""
-        x = self.norm1(tokens.x + self.drop_path(self.dropout(self.attention(tokens))))
+    def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
+        """See `Block.forward`."""
+        x = self.norm1(tokens.x + self.read(tokens, state))
+        if self.cross is not None:
+            x = self.cross_norm(x + self.read_context(self.cross, tokens.with_x(x), context, state))
         return tokens.with_x(self.norm2(x + self.drop_path(self.mlp(x))))

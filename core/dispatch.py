@@ -18,7 +18,7 @@ from zoo.core.backends.problem import Call, Problem
 from zoo.core.bias import Bias, Dense
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys, Segments
-from zoo.core.norm import Norm
+from zoo.core.norm import Kernel, Norm
 from zoo.core.normal import normal
 from zoo.core.pattern import Full, Pattern
 from zoo.core.score import General, Score
@@ -251,8 +251,11 @@ def attend(
         raise InputError(
             f"q_start of shape {tuple(q_start.shape)} for a batch of {q.shape[0]}: one number, or one a row"
         )
-    if isinstance(bias, Tensor):
-        bias = Dense(bias)
+    if k_positions is None:
+        pattern.fit(q.shape[1], k.shape[1], q_start if isinstance(q_start, int) else None)
+    bias = pattern.biased(Dense(bias) if isinstance(bias, Tensor) else bias)
+    if isinstance(norm, Kernel) and (bias is not None or isinstance(score, Score)):
+        raise ConfigError(f"norm={norm!r} has no scores, so no bias or score={score!r} can be used")
     scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
     if isinstance(score, General):  # a product after all
         q, score = score.query(q.transpose(1, 2)).transpose(1, 2), "dot"
@@ -270,7 +273,7 @@ def attend(
         dtype=q.dtype,
         device=q.device.type,
         grad=needs and torch.is_grad_enabled(),
-        start=q_start if isinstance(q_start, int) else None,
+        start=q_start if isinstance(q_start, int) and k_positions is None else None,
         grouped=q.shape[2] // k.shape[2],
         padded=keys is not None,
         packed=isinstance(keys, Segments),
@@ -300,7 +303,7 @@ def attend(
         q=q,
         k=k,
         v=v,
-        pattern=_simple(problem).pattern,
+        pattern=normal(pattern, problem.queries, problem.keys, problem.start),
         start=q_start,
         valid=valid,
         bias=bias,
@@ -310,8 +313,10 @@ def attend(
         segments=segments,
         key_positions=k_positions,
         score=score if isinstance(score, Score) else None,
+        weights=return_weights,
     )
-    y, weights = BACKENDS[chosen.backend].run(call)
+    name = chosen.backend if q.numel() and k.numel() else "reference"  # the others need not know empty sets
+    y, weights = BACKENDS[name].run(call)
     y = y.transpose(1, 2).to(v.dtype)
     return (y, weights.to(v.dtype)) if return_weights and weights is not None else y
 

@@ -1,32 +1,307 @@
-"""`Edges`: attention where a graph says who reads whom."""
+"""`Edges`: attention where a graph says who reads whom, and `EdgeBias`: what its edges add.
+
+Axes: e edges, h heads, b rows, q queries, k keys, d, c head sizes.
+"""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
 
-from jaxtyping import Bool, Int
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.errors import InputError
+from zoo.core.bias import Bias
+from zoo.core.csr import Csr, csr
+from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import Pattern
 
+Duplicates = Literal["error", "once", "each"]
+KEPT = 8
+"""How many forms of a graph (for so many heads at once, from such a start) are kept."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Edges(Pattern):
     """Let a query read the keys that an edge joins it to.
 
+    What is worked out from a graph is kept with it: make one `Edges` for all layers.
+
     Args:
         index: as PyTorch Geometric's edge_index: keys (sources) in row 0, queries (targets) in row 1.
+        duplicates: what two equal edges mean: an `error`, an edge that is there `once`, or two edges of which `each`
+            gets its weight, as in PyTorch Geometric.
 
     Raises:
-        InputError: If it is no integer (2, edges), or an edge is negative.
+        InputError: If it is no integer (2, edges), or an edge is negative, or there twice where that is an error.
+        ConfigError: If `duplicates` is none of the three.
     """
 
     index: Int[Tensor, "2 e"]
+    duplicates: Duplicates = "error"
     by_value = False
 
     def __post_init__(self) -> None:
-        if self.index.ndim != 2 or len(self.index) != 2 or self.index.is_floating_point():
-            raise InputError(f"Edges needs integers (2, edges); got {tuple(self.index.shape)} of {self.index.dtype}")
+        index = self.index
+        integer = not (index.is_floating_point() or index.is_complex() or index.dtype == torch.bool)
+        if index.ndim != 2 or len(index) != 2 or not integer:
+            raise InputError(f"Edges needs integers (2, edges); got {tuple(index.shape)} of {index.dtype}")
+        if self.duplicates not in get_args(Duplicates):
+            raise ConfigError(f"duplicates={self.duplicates!r} is not one of {', '.join(get_args(Duplicates))}")
+        if index.numel() and int(index.min()) < 0:
+            edge = int((index < 0).any(0).nonzero()[0])
+            raise InputError(f"edge {edge} is {tuple(index[:, edge].tolist())}: nodes are not negative")
+        if self.duplicates == "error" and self.extra:
+            edge = int(self._ordered[0][1:][self._again][0])
+            raise InputError(
+                f"edge {edge} is {tuple(index[:, edge].tolist())} again, one of {self.extra} that are there before: "
+                "say duplicates='once' or 'each'"
+            )
+
+    def biased(self, bias: Bias | None) -> Bias | None:
+        """See `Pattern.biased`; a mask cannot say that a pair counts twice, a bias can.
+
+        Raises:
+            ConfigError: If there is such a pair, and a bias that does not know of it.
+        """
+        if not self.repeated or isinstance(bias, EdgeBias):
+            return bias
+        if bias is not None:
+            raise ConfigError(f"{self!r} counts pairs more than once, which only an EdgeBias can join, not {bias.kind}")
+        return EdgeBias(self)
+
+    @cached_property
+    def width(self) -> int:
+        """One more than the highest key."""
+        return 1 + int(self.index[0].max()) if self.index.shape[1] else 0
+
+    @cached_property
+    def extra(self) -> int:
+        """How many edges are there before."""
+        return int(self._again.sum())
+
+    @property
+    def repeated(self) -> bool:
+        """Whether some pair counts more than once, which no mask can say."""
+        return self.duplicates == "each" and self.extra > 0
+
+    @cached_property
+    def _ordered(self) -> tuple[Int[Tensor, " e"], Int[Tensor, " e"]]:
+        """The order of all edges by query, then key, and the pairs as ordered numbers."""
+        source, target = self.index.long()
+        numbers, order = torch.sort(target * self.width + source, stable=True)
+        return order, numbers
+
+    @cached_property
+    def _again(self) -> Bool[Tensor, " n"]:
+        numbers = self._ordered[1]
+        return numbers[1:] == numbers[:-1]
+
+    @cached_property
+    def order(self) -> Int[Tensor, " kept"]:
+        """The edges that count, ordered by query, then key."""
+        order = self._ordered[0]
+        if self.duplicates == "each" or not self.extra:
+            return order
+        return order[torch.cat([self._again.new_ones(1), ~self._again])]
+
+    @cached_property
+    def _listed(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Key, query and number of the edges that count, ordered."""
+        source, target = self.index.long()[:, self.order]
+        return source, target, target * self.width + source
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, ...], Csr]:
+        return {}
+
+    @cached_property
+    def _elsewhere(self) -> dict[torch.device, "Edges"]:
+        return {}
+
+    @cached_property
+    def _counted(self) -> dict[tuple[int, int, int], int]:
+        return {}
+
+    def to(self, device: torch.device | str) -> "Edges":
+        """Give the same graph on another device; it is kept, with what is worked out from it there."""
+        device = torch.empty(0, device=device).device
+        if device == self.index.device:
+            return self
+        if device not in self._elsewhere:
+            moved = object.__new__(Edges)  # what is stored was checked
+            moved.__dict__.update(index=self.index.to(device), duplicates=self.duplicates)
+            self._elsewhere[device] = moved
+        return self._elsewhere[device]
+
+    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
+        """See `Pattern.fit`; from a later start the queries are a part of all, and only their edges count.
+
+        Raises:
+            InputError: If an edge leads to a query, or comes from a key, that is not there.
+        """
+        if start is None or not self.index.shape[1]:
+            return
+        source, target, _ = self._listed
+        if start == 0 and int(target[-1]) >= queries:
+            raise InputError(f"an edge leads to query {int(target[-1])}, and there are {queries}, from 0 on")
+        if self.width > keys:
+            first, last = self._between(start, start + queries)
+            highest = int(source[first:last].max()) if last > first else -1
+            if highest >= keys:
+                raise InputError(f"an edge comes from key {highest}, and there are {keys}, from 0 on")
+
+    def csr(self, queries: int, keys: int, start: int, heads: int, copies: int = 1, shared: int = 1) -> Csr:
+        """Give the sparse matrices for these lengths, stacked as `Csr.stack` says; they are kept."""
+        wanted = (queries, keys, start, heads, copies, shared)
+        if wanted not in self._kept:
+            self.fit(queries, keys, start)
+            first, last = self._between(start, start + queries)
+            source, target, _ = self._listed
+            edges = torch.stack([source[first:last], target[first:last] - start])
+            numbers = max(self.index.shape[1], queries, keys) * max(heads, copies)
+            if len(self._kept) >= KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[wanted] = csr(edges, self.order[first:last], queries, keys, numbers).stack(copies, shared)
+        return self._kept[wanted]
+
+    def _between(self, start: int, end: int) -> tuple[int, int]:
+        """Where the edges of these queries begin and end in the order."""
+        target = self._listed[1]
+        first, last = torch.searchsorted(target, torch.tensor([start, end], device=target.device)).tolist()
+        return first, last
+
+    def find(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> tuple[Int[Tensor, "*ij"], Int[Tensor, "*ij"]]:
+        """Give, for each pair, the place of its first edge in `order`, and how many edges it has."""
+        _, _, numbers = self.to(i.device)._listed
+        wanted = i * self.width + j
+        first = torch.searchsorted(numbers, wanted)
+        count = torch.searchsorted(numbers, wanted, right=True) - first
+        return first, count * ((i >= 0) & (j >= 0) & (j < self.width))
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """See `Pattern.allows`."""
-        raise NotImplementedError
+        return self.find(i, j)[1] > 0
+
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
+        """See `Pattern.mask`; written edge by edge instead of looked up pair by pair."""
+        source, target, _ = self.to(queries.device)._listed
+        flat = queries.flatten()
+        first = torch.searchsorted(target, flat)
+        degree = torch.searchsorted(target, flat, right=True) - first
+        row = torch.arange(len(flat), device=flat.device).repeat_interleave(degree)
+        edge = torch.arange(len(row), device=flat.device) + (first - degree.cumsum(0) + degree)[row]
+        table = torch.zeros(len(flat), self.width + 1, dtype=torch.bool, device=flat.device)  # a last column is empty
+        table[row, source[edge]] = True
+        column = torch.where((keys < 0) | (keys > self.width), self.width, keys)
+        table = table.view(len(queries), 1, queries.shape[1], self.width + 1)
+        return table.take_along_dim(column.view(keys.shape[0] if keys.ndim > 1 else 1, 1, 1, keys.shape[-1]), 3)
+
+    def pairs(self, queries: int, keys: int, start: int = 0) -> int:
+        """See `Pattern.pairs`; where equal edges count each, they are counted each."""
+        wanted = (queries, keys, start)
+        if wanted not in self._counted:
+            self._counted[wanted] = self.edges(*wanted).shape[1]
+        return self._counted[wanted]
+
+    def edges(self, queries: int, keys: int, start: int = 0) -> Int[Tensor, "2 pairs"]:
+        """See `Pattern.edges`; where equal edges count each, they are listed each."""
+        source, target, _ = self._listed
+        inside = (source < keys) & (target >= start) & (target < start + queries)
+        return torch.stack([source[inside], target[inside]])
+
+    def __repr__(self) -> str:
+        again = f", {self.extra} of them again" if self.extra else ""
+        return f"Edges({self.index.shape[1]} edges{again}, duplicates={self.duplicates!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeBias(Bias):
+    """Add what belongs to an edge: a number to its score, a vector to its key, another to its value.
+
+    With one vector for key and value this is what arXiv:2009.03509 eq. 3 and 4 do with edge features. With nothing
+    given it says only how often a pair counts.
+
+    Args:
+        edges: the graph; all that follows is in the order of its index.
+        added: numbers, one for all heads or one for each.
+        to_keys: vectors added to keys.
+        to_values: vectors added to values.
+
+    Raises:
+        InputError: If there is not one for each edge, or equal edges count once: whose would it be?
+    """
+
+    edges: Edges
+    added: Float[Tensor, " e #h"] | None = None
+    to_keys: Float[Tensor, " e #h d"] | None = None
+    to_values: Float[Tensor, " e #h c"] | None = None
+    kind = "edges"
+
+    def __post_init__(self) -> None:
+        count = self.edges.index.shape[1]
+        for name, axes in (("added", 2), ("to_keys", 3), ("to_values", 3)):
+            x = getattr(self, name)
+            if x is not None and (x.ndim != axes or len(x) != count):
+                shape = "(edges, heads)" if axes == 2 else "(edges, heads, channels)"
+                raise InputError(f"{name} of {tuple(x.shape)} for {count} edges: it is {shape}")
+        if self.tensors and self.edges.duplicates == "once" and self.edges.extra:
+            raise InputError(f"{self.edges!r} merges equal edges: an EdgeBias does not know which of them counts")
+
+    @property
+    def adds_values(self) -> bool:  # type: ignore[override]
+        """See `Bias.adds_values`."""
+        return self.to_values is not None
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Bias.tensors`."""
+        return tuple(x for x in (self.added, self.to_keys, self.to_values) if x is not None)
+
+    def scores(
+        self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
+    ) -> Float[Tensor, "#b #h #q #k"]:
+        """See `Bias.scores`; pair by pair, equal edges in one, and 0 where there is no edge."""
+        parts, _ = self._parts(q, i, j, scale)
+        return parts.logsumexp(0).masked_fill((parts == torch.finfo(parts.dtype).min).all(0), 0)
+
+    def values(self, lowest: int, highest: int) -> None:
+        """See `Bias.values`.
+
+        Raises:
+            ConfigError: If there are vectors for values: they do not depend on the offset; see `mixed`.
+        """
+        if self.to_values is not None:
+            raise ConfigError("an EdgeBias adds to values by edge, not by offset")
+
+    def mixed(
+        self,
+        weights: Float[Tensor, "b h q k"],
+        q: Float[Tensor, "b h q d"],
+        i: Int[Tensor, "#b q"],
+        j: Int[Tensor, "#b k"],
+        scale: float,
+    ) -> Float[Tensor, "b h q c"] | None:
+        """Sum the vectors for values by the weights of their pairs, which equal edges share; None for none."""
+        if self.to_values is None:
+            return None
+        parts, places = self._parts(q, i, j, scale)
+        shares = weights * (parts - parts.logsumexp(0)).exp().masked_fill(parts == torch.finfo(parts.dtype).min, 0)
+        vectors = self.to_values.to(q.dtype)[places].movedim(-2, 2)  # (n, #b, h, q, k, c)
+        return (shares[..., None] * vectors).sum((0, 4))
+
+    def _parts(self, q: Tensor, i: Tensor, j: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+        """Give the scores of the first, second, … edge of each pair, lowest where there is none, and which it is."""
+        first, count = self.edges.find(i[:, :, None], j[:, None])
+        most = max(1, int(count.max()) if count.numel() else 0)
+        rank = torch.arange(most, device=first.device)[:, None, None, None]
+        there = (count > rank)[:, :, None]
+        order = self.edges.to(q.device).order
+        order = torch.cat([order, order.new_zeros(1)])  # for a graph without edges
+        places = order[torch.where(count > rank, first + rank, len(order) - 1)]
+        scores = q.new_zeros(most, 1, 1, 1, 1)
+        if self.added is not None and len(self.added):
+            scores = scores + self.added.to(q.dtype)[places].movedim(-1, 2)
+        if self.to_keys is not None and len(self.to_keys):
+            scores = scores + (q[:, :, :, None] * self.to_keys.to(q.dtype)[places].movedim(-2, 2)).sum(-1) * scale
+        return scores.masked_fill(~there, torch.finfo(q.dtype).min), places

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from zoo.core.errors import ConfigError
+from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import Cover, Pattern
 
 
@@ -133,7 +133,15 @@ class Neighbourhood(Pattern):
         rows = (a.div(self.width, rounding_mode="floor") - b.div(self.width, rounding_mode="floor")).abs()
         columns = (a % self.width - b % self.width).abs()
         near = (rows <= self.radius) & (columns <= self.radius)
-        return near | (a < 0) | (b < 0) if self.prefix else near
+        near = near | (a < 0) | (b < 0) if self.prefix else near
+        size = self.height * self.width
+        return near & (a < size) & (b < size)
+
+    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
+        """See `Pattern.fit`."""
+        size = self.prefix + self.height * self.width
+        if keys > size or (queries and (start or 0) + queries > size):
+            raise InputError(f"{self!r} has {size} positions; got {queries} queries from {start} on and {keys} keys")
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`; a whole grid is counted without looking at its pairs."""

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from zoo.core.bias import Bias
 from zoo.core.errors import ConfigError, InputError
 
 
@@ -52,6 +53,19 @@ class Pattern(ABC):
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """Tell whether the query at position i may read the key at position j; i and j broadcast."""
 
+    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
+        """Refuse numbers of queries and keys for which the pattern has no meaning.
+
+        Args:
+            queries: number of queries.
+            keys: number of keys.
+            start: position of the first query; None if rows differ.
+
+        Raises:
+            InputError: If they do not fit.
+        """
+        return
+
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """Count the pairs that are allowed, which is what attention has to cost.
 
@@ -74,8 +88,13 @@ class Pattern(ABC):
         """
         j = torch.arange(keys)
         blocks = torch.arange(start, start + queries)[None].split(256, dim=1)
-        found = [self.mask(block, j)[0, 0].nonzero() + torch.tensor([int(block[0, 0]), 0]) for block in blocks]
-        return torch.cat([torch.empty(0, 2, dtype=torch.long), *found]).flip(1).T.contiguous()
+        found = [self.mask(block, j)[0, 0].nonzero() for block in blocks]
+        shifted = [pairs + torch.tensor([start + 256 * n, 0]) for n, pairs in enumerate(found)]
+        return torch.cat([torch.empty(0, 2, dtype=torch.long), *shifted]).flip(1).T.contiguous()
+
+    def biased(self, bias: Bias | None) -> Bias | None:
+        """Add to a bias what the pattern counts more than once, such as edges of which each gets its weight."""
+        return bias
 
     def cover(self) -> Cover:
         """Bound the pattern; without a bound of its own it covers everything."""
@@ -205,6 +224,15 @@ class And(Pattern):
         """See `Pattern.allows`."""
         return self.left.allows(i, j) & self.right.allows(i, j)
 
+    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
+        """See `Pattern.fit`."""
+        self.left.fit(queries, keys, start)
+        self.right.fit(queries, keys, start)
+
+    def biased(self, bias: Bias | None) -> Bias | None:
+        """See `Pattern.biased`."""
+        return self.left.biased(self.right.biased(bias))
+
     def cover(self) -> Cover:
         """See `Pattern.cover`; the columns and rows of either stay."""
         a, b = self.left.cover(), self.right.cover()
@@ -214,10 +242,8 @@ class And(Pattern):
         return " & ".join(f"({part!r})" if isinstance(part, Or) else repr(part) for part in (self.left, self.right))
 
     def __str__(self) -> str:
-        for part, other in ((self.left, self.right), (self.right, self.left)):
-            if isinstance(part, Or):  # the text form has no brackets
-                return f"{part.left & other} | {part.right & other}"
-        return f"{self.left} & {self.right}"
+        parts = [str(part).split(" | ") for part in (self.left, self.right)]  # the text form has no brackets
+        return " | ".join(f"{a} & {b}" for a in parts[0] for b in parts[1])
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,6 +265,15 @@ class Or(Pattern):
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """See `Pattern.allows`."""
         return self.left.allows(i, j) | self.right.allows(i, j)
+
+    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
+        """See `Pattern.fit`."""
+        self.left.fit(queries, keys, start)
+        self.right.fit(queries, keys, start)
+
+    def biased(self, bias: Bias | None) -> Bias | None:
+        """See `Pattern.biased`."""
+        return self.left.biased(self.right.biased(bias))
 
     def cover(self) -> Cover:
         """See `Pattern.cover`."""

@@ -1,26 +1,32 @@
-"""Position encodings that are added to the vectors: learned and sinusoidal, on a line or a grid.
+"""Position encodings: those that are added to the vectors, and what those inside attention can do.
 
-Each is called with the shape of the grid and gives one vector for each prefix token and grid point, (n, d).
+The former (learned, sinusoidal) are called with the shape of a line or grid and give one vector for each prefix token
+and point, (n, d), or with `at` for any positions on a line. The latter are parts of an `Attention`, see
+`zoo.core.rotary` and `zoo.core.relative`. Positions are absolute, so a step at position t and a whole sequence agree.
 """
 
 import math
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
+from zoo.core.bias import Relative
 from zoo.core.errors import ConfigError, InputError
 
-NAMES = ("learned", "sinusoidal", "none")
+ADDED = ("learned", "sinusoidal", "none")
+"""Names of what is added to the vectors."""
+INNER = ("rotary", "alibi", "relative", "transformer-xl", "shaw")
+"""Names of what acts inside attention."""
 
 
 def position_encoding(name: str, dim: int, shape: Sequence[int], prefix: int = 0) -> nn.Module | None:
-    """Make a position encoding by name; None for `none`.
+    """Make what is added to the vectors, by name; None for `none` and for names that act inside attention.
 
     Args:
-        name: `learned`, `sinusoidal` or `none`.
+        name: one of `ADDED` or `INNER`.
         dim: channels.
         shape: length of each axis of the grid, tokens.
         prefix: tokens before the grid, such as a class token.
@@ -32,9 +38,23 @@ def position_encoding(name: str, dim: int, shape: Sequence[int], prefix: int = 0
         return Learned(dim, shape, prefix)
     if name == "sinusoidal":
         return Sinusoidal(dim, prefix)
-    if name == "none":
+    if name == "none" or name in INNER:
         return None
-    raise ConfigError(f"position={name!r} is not one of {', '.join(NAMES)}")
+    raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + INNER)}")
+
+
+class InnerPosition(nn.Module):
+    """Act inside attention: turn queries and keys by where they stand, or add to the scores by their offset."""
+
+    def turn(
+        self, position: Int[Tensor, "#b n"], *vectors: Float[Tensor, "b n _ d"]
+    ) -> tuple[Float[Tensor, "b n _ d"], ...]:
+        """Give vectors that stand at these positions, queries or keys, as the scores shall see them."""
+        return vectors
+
+    def bias(self) -> Relative | None:
+        """Give what is added to the scores; None for nothing."""
+        return None
 
 
 class Learned(nn.Module):
@@ -69,6 +89,16 @@ class Learned(nn.Module):
         resized = interpolate(picture, size=tuple(shape), mode="bicubic", antialias=True)
         return torch.cat([prefix, resized[0].flatten(1).T.to(prefix.dtype)])
 
+    def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
+        """Give the vectors of positions on the line, prefix tokens counted; before 0 stands padding, which gets 0.
+
+        Raises:
+            InputError: If a position was not learned.
+        """
+        if not torch.compiler.is_compiling() and position.numel() and int(position.max()) >= len(self.table):
+            raise InputError(f"position {int(position.max())} is not one of the {len(self.table)} that were learned")
+        return self.table[position.clamp(min=0)].masked_fill((position < 0)[..., None], 0)
+
 
 class Sinusoidal(nn.Module):
     """Sines and cosines of geometric wavelengths, arXiv:1706.03762 sec. 3.5; a grid shares the channels among its axes.
@@ -93,6 +123,14 @@ class Sinusoidal(nn.Module):
         y = waves.new_zeros(self.prefix + len(waves), self.dim)
         y[self.prefix :, : waves.shape[1]] = waves
         return y.to(self.like.dtype)
+
+    def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
+        """Give the vectors of positions on the line, prefix tokens counted; theirs, and those before 0, are 0."""
+        point = position - self.prefix
+        waves = sinusoid(point.flatten(), self.dim // 2 * 2).masked_fill((point.flatten() < 0)[:, None], 0)
+        y = waves.new_zeros(point.numel(), self.dim)
+        y[:, : waves.shape[1]] = waves
+        return y.view(*point.shape, self.dim).to(self.like.dtype)
 
 
 def sinusoid(position: Tensor, dim: int) -> Float[Tensor, "n d"]:

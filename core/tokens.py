@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from jaxtyping import Float, Int
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.keys import Keys
+from zoo.core.errors import InputError
+from zoo.core.keys import Keys, Segments, Valid
 from zoo.core.pattern import Pattern
 
 
@@ -17,7 +19,8 @@ class Tokens:
         x: the vectors; b sets of n vectors, d channels.
         pattern: who may read whom; None if everyone reads everyone.
         keys: which vectors are there (padding, packing); None if all are.
-        position: where each vector stands; None for 0, 1, 2, …
+        position: where each vector stands; None for 0, 1, 2, …, or for what follows where a state is read. Vectors that
+            are not there may stand anywhere.
     """
 
     x: Float[Tensor, "b n d"]
@@ -31,7 +34,79 @@ class Tokens:
 
     def without_padding(self) -> "Tokens":
         """Give the same set with zeros where no vector is, so that nothing in the padding can leak."""
-        if self.keys is None:
-            return self
-        there = self.keys.valid(self.x.shape[0], self.x.shape[1], self.x.device)
-        return self.with_x(self.x.masked_fill(~there[..., None], 0))
+        there = self.there()
+        return self if there is None else self.with_x(self.x.masked_fill(~there[..., None], 0))
+
+    def there(self) -> Bool[Tensor, "b n"] | None:
+        """Tell which vectors are there; None if all are."""
+        return None if self.keys is None else self.keys.valid(self.x.shape[0], self.x.shape[1], self.x.device)
+
+    @property
+    def positions(self) -> Int[Tensor, "#b n"]:
+        """Where each vector stands, counted where nothing says so."""
+        if self.position is None:
+            return torch.arange(self.x.shape[1], device=self.x.device)[None]
+        return self.position.to(self.x.device)
+
+    def start(self) -> int | Int[Tensor, " b"]:
+        """Give the position of the first vector of each row, where they stand one behind the other.
+
+        Raises:
+            InputError: If they do not.
+        """
+        b, n = self.x.shape[:2]
+        if self.position is None or n == 0:
+            return 0
+        shift = (self.positions - torch.arange(n, device=self.x.device)).expand(b, n)
+        if n == 1:
+            return shift[:, 0]
+        there = self.there()
+        if there is None:
+            lowest = highest = shift
+        else:  # what is not there may stand anywhere
+            limit = torch.iinfo(shift.dtype)
+            lowest, highest = shift.masked_fill(~there, limit.max), shift.masked_fill(~there, limit.min)
+        first, last = lowest.amin(1), highest.amax(1)
+        if not torch.compiler.is_compiling() and bool((first < last).any()):
+            row = int((first < last).nonzero()[0, 0])
+            raise InputError(
+                f"positions {self.positions.expand(b, n)[row].tolist()} of row {row} are not consecutive, and pattern "
+                "or bias depend on them"
+            )
+        return last.where(first <= last, 0)
+
+
+def left_padded(x: Float[Tensor, "b n d"], lengths: Int[Tensor, " b"], pattern: Pattern | None = None) -> Tokens:
+    """Make tokens of rows whose padding stands in front; each row counts its positions from its first vector.
+
+    Args:
+        x: the vectors, padding first.
+        lengths: vectors that are there, for each row.
+        pattern: who may read whom.
+
+    Raises:
+        InputError: If a length is more than there is, or negative.
+    """
+    b, n = x.shape[:2]
+    if lengths.shape != (b,) or bool(((lengths < 0) | (lengths > n)).any()):
+        raise InputError(f"lengths={lengths.tolist()} of {b} rows of {n} vectors")
+    position = torch.arange(n, device=x.device) - (n - lengths.to(x.device))[:, None]
+    return Tokens(x, pattern, Valid(position >= 0), position)
+
+
+def check_consecutive(tokens: Tokens) -> None:
+    """Refuse positions that do not follow each other within their set, where only offsets between them matter.
+
+    Raises:
+        InputError: If there are any.
+    """
+    if tokens.position is None or not isinstance(tokens.keys, Segments):
+        tokens.start()
+        return
+    ids, position = tokens.keys.ids.to(tokens.x.device), tokens.positions
+    inside = (ids[:, 1:] == ids[:, :-1]) & (ids[:, 1:] >= 0)
+    bad = inside & (position[:, 1:] - position[:, :-1] != 1)
+    if not torch.compiler.is_compiling() and bool(bad.any()):
+        row, n = bad.nonzero()[0].tolist()
+        pair = position.expand_as(ids)[row, n : n + 2].tolist()
+        raise InputError(f"positions {pair} stand side by side in a packed set of row {row}: they are not consecutive")

@@ -1,14 +1,20 @@
-"""`Encoder`: a stack of blocks."""
+"""Stacks of blocks: `Encoder`, `Decoder`, and the two together."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
 
 from zoo.core.attention import Attention
 from zoo.core.block import Block, Mlp, PreNormBlock
-from zoo.core.errors import ConfigError
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.normal import normal
+from zoo.core.pattern import Causal, Full, Pattern
+from zoo.core.state import DecoderState, LayerState, Static
 from zoo.core.tokens import Tokens
+
+CAUSAL = Causal()
 
 
 class Encoder(nn.Module):
@@ -40,16 +46,12 @@ class Encoder(nn.Module):
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        if depth < 1:
-            raise ConfigError(f"depth={depth}: an encoder has at least one block")
-        if not 0 <= drop_path < 1:
-            raise ConfigError(f"drop_path={drop_path} is not in [0, 1)")
-        rates = [drop_path * i / max(depth - 1, 1) for i in range(depth)]
+        rates = drop_rates(depth, drop_path)
         parts: dict[str, Any] = {"dropout": dropout, "eps": eps}
         self.blocks = nn.ModuleList(
             block(dim, attention(dim, num_heads), Mlp(dim, mlp_dim, dropout), drop_path=rate, **parts) for rate in rates
         )
-        self.norm = nn.LayerNorm(dim, eps=eps) if issubclass(block, PreNormBlock) else nn.Identity()
+        self.norm = last_norm(block, dim, eps)
 
     def forward(self, tokens: Tokens) -> Tokens:
         """Apply every block and the last norm."""
@@ -66,6 +68,160 @@ class Encoder(nn.Module):
             yield tokens
         for block in self.blocks[-1:]:
             yield (last := block(tokens)).with_x(self.norm(last.x))
+
+
+class Decoder(nn.Module):
+    """A stack of blocks that read what comes before, and perhaps an encoder's vectors: arXiv:1706.03762 sec. 3.1.
+
+    Args:
+        dim: channels.
+        depth: blocks.
+        num_heads: heads of each attention.
+        mlp_dim: channels inside each MLP.
+        block: `PreNormBlock` or `PostNormBlock`.
+        attention: makes each block's attention to what was decoded from `(dim, num_heads)`.
+        cross: makes each block's attention to an encoder's vectors; None for a decoder that reads none.
+        pattern: who may read whom of what was decoded, on top of what tokens and attention say.
+        dropout: probability in [0, 1), after attention and inside the MLP.
+        drop_path: probability in [0, 1) of the last block; it grows linearly from 0 at the first.
+        eps: of the layer norms.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        depth: int,
+        num_heads: int,
+        mlp_dim: int,
+        *,
+        block: type[Block] = PreNormBlock,
+        attention: Callable[[int, int], nn.Module] = Attention,
+        cross: Callable[[int, int], nn.Module] | None = None,
+        pattern: Pattern = CAUSAL,
+        dropout: float = 0.0,
+        drop_path: float = 0.0,
+        eps: float = 1e-6,
+    ) -> None:
+        super().__init__()
+
+        def make(rate: float) -> Block:
+            reads = None if cross is None else cross(dim, num_heads)
+            mlp = Mlp(dim, mlp_dim, dropout)
+            return block(dim, attention(dim, num_heads), mlp, reads, drop_path=rate, dropout=dropout, eps=eps)
+
+        self.pattern = pattern
+        self.crosses = cross is not None
+        self.blocks = nn.ModuleList(make(rate) for rate in drop_rates(depth, drop_path))
+        self.norm = last_norm(block, dim, eps)
+
+    def forward(self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None) -> Tokens:
+        """Apply every block and the last norm.
+
+        Args:
+            tokens: what was decoded; with a state, what follows on what it keeps.
+            context: vectors of an encoder, for decoders that read them; with a state needed the first time only.
+            state: what earlier calls have read; made by `state`, and changed.
+
+        Raises:
+            InputError: If a context is missing or not read.
+        """
+        *_, last = self.states(tokens, context, state)
+        return last
+
+    def states(
+        self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None
+    ) -> Iterator[Tokens]:
+        """Give the tokens after each block; the last also after the last norm, as `forward` does."""
+        kept = state is not None and state.filled
+        if self.crosses and context is None and not kept:
+            raise InputError("this decoder reads the vectors of an encoder: give context=")
+        if context is not None:
+            if not self.crosses:
+                raise InputError("a context given to a decoder that reads none: make it with cross=Attention")
+            context = context.without_padding()
+        given = tokens
+        tokens = tokens.without_padding()
+        pattern = self.pattern if tokens.pattern is None else tokens.pattern & self.pattern
+        tokens = replace(tokens, pattern=pattern)
+        for index, block in enumerate(self.blocks):
+            tokens = block(tokens, context, None if state is None else state.layers[index])
+            x = self.norm(tokens.x) if index == len(self.blocks) - 1 else tokens.x
+            yield given.with_x(x)
+
+    def state(self, batch: int, *, capacity: int = 16, spare: int = 0) -> DecoderState:
+        """Make an empty state: each layer keeps a window where its pattern looks back a bounded way, else everything.
+
+        Args:
+            batch: rows.
+            capacity: tokens to make room for at first.
+            spare: tokens that may be cropped again, where only a window is kept.
+
+        Raises:
+            ConfigError: If a layer reads ahead, so that steps cannot agree with the whole, or keeps no state.
+        """
+        layers = []
+        for block in self.blocks:
+            attention = block.attention
+            if not isinstance(attention, Attention):
+                raise ConfigError(f"{type(attention).__name__} keeps no state: it decodes without one")
+            refuse_ahead(self.pattern & attention.pattern)
+            own = attention.state(batch, self.pattern, capacity=capacity, spare=spare)
+            layers.append(LayerState(own, Static(batch) if self.crosses else None))
+        return DecoderState(layers)
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder, and a decoder that reads its vectors: arXiv:1706.03762 sec. 3.1.
+
+    Args:
+        encoder: `Tokens` to `Tokens`.
+        decoder: a `Decoder` made with `cross=`, of the same channels.
+    """
+
+    def __init__(self, encoder: nn.Module, decoder: Decoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(self, source: Tokens, target: Tokens) -> Tokens:
+        """Give the target's vectors, each from those before it and the whole source."""
+        return self.decoder(target, self.encode(source))
+
+    def encode(self, source: Tokens) -> Tokens:
+        """Give the source's vectors as the decoder reads them: who reads whom among them is no matter of the decoder's.
+
+        With `decoder.state(batch)`, a decoding step is `decoder(tokens, encoded, state)`.
+        """
+        return replace(self.encoder(source), pattern=None)
+
+
+def drop_rates(depth: int, drop_path: float) -> list[float]:
+    """Give each block's probability to be skipped, growing linearly from 0.
+
+    Raises:
+        ConfigError: If there is no block, or the last probability is not one.
+    """
+    if depth < 1:
+        raise ConfigError(f"depth={depth}: a stack has at least one block")
+    if not 0 <= drop_path < 1:
+        raise ConfigError(f"drop_path={drop_path} is not in [0, 1)")
+    return [drop_path * i / max(depth - 1, 1) for i in range(depth)]
+
+
+def last_norm(block: type[Block], dim: int, eps: float) -> nn.Module:
+    """Make the norm behind the last block, which only blocks that norm first need."""
+    return nn.LayerNorm(dim, eps=eps) if issubclass(block, PreNormBlock) else nn.Identity()
+
+
+def refuse_ahead(pattern: Pattern) -> None:
+    """Refuse patterns of which we can tell that they read ahead.
+
+    Raises:
+        ConfigError: If one does.
+    """
+    cover = normal(pattern).cover()
+    if normal(pattern) == Full() or (cover.right is not None and cover.right > 0):
+        raise ConfigError(f"{pattern!r} reads ahead, so steps cannot agree with the whole: join it with Causal()")
 
 
 def init_weights(module: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""The plugin for what belongs to no modality: plain patterns and the studies."""
+"""The plugin for what belongs to no modality: patterns and the studies."""
 
 from zoo.hookspecs import hookimpl
 from zoo.spec import AttentionSpec, Requirement, StudySpec
@@ -14,12 +14,29 @@ BENCH = tuple(
 )
 
 
+PATTERNS = (
+    ("full", "full", "", "Everyone reads everyone."),
+    ("causal", "causal", "", "Each reads itself and the past."),
+    ("window", "window", "LEFT[,RIGHT[,DILATION]]", "Each reads so many steps back and ahead."),
+    ("chunk", "chunk", "SIZE[,LEFT_CHUNKS]", "Each reads its own chunk and so many before it."),
+    ("neighbourhood", "neighbourhood", "HEIGHT,WIDTH,RADIUS[,PREFIX]", "Points of a grid read the points around them."),
+    ("globals", "globals_", "POSITION[,POSITION...]", "These read all and are read by all; joined to others with |."),
+    ("fixed", "fixed", "SIZE[,SUMMARY]", "One's own stretch up to oneself, and the end of each before it."),
+    ("strided", "strided", "STRIDE", "The last positions, and each so-manieth before them."),
+    ("blocks", "blocks", "SIZE,ROW/ROW/...", "Blocks read blocks: a row such as 0+2 for each block."),
+    ("bigbird", "bigbird", "SIZE,LENGTH[,WINDOW[,RANDOMS[,SEED]]]", "Neighbouring, random and global blocks."),
+)
+"""Name, function in `zoo.core.spelled`, what stands behind the colon, what it means."""
+
+
 @hookimpl
 def zoo_attentions() -> list[AttentionSpec]:
-    """Name the patterns and mechanisms that take no arguments."""
+    """Name the patterns, and the mechanisms that take no arguments."""
     return [
-        AttentionSpec(name="full", entry="zoo.core.pattern:Full", description="Everyone reads everyone."),
-        AttentionSpec(name="causal", entry="zoo.core.pattern:Causal", description="Each reads itself and the past."),
+        *(
+            AttentionSpec(name=name, entry=f"zoo.core.spelled:{function}", takes=takes, description=description)
+            for name, function, takes, description in PATTERNS
+        ),
         AttentionSpec(
             name="qk-norm", entry="zoo.core.attention:normed", description="Queries and keys are normed, head by head."
         ),

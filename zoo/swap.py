@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from functools import partial, reduce
 from operator import and_, or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoo.entries import load
 from zoo.errors import ConfigError, ZooError
 from zoo.registry import registry
+
+if TYPE_CHECKING:
+    from zoo.core.pattern import Pattern
 
 
 def attention(value: Any) -> Callable[..., Any]:
@@ -30,8 +33,22 @@ def attention(value: Any) -> Callable[..., Any]:
     raise ConfigError(f"attention={value!r} is neither a name, nor a Pattern, nor a callable (dim, num_heads)")
 
 
+def pattern(text: str) -> "Pattern":
+    """Read the text form of a pattern: `window:16,0 & causal`.
+
+    Raises:
+        ConfigError: If a name is unknown, its arguments do not fit, or it names a mechanism and no pattern.
+    """
+    from zoo.core.pattern import Pattern
+
+    found = _read(text)
+    if not isinstance(found, Pattern):
+        raise ConfigError(f"{text!r} is a mechanism, and not a pattern such as 'window:64 | globals:0'")
+    return found
+
+
 def _read(text: str) -> Any:
-    terms = [[_term(term.strip()) for term in part.split("&")] for part in text.split("|")]
+    terms = [[_term(term.strip(), text) for term in part.split("&")] for part in text.split("|")]
     if terms[1:] or terms[0][1:]:
         _check_combined(text, [term for part in terms for term in part])
     return reduce(or_, (reduce(and_, part) for part in terms))
@@ -45,13 +62,21 @@ def _check_combined(text: str, terms: list[Any]) -> None:
             raise ConfigError(f"attention={text!r} combines {term!r}, which is no pattern: & and | join patterns only")
 
 
-def _term(text: str) -> Any:
-    spec, arguments = registry().attentions.split(text)
+def _term(term: str, whole: str) -> Any:
+    _check_written(term, whole)
+    spec, arguments = registry().attentions.split(term)
     entry = load(spec)
     try:
-        return entry(*(part.strip() for part in arguments.split(",") if part.strip()))
+        return entry(*(part.strip() for part in arguments.split(",") if arguments.strip()))
     except ZooError:
         raise
     except (TypeError, ValueError) as error:
         form = f"{spec.name}:{spec.takes}" if spec.takes else f"{spec.name}, without arguments"
-        raise ConfigError(f"attention={text!r} does not fit, it is written {form}: {error}") from error
+        raise ConfigError(f"attention={term!r} does not fit, it is written {form}: {error}") from error
+
+
+def _check_written(term: str, whole: str) -> None:
+    if not term:
+        raise ConfigError(f"attention={whole!r} has nothing where a name belongs, as in 'window:64 | globals:0'")
+    if term.startswith("("):
+        raise ConfigError(f"attention={whole!r} has brackets, which are not read: '(a | b) & c' is 'a & c | b & c'")

@@ -3,14 +3,14 @@
 Axes: b batch, q queries, k keys, h heads, g heads of keys and values (h is a multiple), d, e head sizes, r b or 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.bias import Bias, Dense
+from zoo.core.bias import Bias, Dense, Relative
 from zoo.core.errors import InputError
 from zoo.core.norm import Norm
 from zoo.core.pattern import Full, Pattern
@@ -117,6 +117,8 @@ class Call:
     """Where the keys stand, if not at 0, 1, 2, …"""
     score: Score | None = None
     """A score with parameters; None for the (scaled) product."""
+    weights: bool = False
+    """Whether the weights are wanted."""
 
     @property
     def i(self) -> Int[Tensor, "r q"]:
@@ -131,32 +133,47 @@ class Call:
             return self.key_positions
         return torch.arange(self.k.shape[2], device=self.q.device)[None]
 
-    def mask(self, first: int = 0, last: int | None = None) -> Bool[Tensor, "#b #h #n k"] | None:
-        """Give pattern, packing and padding as one tensor; None where everything may be read.
-
-        Args:
-            first: the first query that is asked for.
-            last: the query behind the last; None for all.
-        """
+    def mask(self) -> Bool[Tensor, "#b #h #q k"] | None:
+        """Give pattern, packing and padding as one tensor; None where everything may be read."""
         rows, heads = self.q.shape[:2]
         mask = None if self.valid is None else self.valid[:, None, None]
         if self.segments is not None:
             of_queries, of_keys = self.segments
-            same = (of_queries[:, first:last, None] == of_keys[:, None])[:, None]
+            same = (of_queries[:, :, None] == of_keys[:, None])[:, None]
             mask = same if mask is None else mask & same
         if self.pattern == Full():
             return mask
-        allowed = self.pattern.mask(self.i[:, first:last], self.j)
+        allowed = self.pattern.mask(self.i, self.j)
         if allowed.shape[0] not in (1, rows) or allowed.shape[1] not in (1, heads):
             got = f"{allowed.shape[0]} rows and {allowed.shape[1]} heads"
             raise InputError(f"a mask of {got} for a batch of {rows} with {heads} heads")
         return allowed if mask is None else allowed & mask
 
+    def part(self, first: int, last: int) -> "Call":
+        """Give the call of the queries from `first` up to `last`."""
+        bias, segments = self.bias, self.segments
+        if isinstance(bias, Dense) and bias.added.shape[2] > 1:
+            bias = Dense(bias.added[:, :, first:last])
+        if segments is not None:
+            segments = (segments[0][:, first:last], segments[1])
+        return replace(self, q=self.q[:, :, first:last], start=self.start + first, bias=bias, segments=segments)
+
     def added(self) -> Float[Tensor, "#b #h #q #k"] | None:
         """Give what the bias adds to the scaled scores."""
         if self.bias is None or isinstance(self.bias, Dense):
             return None if self.bias is None else self.bias.added
+        counted = self.key_positions is None and self.q.numel() and self.k.numel()
+        if counted and isinstance(self.bias, Relative) and isinstance(self.start, int):
+            return self.bias.on_line(self.q, self.k.shape[2], self.start, self.scale)
         return self.bias.scores(self.q, self.i, self.j, self.scale)
+
+    @property
+    def needs_grad(self) -> bool:
+        """Tell whether a gradient is wanted."""
+        parts = [self.q, self.k, self.v]
+        parts += [] if self.bias is None else self.bias.tensors
+        parts += [] if self.score is None else self.score.tensors
+        return torch.is_grad_enabled() and any(x.requires_grad for x in parts)
 
     @property
     def queries(self) -> Float[Tensor, "b h q d"]:

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.edges import EdgeBias
 from zoo.core.norm import Hard, Kernel, choose
 
 
@@ -57,7 +58,7 @@ def weigh(call: Call) -> Float[Tensor, "b h q k"]:
     return choose(weights, call.norm) if isinstance(call.norm, Hard) else weights
 
 
-def masked_softmax(scores: Float[Tensor, "b h q k"], mask: Bool[Tensor, "#b #h #q k"] | None) -> Tensor:
+def masked_softmax(scores: Float[Tensor, "*q k"], mask: Bool[Tensor, "*#q k"] | None) -> Float[Tensor, "*q k"]:
     """Normalise each row over what it may read."""
     if mask is None:
         return scores.softmax(-1)
@@ -70,15 +71,21 @@ def mix(weights: Float[Tensor, "b h q k"], call: Call) -> Float[Tensor, "b h q e
     y = weights @ call.v
     if call.bias is None or not weights.numel():
         return y
+    if isinstance(call.bias, EdgeBias):
+        mixed = call.bias.mixed(weights, call.q, call.i, call.j, call.scale)
+        return y if mixed is None else y + mixed
     offset = call.j[:, None] - call.i[:, :, None]
-    lowest = int(offset.min())
-    added = call.bias.values(lowest, int(offset.max()))
+    if isinstance(call.start, int) and call.key_positions is None:  # known without looking, for torch.compile
+        lowest, highest = 1 - call.start - call.q.shape[2], call.k.shape[2] - 1 - call.start
+    else:
+        lowest, highest = int(offset.min()), int(offset.max())
+    added = call.bias.values(lowest, highest)
     if added is None:
         return y
     b, h, q, k = weights.shape
     index = (offset - lowest)[:, None].expand(b, h, q, k)
     by_offset = weights.new_zeros(b, h, q, added.shape[1]).scatter_add(3, index, weights)
-    return y + by_offset @ added
+    return y + by_offset @ added.to(y.dtype)
 
 
 BACKEND = Reference()

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
+from zoo.core.fit import refuse_unfit
 from zoo.core.head import head
+from zoo.core.inner import with_position
 from zoo.core.model import Model, take
 from zoo.core.tokens import Tokens
 from zoo.core.transformer import Encoder, init_weights
@@ -35,7 +37,7 @@ class HybridTransformer(Model):
         mlp_dim: channels inside each MLP.
         num_classes: labels; 0 for features.
         task: `classify`, `tag` (a label for each patch) or `features`.
-        position: `learned`, `sinusoidal` or `none`.
+        position: as for the vision transformer.
         attention: makes an attention from (dim, num_heads).
         drop_path: probability in [0, 1) that the last block is skipped in training.
     """
@@ -64,7 +66,10 @@ class HybridTransformer(Model):
             raise ConfigError(f"image_size={image_size} is not a multiple of {reduction} x patch_size={patch_size}")
         feature_map = [side // reduction for side in pair(image_size)]
         patches = PatchStem(feature_map, patch_size, channels[-1], dim, position, class_token=False)
+        points = math.prod(side // patch_size for side in feature_map)
+        attention = with_position(attention, position, points)
         encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=attention, drop_path=drop_path)
+        refuse_unfit(encoder, points)
         init_weights(patches)
         init_weights(encoder)
         trunk = small_net(layers, channels, strides, in_chans, num_classes=0)

@@ -7,7 +7,9 @@ from torch import nn
 
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
+from zoo.core.fit import refuse_unfit
 from zoo.core.head import head
+from zoo.core.inner import with_position
 from zoo.core.model import Model
 from zoo.core.pattern import Full
 from zoo.core.transformer import Encoder, init_weights
@@ -28,7 +30,9 @@ class VisionTransformer(Model):
         num_classes: labels; 0 for features.
         task: `classify`, `tag` (a label for each patch) or `features`.
         pool: `first` (class token) or `mean` (no class token).
-        position: `learned`, `sinusoidal` or `none`.
+        position: `learned` or `sinusoidal` (on the grid, added to the vectors), `none`; or inside attention, where a
+            token's position is its place in the row-major line behind the class token (the 1-D order of app. D.4):
+            `rotary`, `alibi`, `relative` (a table), `transformer-xl`, `shaw`.
         attention: makes an attention from (dim, num_heads).
         dropout: probability in [0, 1).
         drop_path: probability in [0, 1) that the last block is skipped in training.
@@ -58,15 +62,19 @@ class VisionTransformer(Model):
         eps: float = 1e-6,
     ) -> None:
         first = pool == "first"
+        stem = PatchStem(image_size, patch_size, in_chans, dim, position, class_token=first, dropout=dropout)
+        height, width = pair(image_size)
+        tokens = int(first) + (height // patch_size) * (width // patch_size)
+        attention = with_position(attention, position, tokens)
         super().__init__(
-            PatchStem(image_size, patch_size, in_chans, dim, position, class_token=first, dropout=dropout),
+            stem,
             Encoder(dim, depth, num_heads, mlp_dim, attention=attention, dropout=dropout, drop_path=drop_path, eps=eps),
             head(task, dim, num_classes, pool=pool, prefix=int(first)),
         )
         init_weights(self)
+        refuse_unfit(self, tokens)
         if first and task == "classify":
-            height, width = pair(image_size)
-            refuse_blind_class_token(self, tokens=1 + (height // patch_size) * (width // patch_size))
+            refuse_blind_class_token(self, tokens)
 
 
 def refuse_blind_class_token(model: Model, tokens: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from zoo.entries import broken, require
 from zoo.hookspecs import hookimpl
 from zoo.plugins.vision.sources import SOURCES, TIMM
-from zoo.spec import Kind, ModelSpec, SourceSpec
+from zoo.spec import AttentionSpec, Kind, ModelSpec, SourceSpec
 
 # name: (patch, dim, depth, heads, mlp, parameters, tags of timm's weights)
 # arXiv:2010.11929 table 1 and, for tiny and small, arXiv:2106.10270 table 2; 224 pixels, 1000 classes
@@ -30,6 +30,10 @@ VIT_SMALL_IMAGES = {
     "vit-micro": (24, 8, 80, 4, 4, 160, 225_770),
     "vit-mini": (32, 4, 192, 6, 3, 384, 1_807_690),
 }
+
+# name: (image, patch, dim, depth, heads, mlp, parameters); arXiv:1911.03584 sec. 4, mean pooling, 10 classes: about the
+# parameters and operations of resnet-micro
+CONV_ATTENTION = {"conv-attention-micro": (24, 4, 64, 3, 9, 128, 165_275)}
 
 # name: (timm's architecture, parameters, tags of timm's weights); arXiv:1512.03385 table 1, arXiv:1912.11370
 TIMM_NETS = {
@@ -74,6 +78,13 @@ def zoo_models() -> Iterator[ModelSpec]:
     for name, (image, patch, dim, depth, heads, mlp, parameters) in VIT_SMALL_IMAGES.items():
         yield _vit(name, parameters, {}, patch_size=patch, dim=dim, depth=depth, num_heads=heads, mlp_dim=mlp,
                    image_size=image, in_chans=3, num_classes=10, pool="mean", attention="qk-norm")  # fmt: skip
+    for name, (image, patch, dim, depth, heads, mlp, parameters) in CONV_ATTENTION.items():
+        config = {"patch_size": patch, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
+                  "image_size": image, "in_chans": 3, "num_classes": 10, "pool": "mean", "position": "none",
+                  "attention": "quadratic"}  # fmt: skip
+        yield _image_model(
+            name, "models:VisionTransformer", "attention", parameters, config=config, source="arXiv:1911.03584"
+        )
     for name, (architecture, parameters, tags) in TIMM_NETS.items():
         yield replace(_timm(name, architecture, {tag: f"hf-hub:timm/{architecture}.{tag}" for tag in tags}),
                       parameters=parameters, kind="convolution")  # fmt: skip
@@ -85,6 +96,19 @@ def zoo_models() -> Iterator[ModelSpec]:
         yield _image_model(
             name, "cnn:HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929"
         )
+
+
+@hookimpl
+def zoo_attentions() -> tuple[AttentionSpec, ...]:
+    """Name the attention that contains the convolution: it reads grids."""
+    return (
+        AttentionSpec(
+            name="quadratic",
+            entry="zoo.core.conv:quadratic",
+            takes="[ROWS,COLUMNS]",
+            description="By place alone: each head learns where on the grid to look, and how sharply.",
+        ),
+    )
 
 
 @hookimpl

@@ -43,7 +43,7 @@ class PatchStem(nn.Module):
         patch_size: pixels along each side of a patch.
         in_chans: channels of the image.
         dim: channels of a token.
-        position: `learned`, `sinusoidal` or `none`.
+        position: `learned`, `sinusoidal` or `none`; names that act inside attention add nothing here.
         class_token: whether a learned token stands in front.
         dropout: probability in [0, 1).
 

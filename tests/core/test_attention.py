@@ -4,7 +4,20 @@ import pytest
 import torch
 from torch import nn
 
-from zoo.core import Attention, Causal, ConfigError, InputError, Lengths, NormedAttention, Tokens
+from zoo.core import (
+    Attention,
+    Causal,
+    Chunk,
+    ConfigError,
+    InputError,
+    Lengths,
+    NormedAttention,
+    Rotary,
+    Segments,
+    Static,
+    Tokens,
+    Valid,
+)
 from zoo.core.attention import attention_maps
 
 
@@ -61,6 +74,70 @@ def test_head_dim_and_bias_are_free() -> None:
     assert sum(p.numel() for p in layer.parameters()) == 6 * 3 * 20 + 20 * 6
 
 
+def test_query_heads_share_the_keys_and_values_of_their_group() -> None:
+    grouped, plain = Attention(8, 4, kv_heads=2), Attention(8, 4)
+    assert grouped.qkv.out_features == 8 + 2 * 4
+    with torch.no_grad():
+        q, k, v = grouped.qkv.weight.split([8, 4, 4])
+        k, v = (x.view(2, 2, 8).repeat_interleave(2, dim=0).flatten(0, 1) for x in (k, v))  # arXiv:2305.13245 fig. 2
+        plain.qkv.weight.copy_(torch.cat([q, k, v]))
+        q, k, v = grouped.qkv.bias.split([8, 4, 4])
+        k, v = (x.view(2, 2).repeat_interleave(2, dim=0).flatten(0, 1) for x in (k, v))
+        plain.qkv.bias.copy_(torch.cat([q, k, v]))
+        plain.out.load_state_dict(grouped.out.state_dict())
+    x, context = Tokens(torch.randn(2, 5, 8)), Tokens(torch.randn(2, 3, 8))
+    torch.testing.assert_close(grouped(x), plain(x))
+    torch.testing.assert_close(grouped(x, context), plain(x, context))
+    assert grouped.weights(x, context).shape == (2, 4, 5, 3)
+
+
+@pytest.mark.parametrize("kv_heads", [3, 0, 8])
+def test_heads_that_make_no_groups_are_refused(kv_heads: int) -> None:
+    with pytest.raises(ConfigError, match=f"num_heads=4 is not a multiple of kv_heads={kv_heads}"):
+        Attention(8, 4, kv_heads=kv_heads)
+
+
+def test_patterns_are_read_at_the_positions_of_the_tokens() -> None:
+    layer, x = Attention(8, 2, pattern=Chunk(2)), torch.randn(1, 4, 8)
+    shifted = layer(Tokens(x, position=torch.arange(1, 5)[None]))  # chunks are then 0 | 1 2 | 3
+    alone = [layer(Tokens(x[:, piece])) for piece in (slice(0, 1), slice(1, 3), slice(3, 4))]
+    torch.testing.assert_close(shifted, torch.cat(alone, dim=1))
+
+
+def test_packed_sets_may_each_count_their_own_positions() -> None:
+    layer, x = Attention(8, 2, position=Rotary(4), pattern=Causal()), torch.randn(1, 5, 8)
+    packed = Tokens(x, keys=Segments(torch.tensor([[0, 0, 0, 1, 1]])), position=torch.tensor([[0, 1, 2, 0, 1]]))
+    torch.testing.assert_close(layer(packed), torch.cat([layer(Tokens(x[:, :3])), layer(Tokens(x[:, 3:]))], dim=1))
+
+
+def test_positions_that_jump_are_refused_where_they_matter() -> None:
+    jumping = Tokens(torch.randn(1, 3, 8), position=torch.tensor([[0, 2, 3]]))
+    with pytest.raises(InputError, match=r"positions \[0, 2, 3\] of row 0 are not consecutive"):
+        Attention(8, 2, pattern=Causal())(jumping)
+    packed = Tokens(jumping.x, keys=Segments(torch.tensor([[0, 0, 0]])), position=jumping.position)
+    with pytest.raises(InputError, match=r"positions \[0, 2\] stand side by side in a packed set of row 0"):
+        Attention(8, 2, pattern=Causal())(packed)
+    assert Attention(8, 2, position=Rotary(4))(jumping).isfinite().all()
+
+
+def test_what_is_not_there_may_stand_anywhere() -> None:
+    layer, x = Attention(8, 2, pattern=Chunk(2) & Causal()), torch.randn(1, 4, 8)
+    there = Valid(torch.tensor([[False, True, True, True]]))
+    y = layer(Tokens(x, keys=there, position=torch.tensor([[7, 0, 1, 2]])))
+    torch.testing.assert_close(y[:, 1:], layer(Tokens(x[:, 1:])))
+
+
+def test_weights_leave_the_state_as_it_is() -> None:
+    layer, x = Attention(8, 2, pattern=Causal()), torch.randn(1, 4, 8)
+    state = layer.state(1)
+    with torch.no_grad():
+        layer(Tokens(x[:, :3]), None, state)
+        step = Tokens(x[:, 3:])
+        weights = layer.weights(step, None, state)
+        assert state.lengths.tolist() == [3]
+    torch.testing.assert_close(weights, layer.weights(Tokens(x))[:, :, 3:])
+
+
 def test_maps_come_in_the_order_of_use_and_leave_no_hooks() -> None:
     model = nn.Sequential()
     first, second = Attention(4, 1, pattern=Causal()), Attention(4, 2)
@@ -99,3 +176,11 @@ def test_normed_queries_and_keys_bound_the_scores() -> None:
     torch.testing.assert_close(layer.weights(Tokens(1000 * x)), layer.weights(Tokens(10 * x)), atol=1e-3, rtol=0)
     with torch.autocast("cpu", torch.bfloat16):
         assert layer(Tokens(x)).isfinite().all()
+
+
+def test_normed_queries_of_a_kept_context_are_those_of_a_fresh_one() -> None:
+    layer, x, context = NormedAttention(8, 2).eval(), torch.randn(1, 3, 8), Tokens(torch.randn(1, 4, 8))
+    state = Static(1)
+    with torch.no_grad():
+        layer(Tokens(x[:, :1]), context, state)
+        torch.testing.assert_close(layer(Tokens(x), None, state), layer(Tokens(x), context))

@@ -1,4 +1,4 @@
-"""`attend` and `plan`: the laws of attention over random patterns, lengths and dtypes."""
+"""`attend` and `plan`: the formula, the choice of a backend, and what is refused; the laws are in test_laws.py."""
 
 import subprocess
 import sys
@@ -11,12 +11,12 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core import Causal, ConfigError, Explicit, Full, InputError, Lengths, Plan, Valid, attend, plan
-from zoo.core.backends import BACKENDS
 from zoo.core.dispatch import check
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
 
-TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}
+ANY_PATTERN = ["dense", "explicit", "reference"]
+"""Backends that serve every pattern."""
 
 
 def draw(
@@ -61,7 +61,7 @@ def whole_mask(pattern: Pattern, keys: Keys | None, b: int, q: int, k: int) -> T
     return mask if keys is None else mask & keys.valid(b, k, torch.device("cpu"))[:, None, None]
 
 
-@pytest.mark.parametrize("backend", list(BACKENDS))
+@pytest.mark.parametrize("backend", ANY_PATTERN)
 @pytest.mark.parametrize("score", ["scaled_dot", "dot"])
 @given(problem=problems())
 @settings(max_examples=20, deadline=None)
@@ -75,130 +75,13 @@ def test_every_backend_equals_a_loop_over_queries(
     torch.testing.assert_close(y, by_loops(*tensors, whole_mask(pattern, keys, b, q, k), scale), atol=1e-12, rtol=1e-9)
 
 
-@pytest.mark.parametrize("backend", list(BACKENDS))
-@pytest.mark.parametrize("dtype", list(TOLERANCE))
-@given(problem=problems())
-@settings(max_examples=15, deadline=None)
-def test_values_and_gradients_equal_the_float64_reference(
-    backend: str, dtype: torch.dtype, problem: tuple[Pattern, Keys | None, int, int, int]
-) -> None:
-    pattern, keys, b, q, k = problem
-    answers = []
-    for precision, name in ((torch.float64, "reference"), (dtype, backend)):
-        tensors = [x.to(dtype).to(precision).requires_grad_() for x in draw(k, b, q, k)]
-        y = attend(tensors[0], tensors[1], tensors[2], pattern, keys, backend=name)
-        loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y)).sum()
-        answers.append([y, *torch.autograd.grad(loss, tensors)])
-    for wanted, got in zip(*answers, strict=True):
-        torch.testing.assert_close(got.double(), wanted, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
-
-
-@pytest.mark.parametrize("backend", list(BACKENDS))
-@pytest.mark.parametrize("dtype", list(TOLERANCE))
-def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str, dtype: torch.dtype) -> None:
-    q, k, v = (x.to(dtype).requires_grad_() for x in draw(0, 1, 3, 3))
-    may_read = torch.ones(3, 3, dtype=torch.bool)
-    may_read[1] = False
-    y = attend(q, k, v, Explicit(may_read), backend=backend)
-    y.float().square().sum().backward()
-    assert q.grad is not None
-    assert y[0, 1].abs().max() == 0
-    assert q.grad[0, 1].abs().max() == 0
-    assert q.grad[0, 0].abs().max() > 0
-
-
-@pytest.mark.parametrize("backend", list(BACKENDS))
-def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str) -> None:
-    q, k, v = draw(1, 2, 3, 4)
-    k[0, 2:], v[0, 2:] = torch.nan, torch.nan
-    k[1, 1:], v[1, 1:] = torch.inf, torch.nan
-    for x in (q, k, v):
-        x.requires_grad_()
-    y = attend(q, k, v, keys=Lengths(torch.tensor([2, 1])), backend=backend)
-    y.sum().backward()
-    torch.testing.assert_close(y[:1], attend(q[:1], k[:1, :2], v[:1, :2]))
-    assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, k, v))
-
-
-@pytest.mark.parametrize("backend", list(BACKENDS))
-@given(problem=problems(), data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_a_row_does_not_depend_on_its_batch_mates(
-    backend: str, problem: tuple[Pattern, Keys | None, int, int, int], data: st.DataObject
-) -> None:
-    _, _, _, n, k = problem
-    b = data.draw(st.integers(2, 4))
-    lengths = torch.tensor(data.draw(st.lists(st.integers(0, k), min_size=b, max_size=b)))
-    pattern = data.draw(st.sampled_from([Full(), Causal(), Explicit(torch.rand(n, k) < 0.5)]))
-    tensors = draw(data.draw(st.integers(0, 1000)), b, n, k)
-    together = attend(*tensors, pattern, Lengths(lengths), backend=backend)
-    for i in range(b):
-        q_, k_, v_ = (x[i : i + 1] for x in tensors)
-        alone = attend(q_, k_, v_, pattern, Lengths(lengths[i : i + 1]), backend=backend)
-        torch.testing.assert_close(together[i : i + 1], alone, atol=1e-12, rtol=1e-12)
-
-
-@pytest.mark.parametrize("backend", list(BACKENDS))
-@given(n=st.integers(1, 7), data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_causal_answers_do_not_move_with_what_comes_later(backend: str, n: int, data: st.DataObject) -> None:
-    start, t = data.draw(st.integers(0, 3)), data.draw(st.integers(0, n))
-    pattern = data.draw(st.sampled_from([Causal(), Causal() & Explicit(torch.rand(n + start, n + start) < 0.6)]))
-    keys = data.draw(st.sampled_from([None, Valid(torch.rand(2, n + start) < 0.7)]))
-    q, k, v = draw(data.draw(st.integers(0, 1000)), 2, n, n + start)
-    before = attend(q, k, v, pattern, keys, q_start=start, backend=backend)
-    moved = [x.clone() for x in (q, k, v)]
-    for x, first in zip(moved, (t, t + start, t + start), strict=True):
-        x[:, first:] = torch.randn_like(x[:, first:]) * 10
-    after = attend(moved[0], moved[1], moved[2], pattern, keys, q_start=start, backend=backend)
-    torch.testing.assert_close(before[:, :t], after[:, :t], atol=0, rtol=0)
-    if pattern == Causal() and keys is None and t < n:
-        assert not torch.allclose(before[:, t:], after[:, t:])
-
-
-@pytest.mark.parametrize("backend", list(BACKENDS))
+@pytest.mark.parametrize("backend", ANY_PATTERN)
 def test_causality_holds_on_absolute_positions(backend: str) -> None:
     q, k, v = draw(4, 2, 6, 6)
     whole = attend(q, k, v, Causal())
     torch.testing.assert_close(attend(q[:, 2:4], k, v, Causal(), q_start=2, backend=backend), whole[:, 2:4])
     rows = attend(torch.stack([q[0, 1:3], q[1, 4:6]]), k, v, Causal(), q_start=torch.tensor([1, 4]), backend=backend)
     torch.testing.assert_close(rows, torch.stack([whole[0, 1:3], whole[1, 4:6]]))
-
-
-@pytest.mark.parametrize("backend", list(BACKENDS))
-@given(n=st.integers(0, 6), seed=st.integers(0, 1000), padded=st.booleans())
-@settings(max_examples=20, deadline=None)
-def test_full_attention_is_permutation_equivariant(backend: str, n: int, seed: int, padded: bool) -> None:
-    q, k, v = draw(seed, 2, n, n)
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-    there = torch.rand(2, n) < 0.6
-    keys = (Valid(there), Valid(there[:, order])) if padded else (None, None)
-    straight = attend(q, k, v, keys=keys[0], backend=backend)
-    torch.testing.assert_close(
-        attend(q[:, order], k[:, order], v[:, order], keys=keys[1], backend=backend),
-        straight[:, order],
-        atol=1e-12,
-        rtol=1e-12,
-    )
-
-
-@given(problem=problems())
-@settings(max_examples=20, deadline=None)
-def test_rows_of_weights_sum_to_one_or_to_zero(problem: tuple[Pattern, Keys | None, int, int, int]) -> None:
-    pattern, keys, b, q, k = problem
-    _, weights = attend(*draw(6, b, q, k), pattern, keys, return_weights=True)
-    readers = whole_mask(pattern, keys, b, q, k).any(-1)
-    torch.testing.assert_close(weights.sum(-1), readers.double())
-
-
-@given(problem=problems())
-@settings(max_examples=20, deadline=None)
-def test_answers_are_the_same_with_weights_and_without(problem: tuple[Pattern, Keys | None, int, int, int]) -> None:
-    pattern, keys, b, q, k = problem
-    tensors = draw(7, b, q, k)
-    with_weights, _ = attend(*tensors, pattern, keys, return_weights=True)
-    with torch.no_grad():
-        torch.testing.assert_close(attend(*tensors, pattern, keys), with_weights)
 
 
 COMPILED = """
@@ -228,7 +111,7 @@ def test_answers_and_gradients_are_the_same_compiled_without_a_graph_break() -> 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("backend", list(BACKENDS))
+@pytest.mark.parametrize("backend", ANY_PATTERN)
 def test_a_bias_is_added_after_scaling_and_gets_its_gradient(backend: str) -> None:
     q, k, v = draw(8, 2, 3, 4)
     bias = torch.randn(2, 3, 4, dtype=torch.float64).requires_grad_()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from zoo.core import ConfigError, InputError, Learned, Sinusoidal
-from zoo.core.position import position_encoding
+from zoo.core.position import INNER, position_encoding
 
 
 def test_sinusoids_are_those_of_the_paper() -> None:
@@ -71,6 +71,27 @@ def test_a_grid_of_other_axes_is_refused() -> None:
 def test_names_and_an_unknown_name() -> None:
     assert isinstance(position_encoding("learned", 4, (2,)), Learned)
     assert isinstance(position_encoding("sinusoidal", 4, (2,)), Sinusoidal)
-    assert position_encoding("none", 4, (2,)) is None
-    with pytest.raises(ConfigError, match="position='rotary' is not one of learned, sinusoidal, none"):
-        position_encoding("rotary", 4, (2,))
+    assert all(position_encoding(name, 4, (2,)) is None for name in ("none", *INNER))
+    with pytest.raises(ConfigError, match="position='magic' is not one of learned, sinusoidal, none, rotary, alibi"):
+        position_encoding("magic", 4, (2,))
+
+
+@pytest.mark.parametrize("encoding", [Learned(6, (9,)), Learned(6, (7,), prefix=2), Sinusoidal(6, prefix=2)])
+def test_a_step_at_a_position_gets_what_the_whole_line_gets_there(encoding: Learned | Sinusoidal) -> None:
+    line = encoding((7,)) if encoding.prefix else encoding((9,))
+    steps = torch.stack([encoding.at(torch.tensor([[t]]))[0, 0] for t in range(9)])
+    torch.testing.assert_close(steps, line)
+    rows = torch.tensor([[0, 1, 2], [6, 7, 8]])
+    torch.testing.assert_close(encoding.at(rows), line[rows])
+
+
+@pytest.mark.parametrize("encoding", [Learned(6, (9,)), Sinusoidal(6)])
+def test_padding_before_the_first_position_gets_zero(encoding: Learned | Sinusoidal) -> None:
+    y = encoding.at(torch.tensor([[-2, -1, 0]]))
+    assert not y[0, :2].any()
+    torch.testing.assert_close(y[0, 2], encoding((1,))[0])
+
+
+def test_a_position_that_was_not_learned_is_refused() -> None:
+    with pytest.raises(InputError, match="position 5 is not one of the 5 that were learned"):
+        Learned(2, (5,)).at(torch.tensor([[3, 5]]))

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import zoo
-from zoo.bench.operations import multiply_adds
 from zoo.bench.source import Examples, Source, open_source
+from zoo.core.flops import count
 from zoo.optimizers import optimizers_for, trapezoid
 from zoo.train import Batch, shuffled, train
 
@@ -73,7 +73,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": multiply_adds(model, source.prepare(source.validation().inputs[:1]).to(fabric.device)),
+        "multiply_adds": count(model, source.prepare(source.validation().inputs[:1])).multiply_adds,
         "device": str(fabric.device),
         "precision": run.precision,
         "threads": torch.get_num_threads(),

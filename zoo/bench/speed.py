@@ -15,8 +15,8 @@ from torch import nn
 
 import zoo
 from zoo.bench import startup
-from zoo.bench.operations import multiply_adds
 from zoo.bench.timing import Spread, in_turns, matrix_rate, threads
+from zoo.core import flops
 from zoo.entries import load
 from zoo.errors import ConfigError
 
@@ -82,13 +82,13 @@ def _measure(name: str, work: str, precision: str, count: int, peer: bool, batch
     ours = zoo.create(name)
     theirs = _peer(ours) if peer else ours
     inputs = zoo.example(name, batch_size)
-    flops = 2 * multiply_adds(ours, *inputs) * (STEP_OVER_FORWARD if work == "step" else 1)
+    operations = flops.count(ours, *inputs).total * (STEP_OVER_FORWARD if work == "step" else 1)
     run_ours, run_theirs = (_job(model, inputs, work, precision) for model in (ours, theirs))
     mine, other = in_turns(run_ours, run_theirs if peer else lambda: None, rounds)
     typical = Spread.of(mine).median
     rate = matrix_rate(torch.float32 if precision == "fp32" else torch.bfloat16)
     ratio = Spread.of([a / b for a, b in zip(mine, other, strict=True)]) if peer else None
-    return Row(name, work, precision, count, batch_size / typical, flops / typical / rate, ratio)
+    return Row(name, work, precision, count, batch_size / typical, operations / typical / rate, ratio)
 
 
 def _peer(model: nn.Module) -> nn.Module:
@@ -157,6 +157,22 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
+def _engine(console: Console, only: str, counts: list[int], rounds: int, out: Path | None) -> None:
+    """Run the suite `engine`; see `zoo.bench.engine.suite`."""
+    from zoo.bench.engine import suite
+
+    chosen = suite.works(only)
+    if not console.is_terminal:
+        console.width = 120  # a pipe has no width to fold at
+    total = sum(1 if work.memory else len(counts) for work in chosen)
+    measured = suite.measure(chosen, counts, rounds)
+    rows = list(track(measured, "measuring", total=total, console=console))
+    console.print(suite.table(rows), markup=False)
+    if out:
+        options = f"--rounds {rounds} --threads {','.join(map(str, counts))}{f' --only {only!r}' if only else ''}"
+        out.write_text(suite.markdown(rows, f"zoo bench speed --suite engine {options}"))
+
+
 def command(
     models: Annotated[str, typer.Option(help="Names, separated by commas.")] = "vit-small",
     peer: Annotated[bool, typer.Option("--peer", help="Run the peer library's model in turns with ours.")] = False,
@@ -167,7 +183,8 @@ def command(
     ),
     threads: Annotated[str, typer.Option(help="Numbers of threads, separated by commas.")] = "1,2",
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 15,
-    suite: Annotated[str, typer.Option(help="models, or startup: how long until `zoo` answers.")] = "models",
+    suite: Annotated[str, typer.Option(help="models, engine (attention against its peers) or startup.")] = "models",
+    only: Annotated[str, typer.Option(help="In the suite engine: works whose name has this text.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file as well.")] = None,
 ) -> None:
     """Measure how fast models are here, and against the same model in its peer library."""
@@ -176,8 +193,10 @@ def command(
         with console.status("starting processes"):
             console.print(startup.table(startup.measure(rounds)), markup=False)
         return
+    if suite == "engine":
+        return _engine(console, only, _counts(threads), rounds, out)
     if suite != "models":
-        raise ConfigError(f"suite={suite!r} is not one of models, startup")
+        raise ConfigError(f"suite={suite!r} is not one of models, engine, startup")
     names, jobs, precisions = models.split(","), work.split(","), precision.split(",")
     counts = _counts(threads)
     measured = measure(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from zoo import __version__
-from zoo.cli import bench, models
+from zoo.cli import bench, models, plan
 from zoo.errors import ZooError
 from zoo.registry import registry
 
@@ -41,6 +41,7 @@ def build() -> typer.Typer:
     app.command("list")(models.list_)
     app.command("info")(models.info)
     app.command("plugins")(models.plugins)
+    app.command("plan")(plan.plan)
     app.add_typer(bench.app, name="bench")
     registry().call("zoo_commands", app=app)
     return app

@@ -9,6 +9,7 @@ from torch import nn
 
 import zoo
 from zoo import ConfigError, InputError
+from zoo.core.position import INNER
 from zoo.plugins.vision.cnn import HybridTransformer, TimmModel, small_resnet, timm_model
 from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.plugin import zoo_models
@@ -167,7 +168,7 @@ def test_autocast_reads_float32_images() -> None:
 
 
 def test_a_class_token_that_reads_no_patch_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"attention=Causal\(\) the class token, .* pool='mean', or task='tag'"):
+    with pytest.raises(ConfigError, match=r"attention=causal the class token, .* pool='mean', or task='tag'"):
         zoo.create("vit-tiny", attention="causal", device="meta")
     zoo.create("vit-tiny", attention="causal", task="tag", device="meta")
     zoo.create("vit-micro", attention="causal", device="meta")
@@ -176,3 +177,25 @@ def test_a_class_token_that_reads_no_patch_is_refused() -> None:
 def test_an_image_size_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="image_size='24' is neither a number of pixels nor"):
         VisionTransformer(**TINY | {"image_size": "24"})
+
+
+@pytest.mark.parametrize("name", ["vit-micro", "hybrid-micro"])
+@pytest.mark.parametrize("position", ["learned", "sinusoidal", *INNER])
+def test_every_position_encoding_sees_the_order_of_the_patches_and_learns(name: str, position: str) -> None:
+    model, (images,) = zoo.create(name, position=position).eval(), zoo.example(name)
+    turned = torch.cat([images[:, :, 12:], images[:, :, :12]], dim=2)  # halves change places, as wholes
+    assert not torch.allclose(model(images), model(turned), atol=1e-6)
+    model(images).square().sum().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.encoder.parameters())
+
+
+@pytest.mark.parametrize("position", INNER)
+def test_positions_inside_attention_read_other_image_sizes(position: str) -> None:
+    model = VisionTransformer(**TINY | {"position": position}).eval()
+    assert model.stem.position is None
+    assert model(torch.randn(1, 3, 24, 8)).isfinite().all()
+
+
+def test_an_unknown_position_encoding_is_refused() -> None:
+    with pytest.raises(ConfigError, match="position='rotari' is not one of learned, sinusoidal, none, rotary"):
+        zoo.create("vit-micro", position="rotari")

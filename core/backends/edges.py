@@ -1,0 +1,230 @@
+"""Attention on a graph in time and memory that follow its edges, not the square of its nodes.
+
+Scores are a sampled product, sums of values a weighted bag of rows, see `zoo.core.csr`; head by head, or as many heads
+at once as fit the cache. Between forward and backward only q, k, v, the answer and the log-sum-exp of each row are
+kept; scores are computed anew. Vectors by edge, of which the usual form keeps three, are never made, except a block at
+a time for the gradients of an `EdgeBias`.
+Axes: u heads of queries over the batch, w heads of keys over the batch, q queries, k keys, n entries, m edges by head.
+"""
+
+from math import inf
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+from zoo.core.backends.edge_parts import BLOCK, Part, Work, at_once, work_of
+from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.bias import Bias
+from zoo.core.edges import EdgeBias, Edges
+from zoo.core.errors import InputError
+from zoo.core.norm import upcast
+
+RATE, OVERHEAD = 0.125, 16
+"""Operations a second relative to large products, and the channels whose time an edge takes besides its own.
+
+Measured against the dense backend with 50 to 2000 nodes, 0.5 % to 50 % of the pairs, heads of 16 and 64, one thread:
+the two are level at about half of the pairs forward, a quarter with gradients; the prediction lies at a quarter.
+"""
+CALLS = 40
+"""Kernels in the time that a part takes at the least."""
+
+
+class ByEdges:
+    """Compute attention edge by edge."""
+
+    name = "edges"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """See `Backend.refuses`."""
+        p = problem
+        if not isinstance(p.pattern, Edges):
+            return "it serves Edges alone"
+        if p.start is None or p.placed:
+            return "it needs one start for all rows, and keys at 0, 1, 2, …"
+        if p.weights:
+            return "it keeps no weights"
+        if p.norm != "softmax" or p.score not in ("dot", "scaled_dot", "General"):
+            return f"it knows only the softmax of products, not {p.norm} of {p.score}"
+        return None if p.bias in ("", "edges") else f"it adds only what belongs to edges, not a {p.bias} bias"
+
+    def cost(self, problem: Problem) -> Cost:
+        """See `Backend.cost`."""
+        p = problem
+        edges = p.pattern.pairs(p.queries, p.keys, p.start or 0)
+        dims = p.head_dim + p.value_dim
+        copies = at_once(edges, p.batch * p.heads, p.grouped)
+        stored = edges * copies * (4 * p.size + 5 * 4)
+        return Cost(
+            flops=2 * p.batch * p.heads * edges * dims,
+            bytes=p.vectors + stored,
+            why=f"computes {edges} edges only, {copies} heads at a time",
+            rate=RATE * dims / (dims + OVERHEAD),
+            calls=CALLS * -(-p.batch * p.heads // copies),
+        )
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
+        """See `Backend.run`."""
+        q, k, v = (upcast(x).flatten(0, 1) for x in (call.q, call.k, call.v))
+        work = work_of(call)
+        extras = _by_place(call.bias, work.graph, work.heads, q.dtype)
+        y: Tensor = _Attend.apply(q, k, v, *extras, work)
+        return y.unflatten(0, call.q.shape[:2]), None
+
+
+def _by_place(bias: Bias | None, pattern: Edges, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
+    """Give what the bias adds to scores, keys and values, one row for each edge and head."""
+    if not isinstance(bias, EdgeBias):
+        return [None, None, None]
+    if bias.edges is not pattern and not torch.equal(bias.edges.index, pattern.index):
+        raise InputError(f"an EdgeBias of {bias.edges!r} for {pattern!r}: it is made for another graph")
+    for x in bias.tensors:
+        if x.shape[1] not in (1, heads):
+            raise InputError(f"an EdgeBias of {x.shape[1]} heads for {heads} heads")
+    parts = (bias.added, bias.to_keys, bias.to_values)
+    return [None if x is None else x.to(dtype).expand(-1, heads, *x.shape[2:]).flatten(0, 1) for x in parts]
+
+
+class _Attend(torch.autograd.Function):
+    """softmax(scale q (k + a)ᵀ + s) (v + c) over the entries of a sparse matrix; a, c and s belong to edges."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx,
+        q: Float[Tensor, "u q d"],
+        k: Float[Tensor, "w k d"],
+        v: Float[Tensor, "w k e"],
+        added: Float[Tensor, " m"] | None,
+        to_keys: Float[Tensor, "m d"] | None,
+        to_values: Float[Tensor, "m e"] | None,
+        work: Work,
+    ) -> Float[Tensor, "u q e"]:
+        q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        y, level = _by_node(q, v.shape[2]), q.new_empty(q.shape[:2])
+        for part in work.parts(len(q), any(x is not None for x in (added, to_keys, to_values))):
+            csr = part.csr
+            weights = _scores(work, part, q, k, added, to_keys)
+            top = csr.most(weights)
+            top.masked_fill_(top == -inf, 0)
+            weights.sub_(csr.spread(top)).exp_()
+            total = csr.total(weights)
+            lone = total == 0
+            level[part.queries] = (total.log() + top).masked_fill_(lone, inf).view_as(level[part.queries])
+            kept = work.kept(part, weights)
+            if kept is not None:
+                weights.mul_(kept)
+            sums = csr.sums(weights, v[part.keys].flatten(0, 1))
+            if to_values is not None:
+                sums += csr.sums(weights, to_values, part.of_edges)
+            own = y[part.queries]
+            torch.div(sums.view_as(own), total.masked_fill_(lone, 1).view(*own.shape[:2], 1), out=own)
+        ctx.save_for_backward(q, k, v, added, to_keys, to_values, y, level)  # type: ignore[arg-type]
+        ctx.work = work  # type: ignore[attr-defined]
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, grad: Float[Tensor, "u q e"]) -> tuple[Tensor | None, ...]:
+        work: Work = ctx.work  # type: ignore[attr-defined]
+        *inputs, y, level = ctx.saved_tensors  # type: ignore[attr-defined]
+        q, k, v, added, to_keys, to_values = inputs
+        grads: list[Tensor | None] = [None] * len(inputs)
+        for index, x in enumerate(inputs):
+            if ctx.needs_input_grad[index]:  # type: ignore[attr-defined]
+                grads[index] = _by_node(x, x.shape[2]) if index < 3 else torch.zeros_like(x)
+        mean = -(grad * y).transpose(0, 1).matmul(grad.new_ones(grad.shape[2])).T  # over the weights, of their slopes
+        grad = grad.contiguous()
+        for part in work.parts(len(q), any(x is not None for x in inputs[3:])):
+            csr = part.csr
+            weights = _scores(work, part, q, k, added, to_keys, level).exp_()
+            given = grad[part.queries].flatten(0, 1)
+            base = csr.spread(mean[part.queries].flatten())
+            kept = work.kept(part, weights)
+            slope = csr.products(given, v[part.keys].flatten(0, 1), 1.0, base if kept is None else None)
+            if to_values is not None:
+                csr.products(given, to_values, 1.0, slope, part.places)
+            if kept is not None:
+                slope.mul_(kept).add_(base)
+            slope.mul_(weights).mul_(work.scale)
+            weights = weights if kept is None else weights.mul_(kept)
+            _collect(grads, part, weights, given, slope, work.scale, (q, k, to_keys))
+        return *grads, None
+
+
+def _by_node(x: Float[Tensor, "u n any"], width: int) -> Float[Tensor, "u n width"]:
+    """Make room for vectors by head and node, laid out node by node as layers before and after have them."""
+    return x.new_empty(x.shape[1], x.shape[0], width).transpose(0, 1)
+
+
+def _scores(
+    work: Work,
+    part: Part,
+    q: Tensor,
+    k: Tensor,
+    added: Tensor | None,
+    to_keys: Tensor | None,
+    level: Tensor | None = None,
+) -> Float[Tensor, " n"]:
+    """Give the scores of a part, over the level of their row if given; -inf for what may not be read."""
+    q, k = q[part.queries].flatten(0, 1), k[part.keys].flatten(0, 1)
+    scores = None if level is None else part.csr.spread(-level[part.queries].flatten())
+    if added is not None:
+        own = added.index_select(0, part.of_edges)
+        scores = own if scores is None else scores.add_(own)
+    scores = part.csr.products(q, k, work.scale, scores)
+    if to_keys is not None:
+        part.csr.products(q, to_keys, work.scale, scores, part.places)
+    return scores if part.closed is None else scores.masked_fill_(part.closed, -inf)
+
+
+def _collect(
+    grads: list[Tensor | None],
+    part: Part,
+    weights: Float[Tensor, " n"],
+    given: Float[Tensor, "r e"],
+    slope: Float[Tensor, " n"],
+    scale: float,
+    inputs: tuple[Tensor, Tensor, Tensor | None],
+) -> None:
+    """Add what a part gives to the gradients that are wanted.
+
+    Args:
+        grads: of the six inputs, None where not wanted.
+        part: what was computed.
+        weights: of the values, after dropout.
+        given: gradient of the answer.
+        slope: gradients of the products, which are scores over the scale.
+        scale: of the scores.
+        inputs: queries, keys, and what edges add to keys.
+    """
+    csr = part.csr
+    q, k, to_keys = inputs
+    of_q, of_k, of_v, of_added, of_keys, of_values = grads
+    queries = q[part.queries].flatten(0, 1)
+    if of_q is not None:
+        sums = csr.sums(slope, k[part.keys].flatten(0, 1))
+        if to_keys is not None:
+            sums += csr.sums(slope, to_keys, part.of_edges)
+        of_q[part.queries] = sums.view_as(of_q[part.queries])
+    for to, numbers, vectors in ((of_k, slope, queries), (of_v, weights, given)):
+        if to is not None:
+            sums = csr.back_sums(numbers, vectors).view(len(to[part.keys]), -1, *to.shape[1:])
+            to[part.keys] = sums[:, 0] if sums.shape[1] == 1 else sums.sum(1)  # heads that share keys
+    if of_added is not None:
+        of_added.index_add_(0, part.of_edges, slope, alpha=1 / scale)
+    for to, numbers, vectors in ((of_keys, slope, queries), (of_values, weights, given)):
+        if to is not None:
+            _add_vectors(to, part, numbers, vectors)
+
+
+def _add_vectors(to: Float[Tensor, "m d"], part: Part, numbers: Float[Tensor, " n"], of: Float[Tensor, "r d"]) -> None:
+    """Add to each edge its row's vector times its number, block by block."""
+    for first in range(0, len(numbers), BLOCK):
+        block = slice(first, first + BLOCK)
+        vectors = of.index_select(0, part.csr.rows[block]).mul_(numbers[block, None])
+        to.index_add_(0, part.of_edges[block], vectors)
+
+
+BACKEND = ByEdges()

@@ -1,0 +1,147 @@
+"""Edges by query and by key: the sparse matrices that attention on a graph multiplies by.
+
+A row is a query, a column a key, an entry an edge; entries are ordered by row, and a second order, by column, serves
+the transposed products. Heads and rows of a batch read the same graph: `stack` sets copies of it along the diagonal of
+one large matrix, so that few calls serve small graphs.
+Axes: n entries, r rows, c columns, e edges, d head size.
+"""
+
+import warnings
+from dataclasses import dataclass
+from math import inf
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+INT32 = 2**31 - 1
+"""Numbers up to which positions are kept in 32 bits: half the memory, and what the kernels like best."""
+
+
+@dataclass(frozen=True, eq=False)
+class Csr:
+    """Hold a graph.
+
+    Args:
+        pointers: where each row begins, and the end.
+        rows: of the entries.
+        columns: of the entries.
+        edges: which edge of the caller's list each entry is.
+        back_pointers: where each column begins in the order by column, and the end.
+        back_rows: of the entries in the order by column.
+        back_order: the entries in the order by column.
+    """
+
+    pointers: Int[Tensor, " pointers"]
+    rows: Int[Tensor, " n"]
+    columns: Int[Tensor, " n"]
+    edges: Int[Tensor, " n"]
+    back_pointers: Int[Tensor, " back"]
+    back_rows: Int[Tensor, " n"]
+    back_order: Int[Tensor, " n"]
+
+    def products(
+        self,
+        q: Float[Tensor, "r d"],
+        k: Float[Tensor, "any d"],
+        scale: float = 1.0,
+        onto: Float[Tensor, " n"] | None = None,
+        columns: Int[Tensor, " n"] | None = None,
+    ) -> Float[Tensor, " n"]:
+        """Give the scaled product of row and column for each entry.
+
+        Args:
+            q: a vector for each row.
+            k: a vector for each column.
+            scale: of the products.
+            onto: what they are added to, in place.
+            columns: others than the matrix's own.
+        """
+        columns = self.columns if columns is None else columns
+        numbers = q.new_zeros(len(columns)) if onto is None else onto
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            matrix = torch.sparse_csr_tensor(self.pointers, columns, numbers, (len(q), len(k)), check_invariants=False)
+        torch.sparse.sampled_addmm(matrix, q, k.mT, beta=0 if onto is None else 1, alpha=scale, out=matrix)
+        return numbers
+
+    def sums(
+        self, weights: Float[Tensor, " n"], v: Float[Tensor, "any d"], columns: Int[Tensor, " n"] | None = None
+    ) -> Float[Tensor, "r d"]:
+        """Sum the vectors that each row reads by their weights, with columns as for `products`."""
+        return _bags(self.pointers, self.columns if columns is None else columns, weights, v)
+
+    def back_sums(self, weights: Float[Tensor, " n"], y: Float[Tensor, "r d"]) -> Float[Tensor, "c d"]:
+        """Sum the vectors that read each column by their weights: `sums` transposed."""
+        return _bags(self.back_pointers, self.back_rows, weights.index_select(0, self.back_order), y)
+
+    def most(self, numbers: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
+        """Give the largest number of each row; -inf for a row without entries."""
+        return torch.segment_reduce(numbers, "max", offsets=self.pointers, initial=-inf, unsafe=True)
+
+    def total(self, numbers: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
+        """Sum the numbers of each row."""
+        return torch.segment_reduce(numbers, "sum", offsets=self.pointers, initial=0, unsafe=True)
+
+    def spread(self, numbers: Float[Tensor, " r"]) -> Float[Tensor, " n"]:
+        """Give each entry the number of its row."""
+        return numbers.index_select(0, self.rows)
+
+    def stack(self, count: int, shared: int = 1) -> "Csr":
+        """Set copies along the diagonal; `edges` is repeated.
+
+        Args:
+            count: how many.
+            shared: how many have the same columns (not in the transposed products).
+        """
+        if count == 1:
+            return self
+        entries, rows, columns = len(self.rows), len(self.pointers) - 1, len(self.back_pointers) - 1
+        copies = torch.arange(count, device=self.rows.device, dtype=self.rows.dtype)[:, None]
+
+        def repeated(x: Tensor, step: int, copies: Tensor = copies) -> Tensor:
+            return (x + copies * step).flatten()
+
+        return Csr(
+            torch.cat([repeated(self.pointers[:-1], entries), self.pointers[-1:] * count]),
+            repeated(self.rows, rows),
+            repeated(self.columns, columns, copies.div(shared, rounding_mode="floor")),
+            repeated(self.edges, 0),
+            torch.cat([repeated(self.back_pointers[:-1], entries), self.back_pointers[-1:] * count]),
+            repeated(self.back_rows, rows),
+            repeated(self.back_order, entries),
+        )
+
+
+def _bags(pointers: Tensor, columns: Tensor, weights: Tensor, v: Tensor) -> Tensor:
+    return embedding_bag(columns, v, pointers, mode="sum", per_sample_weights=weights, include_last_offset=True)
+
+
+def csr(edges: Int[Tensor, "2 e"], places: Int[Tensor, " e"], queries: int, keys: int, numbers: int) -> Csr:
+    """Make the matrices of a graph.
+
+    Args:
+        edges: keys in row 0 and queries in row 1, ordered by query.
+        places: of the edges in the caller's list.
+        queries: number of queries.
+        keys: number of keys.
+        numbers: how high positions may count, here and in what is made of it.
+    """
+    source, target = edges.to(torch.int32 if numbers <= INT32 else torch.int64)
+    back_order = torch.argsort(source, stable=True)
+    return Csr(
+        _begins(target, queries),
+        target.contiguous(),
+        source.contiguous(),
+        places.to(source.dtype),
+        _begins(source[back_order], keys),
+        target[back_order],
+        back_order.to(source.dtype),
+    )
+
+
+def _begins(ordered: Int[Tensor, " e"], count: int) -> Int[Tensor, " pointers"]:
+    """Say where each number begins in an ordered list, and the end."""
+    numbers = torch.arange(count + 1, device=ordered.device, dtype=ordered.dtype)
+    return torch.searchsorted(ordered, numbers, out_int32=ordered.dtype == torch.int32)

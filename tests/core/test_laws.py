@@ -1,0 +1,240 @@
+"""The laws of attention, over random patterns, keys, lengths, dtypes and biases, on every backend.
+
+Law 5 (step by step = all at once) is in test_state.py and backends/test_linear.py, law 11 (convolution is attention) in
+test_conv.py, law 12 (RNN, ODE, REINFORCE, branches) in test_norm.py, test_floater.py and test_weighted.py, law 2
+for whole models in the conformance kit.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from zoo.core import Causal, Chunk, ConfigError, Edges, Full, Kernel, Lengths, Segments, Valid, Window, observe, plan
+from zoo.core.backends import BACKENDS
+from zoo.core.flops import _MISSING as FORMULAS
+from zoo.core.keys import Keys
+from zoo.core.pattern import And
+from zoo.testing.strategies import Case, cases, local_patterns, patterns
+
+TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.bfloat16: 4e-2}
+ON_CPU = [name for name in BACKENDS if name not in ("flex", "flash")]
+few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+def answer(case: Case, tensors: list[Tensor], backend: str) -> Tensor:
+    """Compute on a backend; a case that it refuses is no case."""
+    try:
+        return case.attend(tensors, backend=backend)
+    except ConfigError as error:
+        assume("cannot serve" not in str(error))
+        raise
+
+
+def with_gradients(y: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y)).sum()
+    return [y, *torch.autograd.grad(loss, tensors, materialize_grads=True)]
+
+
+@pytest.mark.parametrize("backend", ON_CPU)
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+@given(data=st.data())
+@few
+def test_1_values_and_gradients_equal_the_float64_reference(
+    backend: str, dtype: torch.dtype, data: st.DataObject
+) -> None:
+    case = data.draw(cases(backend))
+    tensors, exact = case.tensors(dtype), case.tensors()
+    got = with_gradients(answer(case, tensors, backend), tensors)
+    wanted = with_gradients(case.attend(exact, backend="reference"), exact)
+    for one, other in zip(got, wanted, strict=True):
+        scale = max(1.0, float(other.detach().abs().max())) if other.numel() else 1.0
+        torch.testing.assert_close(one.double(), other, atol=TOLERANCE[dtype] * scale, rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("backend", ON_CPU)
+@given(data=st.data())
+@few
+def test_1_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(not case.bias)
+    tensors = case.tensors()
+    y, of_query, *_ = with_gradients(answer(case, tensors, backend), tensors)
+    reads_nothing = ~case.mask().any(-1).transpose(1, 2)
+    assert not y[reads_nothing].any()
+    assert not of_query[reads_nothing].any()
+
+
+@pytest.mark.parametrize("backend", ON_CPU)
+@given(data=st.data())
+@few
+def test_2_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(case.keys is not None and case.length)
+    assert case.keys is not None
+    missing = ~case.keys.valid(case.batch, case.length, torch.device("cpu"))
+    tensors = case.tensors()
+    wanted = with_gradients(answer(case, tensors, backend), tensors)
+    for x in tensors[1:3]:
+        x.data[missing] = torch.nan
+    got = with_gradients(answer(case, tensors, backend), tensors)
+    torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize("backend", ON_CPU)
+@given(data=st.data(), t=st.integers(0, 9))
+@few
+def test_3_causal_answers_do_not_move_with_what_comes_later(backend: str, data: st.DataObject, t: int) -> None:
+    case = data.draw(cases(backend))
+    if isinstance(case.pattern, Edges):
+        backward = case.pattern.index[:, case.pattern.index[0] <= case.pattern.index[1]]
+        case = replace(case, pattern=Edges(backward))
+    elif backend == "linear":
+        case = replace(case, pattern=Causal())
+    elif case.pattern.cover().right != 0 or case.pattern.cover().queries:
+        case = replace(case, pattern=case.pattern & Causal())
+    tensors = case.tensors()
+    before = answer(case, tensors, backend)
+    assume(case.bias != "dense")
+    for x, first in zip(tensors[:3], (t - case.start, t, t), strict=True):
+        x.data[:, max(first, 0) :] += 1
+    after = answer(case, tensors, backend)
+    still = max(t - case.start, 0)
+    torch.testing.assert_close(before[:, :still], after[:, :still], atol=1e-13, rtol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ON_CPU)
+@given(data=st.data())
+@few
+def test_4_a_row_does_not_depend_on_its_batch_mates(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    tensors = case.tensors()
+    together = answer(case, tensors, backend)
+    for row in range(case.batch):
+        alone = replace(case, batch=1, keys=row_of(case.keys, row))
+        own = [x[row : row + 1] for x in tensors[:3]]
+        torch.testing.assert_close(
+            answer(alone, [*own, *tensors[3:]], backend), together[row : row + 1], atol=1e-12, rtol=1e-12
+        )
+
+
+def row_of(keys: Keys | None, row: int) -> Keys | None:
+    if isinstance(keys, Lengths):
+        return Lengths(keys.t[row : row + 1])
+    if isinstance(keys, Valid):
+        return Valid(keys.there[row : row + 1])
+    if isinstance(keys, Segments):
+        return Segments(keys.ids[row : row + 1], None if keys.queries is None else keys.queries[row : row + 1])
+    return keys
+
+
+@pytest.mark.parametrize("backend", ["reference", "explicit", "dense", "linear"])
+@given(n=st.integers(0, 9), seed=st.integers(0, 999), padded=st.booleans())
+@few
+def test_6_full_attention_is_permutation_equivariant(backend: str, n: int, seed: int, padded: bool) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(n, generator=generator)
+    there = torch.rand(2, n, generator=generator) < 0.6
+    keys = (Valid(there), Valid(there[:, order])) if padded else (None, None)
+    norm = Kernel() if backend == "linear" else "softmax"
+    case = Case(Full(), keys[0], 2, n, n, 0, seed, norm=norm)
+    moved = [x[:, order] for x in case.tensors()]
+    straight = answer(case, case.tensors(), backend)
+    torch.testing.assert_close(
+        answer(replace(case, keys=keys[1]), moved, backend), straight[:, order], atol=1e-12, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("backend", ["edges", "reference", "dense", "explicit"])
+@given(n=st.integers(1, 9), seed=st.integers(0, 999))
+@few
+def test_6_a_relabelled_graph_gives_relabelled_answers(backend: str, n: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    index = (torch.rand(n, n, generator=generator) < 0.4).nonzero().T
+    order = torch.randperm(n, generator=generator)
+    relabelled = order.argsort()[index]
+    case = Case(Edges(index), None, 2, n, n, 0, seed)
+    moved = [x[:, order] for x in case.tensors()]
+    straight = answer(case, case.tensors(), backend)
+    torch.testing.assert_close(
+        answer(replace(case, pattern=Edges(relabelled)), moved, backend), straight[:, order], atol=1e-12, rtol=1e-12
+    )
+
+
+@given(n=st.integers(1, 9), reach=st.integers(0, 9), seed=st.integers(0, 999))
+@few
+def test_7_patterns_that_mean_the_same_give_the_same(n: int, reach: int, seed: int) -> None:
+    complete = Edges(torch.ones(n, n).nonzero().T)
+    tensors = Case(Full(), None, 2, n, n, 0, seed).tensors()
+    for one, other in (
+        (Window(n, n), Full()),
+        (Window(n, 0), Causal()),
+        (complete, Full()),
+        (Chunk(1, reach), Window(reach, 0)),
+    ):
+        answers = [Case(p, None, 2, n, n, 0, seed).attend(tensors) for p in (one, other)]
+        torch.testing.assert_close(*answers, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", [name for name in ON_CPU if name != "edges"])
+@given(data=st.data())
+@few
+def test_8_the_plan_counts_what_is_computed(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(not case.bias and case.queries and case.length)
+    planned: list[int] = []
+    counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
+    with torch.no_grad(), observe.watch(lambda plan, problem: planned.append(plan.flops)), counter:
+        answer(case, case.tensors(torch.float32), backend)
+    assert counter.get_total_flops() == sum(planned)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options"),
+    [
+        (Window(16), {}),
+        (Window(4, 0, 8), {}),
+        (Chunk(16, 2), {}),
+        (Causal(), {"norm": Kernel()}),
+        (Full(), {"norm": Kernel()}),
+    ],
+)
+def test_8_twice_the_length_costs_twice(pattern: object, options: dict[str, object]) -> None:
+    plans = [
+        plan(pattern, queries=n, keys=n, heads=4, head_dim=64, **options)  # type: ignore[arg-type]
+        for n in (8192, 16384)
+    ]
+    assert plans[1].flops <= 2.1 * plans[0].flops
+    assert plans[1].bytes <= 2.1 * plans[0].bytes
+
+
+@pytest.mark.parametrize("backend", ON_CPU)
+@given(data=st.data())
+@few
+def test_9_weights_and_gradients_change_no_number(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    tensors = case.tensors()
+    y = answer(case, tensors, backend)
+    with torch.no_grad():
+        torch.testing.assert_close(answer(case, tensors, backend), y, atol=1e-12, rtol=1e-12)
+    with_weights, _ = case.attend(tensors, return_weights=True)
+    torch.testing.assert_close(with_weights, y, atol=1e-11, rtol=1e-9)
+
+
+@given(case=cases())
+@few
+def test_10_rows_of_weights_sum_to_one_or_to_zero(case: Case) -> None:
+    for backend in ("reference", "explicit"):
+        _, weights = case.attend(case.tensors(), return_weights=True, backend=backend)
+        torch.testing.assert_close(weights.sum(-1), case.mask().any(-1).double())
+
+
+@given(pattern=st.one_of(patterns(), local_patterns()), q=st.integers(0, 9), k=st.integers(0, 9))
+@few
+def test_causal_joined_with_anything_stays_causal(pattern: object, q: int, k: int) -> None:
+    joined = And(pattern, Causal())  # type: ignore[arg-type]
+    assert not joined.mask(torch.arange(q)[None], torch.arange(k)).triu(1).any()

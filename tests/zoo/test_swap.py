@@ -1,0 +1,92 @@
+"""`attention=` with the text form of patterns, on the models that are built in."""
+
+import re
+
+import pytest
+import torch
+
+import zoo
+from zoo import ConfigError, Registry
+from zoo.core import Attention, Globals, Window
+from zoo.core.fit import refuse_unfit
+from zoo.core.pattern import Or, Pattern
+from zoo.registry import using
+from zoo.swap import attention, pattern
+
+SMALL = ["vit-micro", "hybrid-micro"]
+"""One model for each encoder in the house, tiny."""
+
+
+def patterns(model: torch.nn.Module) -> set[Pattern]:
+    return {part.pattern for part in model.modules() if isinstance(part, Attention)}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_encoder_takes_a_joined_pattern(name: str) -> None:
+    model = zoo.create(name, attention="window:2 | globals:0").eval()
+    assert patterns(model) == {Or(Window(2), Globals((0,)))}
+    for weights in model.attention_maps(*zoo.example(name)):
+        reads = weights[0, 0] > 0
+        n = len(reads)
+        expected = [[abs(i - j) <= 2 or 0 in (i, j) for j in range(n)] for i in range(n)]
+        assert reads.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["window:3", "chunk:4,1", "fixed:4,2", "strided:3", "globals:0,3 | causal", "window:2,2,2 | globals:0"]
+)
+def test_every_kind_of_pattern_trains(text: str) -> None:
+    model = zoo.create("hybrid-micro", attention=text)
+    model(*zoo.example("hybrid-micro")).square().sum().backward()
+    assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters())
+
+
+def test_the_pattern_is_recorded_as_it_was_written() -> None:
+    spec = zoo.create("vit-micro", attention="window:2 | globals:0").spec
+    assert isinstance(spec, zoo.ModelSpec)
+    assert spec.config["attention"] == "window:2 | globals:0"
+
+
+def test_every_model_of_the_house_takes_a_pattern_or_says_why_not() -> None:
+    refused = {}
+    for name in zoo.list_models():
+        try:
+            model = zoo.create(name, device="meta", attention="window:1 | globals:0")
+            assert patterns(model) == {Or(Window(1), Globals((0,)))}
+        except ConfigError as error:
+            refused[name] = str(error)
+    assert refused.pop("conv-attention-micro") == "dim=64 is not a multiple of num_heads=9"
+    assert all(f"Model '{name}' takes no attention=" in text for name, text in refused.items()), refused
+    assert "vit-micro" not in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("neighbourhood:7,7,1", "is a grid of 7 x 7: 49 positions, and there are 9"),
+        ("window:1 | globals:99", "globals:99 names position 99, and the 9 there are end at 8"),
+        ("bigbird:4,64", "has 16 blocks of 4, and 9 positions make 3"),
+    ],
+)
+def test_a_pattern_for_another_number_of_tokens_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        zoo.create("vit-micro", attention=text)
+
+
+def test_a_model_is_held_to_its_number_of_vectors() -> None:
+    model = zoo.create("vit-micro", attention="window:1 | globals:0,3")
+    refuse_unfit(model, 4)
+    refused = "attention='window:1 | globals:0,3' does not fit: globals:0,3 names position 3"
+    with pytest.raises(ConfigError, match=re.escape(refused)):
+        refuse_unfit(model, 3)
+
+
+def test_every_pattern_says_how_it_is_written() -> None:
+    with using(Registry(plugins=["zoo.builtin"], autoload=False)) as registry:
+        for spec in registry.attentions:
+            assert spec.description
+            if spec.takes:
+                with pytest.raises(ConfigError, match=re.escape(f"it is written {spec.name}:{spec.takes}")):
+                    pattern(spec.name)
+            else:
+                attention(spec.name)

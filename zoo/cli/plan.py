@@ -1,0 +1,190 @@
+"""`zoo plan PATTERN`: which backend computes an attention, and what the others would cost; torch comes when it runs."""
+
+import importlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zoo.errors import ConfigError
+from zoo.names import did_you_mean
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from zoo.bench.backends import Offer
+    from zoo.core.backends.problem import Problem
+    from zoo.core.pattern import Pattern
+
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp64": "float64"}
+KNOWN = {
+    "dtype": tuple(DTYPES),
+    "bias": ("none", "dense", "relative", "edges"),
+    "norm": ("softmax", "kernel", "hard"),
+    "score": ("scaled_dot", "dot"),
+    "device": ("cpu", "cuda"),
+}
+
+
+def plan(
+    pattern: Annotated[str, typer.Argument(help="Such as full, causal, window:16, 'window:64 | globals:0'.")],
+    length: Annotated[int, typer.Option(min=1, help="Number of keys, and of queries.")] = 1024,
+    heads: Annotated[int, typer.Option(min=1, help="Query heads.")] = 8,
+    head_dim: Annotated[int, typer.Option(min=1, help="Channels of a head.")] = 64,
+    kv_heads: Annotated[int | None, typer.Option(min=1, help="Heads of keys and values; as many as heads.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Rows.")] = 1,
+    queries: Annotated[int | None, typer.Option(min=1, help="Number of queries, if not length.")] = None,
+    start: Annotated[int, typer.Option(min=0, help="Position of the first query, as when decoding.")] = 0,
+    dtype: Annotated[str, typer.Option(help="fp32, bf16, fp16 or fp64.")] = "fp32",
+    grad: Annotated[bool, typer.Option("--grad", help="Gradients are needed; measured forward and backward.")] = False,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    bias: Annotated[str, typer.Option(help="What is added to the scores: none, dense, relative or edges.")] = "none",
+    padded: Annotated[bool, typer.Option("--padded", help="Some keys are not there.")] = False,
+    packed: Annotated[bool, typer.Option("--packed", help="Several sets are packed into a row.")] = False,
+    dropout: Annotated[float, typer.Option(help="Probability that a weight is dropped, in [0, 1).")] = 0.0,
+    norm: Annotated[str, typer.Option(help="How scores become weights: softmax, kernel or hard.")] = "softmax",
+    score: Annotated[str, typer.Option(help="How they are compared: scaled_dot or dot.")] = "scaled_dot",
+    backend: Annotated[str, typer.Option(help="Force this one.")] = "auto",
+    measure: Annotated[bool, typer.Option("--measure", help="Run those that could serve.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads that compute when measured.")] = None,
+) -> None:
+    """Show which backend computes an attention, and what each of them would cost.
+
+    Patterns are joined with & and |, & first: 'window:16,0 & causal', 'window:64 | globals:0'.
+
+    The predicted time is that of the work over the work of the chosen backend; operations are those of a forward pass.
+    """
+    given = {"dtype": dtype, "bias": bias, "norm": norm, "score": score, "device": device}
+    for option, value in given.items():
+        _check_known(option, value)
+    if heads % (kv_heads or heads):
+        raise ConfigError(f"--heads {heads} is not a multiple of --kv-heads {kv_heads}")
+    if not 0 <= dropout < 1:
+        raise ConfigError(f"--dropout {dropout} is not in [0, 1)")
+    from zoo.bench import backends
+    from zoo.core.backends.problem import Problem
+    from zoo.core.norm import Hard, Kernel
+    from zoo.swap import pattern as read
+
+    norms: dict[str, Any] = {"softmax": "softmax", "kernel": Kernel(), "hard": Hard()}
+    problem = Problem(
+        pattern=_fitting(read(pattern), length, queries, start),
+        batch=batch,
+        queries=queries or length,
+        keys=length,
+        heads=heads,
+        head_dim=head_dim,
+        value_dim=head_dim,
+        dtype=getattr(importlib.import_module("torch"), DTYPES[dtype]),
+        device=device,
+        grad=grad,
+        start=start,
+        grouped=heads // (kv_heads or heads),
+        padded=padded or packed,
+        packed=packed,
+        bias="" if bias == "none" else bias,
+        bias_grad=grad and bias != "none",
+        score=score,
+        norm=norms[norm],
+        dropout=dropout,
+    )
+    answers = backends.compare(problem, backend)
+    _show(problem, _measured(problem, answers, threads) if measure else answers, measure)
+
+
+def _check_known(option: str, value: str) -> None:
+    known = KNOWN[option]
+    if value not in known:
+        raise ConfigError(f"--{option} {value!r} is not one of {', '.join(known)}.{did_you_mean(value, known)}")
+
+
+def _fitting(pattern: "Pattern", length: int, queries: int | None, start: int) -> "Pattern":
+    """Give the pattern back, if it fits a set of this length that reads itself."""
+    from zoo.core.fit import misfit
+
+    why = misfit(pattern, length) if queries in (None, length) and not start else None
+    if why:
+        raise ConfigError(f"{why} (--length {length})")
+    return pattern
+
+
+def _measured(problem: "Problem", answers: "list[Offer]", threads: int | None) -> "list[Offer]":
+    """Run the backends, with a bar on a terminal."""
+    import torch
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from zoo.bench.backends import measure
+    from zoo.bench.timing import threads as computing
+
+    with (
+        Progress(transient=True, console=Console(stderr=True)) as progress,
+        computing(threads or torch.get_num_threads()),
+    ):
+        task = progress.add_task("measuring", total=None)
+
+        def ran(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        return measure(problem, answers, ran=ran)
+
+
+def _show(problem: "Problem", answers: "list[Offer]", measured: bool) -> None:
+    from rich.console import Console
+
+    from zoo.bench.backends import pairs
+    from zoo.core.normal import normal
+
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = 160  # a pipe has no width to fold at
+    square = problem.queries * problem.keys
+    count = pairs(problem.pattern, problem.queries, problem.keys, problem.start or 0)
+    simple = normal(problem.pattern, problem.queries, problem.keys, problem.start)
+    console.print(f"{problem.pattern}{f' = {simple}' if simple != problem.pattern else ''}")
+    share = "too many to look at each" if count is None else f"{count:,} may be read ({count / square:.3%})"
+    console.print(f"pairs: {square:,}, {share}")
+    console.print(_table(answers, measured))
+    chosen = next(offer.plan for offer in answers if offer.chosen and offer.plan)
+    console.print(f"{chosen.backend} is taken: it {chosen.why.removeprefix('forced; it ')}")
+
+
+def _table(answers: "list[Offer]", measured: bool) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    figures = ("operations", "memory", "predicted", *(("measured", "ratio (95%)") if measured else ()))
+    table.add_column("backend", no_wrap=True)
+    for title in figures:
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("why", overflow="fold")
+    for offer in answers:
+        cells = _figures(offer, measured) if offer.plan else ["-"] * len(figures)
+        mark = "> " if offer.chosen else "  "
+        table.add_row(mark + offer.name, *cells, _why(offer), style="bold" if offer.chosen else "")
+    return table
+
+
+def _figures(offer: "Offer", measured: bool) -> list[str]:
+    assert offer.plan
+    shown = [_short(offer.plan.flops, ""), _short(offer.plan.bytes, "B"), f"x {offer.predicted:.3g}"]
+    if measured:
+        shown += [
+            f"{1000 * offer.measured:.3g} ms" if offer.measured else "-",
+            f"x {offer.ratio}" if offer.ratio else "-",
+        ]
+    return shown
+
+
+def _why(offer: "Offer") -> str:
+    if offer.plan is None:
+        return f"cannot: {offer.refusal}"
+    told = offer.plan.why
+    return f"{told} ({offer.skipped})" if offer.skipped else told
+
+
+def _short(value: int, unit: str) -> str:
+    """Write a number with three digits: `41.2 G`."""
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g} {letter}{unit}"
+    return f"{value:.3g} {unit}".rstrip()
