@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from zoo.core.head import Classify, Features, Tag
     from zoo.core.keys import Lengths, Segments, Valid
     from zoo.core.local import Chunk, Neighbourhood, Window
+    from zoo.core.maps import weight_blocks
     from zoo.core.model import Model
     from zoo.core.norm import Hard, Kernel
     from zoo.core.pattern import Causal, Explicit, Full
@@ -37,34 +38,32 @@ if TYPE_CHECKING:
 
 _FROM = {
     "zoo.core.attention": ("Attention", "NormedAttention"),
-    "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
-    "zoo.core.conv": (
-        "QuadraticAttention",
-        "as_attention",
-    ),
-    "zoo.core.floater": ("Floater",),
-    "zoo.core.sums": ("Sums",),
-    "zoo.core.weighted": ("BranchedAttention",),
-    "zoo.core.dispatch": ("Plan", "attend", "plan"),
-    "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
-    "zoo.core.head": ("Classify", "Features", "Tag"),
-    "zoo.core.model": ("Model",),
     "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
+    "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
+    "zoo.core.conv": ("QuadraticAttention", "as_attention"),
+    "zoo.core.dispatch": ("Plan", "attend", "plan"),
     "zoo.core.edges": ("EdgeBias", "Edges"),
+    "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
+    "zoo.core.floater": ("Floater",),
+    "zoo.core.head": ("Classify", "Features", "Tag"),
     "zoo.core.keys": ("Lengths", "Segments", "Valid"),
     "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
+    "zoo.core.maps": ("weight_blocks",),
+    "zoo.core.model": ("Model",),
     "zoo.core.norm": ("Hard", "Kernel"),
     "zoo.core.pattern": ("Causal", "Explicit", "Full"),
-    "zoo.core.score": ("Additive", "General"),
-    "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.position": ("Learned", "Sinusoidal"),
     "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
     "zoo.core.ring": ("Ring",),
     "zoo.core.rotary": ("Rotary",),
+    "zoo.core.score": ("Additive", "General"),
     "zoo.core.slots": ("Growing",),
+    "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.state": ("DecoderState", "Static"),
+    "zoo.core.sums": ("Sums",),
     "zoo.core.tokens": ("Tokens", "left_padded"),
     "zoo.core.transformer": ("Decoder", "Encoder", "EncoderDecoder"),
+    "zoo.core.weighted": ("BranchedAttention",),
 }
 
 __all__ = [
@@ -127,6 +126,7 @@ __all__ = [
     "big_bird",
     "left_padded",
     "plan",
+    "weight_blocks",
 ]
 
 __getattr__, __dir__ = exports(__name__, {name: module for module, names in _FROM.items() for name in names})
