@@ -88,6 +88,10 @@ class Work:
             keys = slice(first // shared, last // shared)
             yield Part(csr, slice(first, last), keys, self._closed(csr, first, last), places)
 
+    def entries(self, units: int) -> int:
+        """Count the edges of so many heads over the batch."""
+        return units * len(self.graph.csr(self.queries, self.keys, self.start, self.heads).rows)
+
     def _closed(self, csr: Csr, first: int, last: int) -> Bool[Tensor, " n"] | None:
         if self.valid is None:
             return None

@@ -2,8 +2,8 @@
 
 Scores are a sampled product, sums of values a weighted bag of rows, see `zoo.core.csr`; head by head, or as many heads
 at once as fit the cache. Between forward and backward only q, k, v, the answer and the log-sum-exp of each row are
-kept; scores are computed anew. Vectors by edge, of which the usual form keeps three, are never made, except a block at
-a time for the gradients of an `EdgeBias`.
+kept, and scores are computed anew; of a small graph, up to `REMEMBERED` weights are kept as well. Vectors by edge, of
+which the usual form keeps three, are never made, except a block at a time for the gradients of an `EdgeBias`.
 Axes: u heads of queries over the batch, w heads of keys over the batch, q queries, k keys, n entries, m edges by head.
 """
 
@@ -27,6 +27,8 @@ RATE, OVERHEAD = 0.125, 16
 Measured against the dense backend with 50 to 2000 nodes, 0.5 % to 50 % of the pairs, heads of 16 and 64, one thread:
 the two are level at about half of the pairs forward, a quarter with gradients; the prediction lies at a quarter.
 """
+REMEMBERED = 1 << 19
+"""Weights up to which all are kept for the backward pass, a constant: 2 MiB in float32."""
 CALLS = 40
 """Kernels in the time that a part takes at the least."""
 
@@ -55,7 +57,8 @@ class ByEdges:
         edges = p.pattern.pairs(p.queries, p.keys, p.start or 0)
         dims = p.head_dim + p.value_dim
         copies = at_once(edges, p.batch * p.heads, p.grouped)
-        stored = edges * copies * (4 * p.size + 5 * 4)
+        entries = edges * p.batch * p.heads
+        stored = edges * copies * (4 * p.size + 5 * 4) + (p.size * entries if p.grad and entries <= REMEMBERED else 0)
         return Cost(
             flops=2 * p.batch * p.heads * edges * dims,
             bytes=p.vectors + stored,
@@ -103,6 +106,8 @@ class _Attend(torch.autograd.Function):
     ) -> Float[Tensor, "u q e"]:
         q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
         y, level = _by_node(q, v.shape[2]), q.new_empty(q.shape[:2])
+        remembers = any(ctx.needs_input_grad) and work.entries(len(q)) <= REMEMBERED  # type: ignore[attr-defined]
+        remembered: list[Tensor] = []
         for part in work.parts(len(q), any(x is not None for x in (added, to_keys, to_values))):
             csr = part.csr
             weights = _scores(work, part, q, k, added, to_keys)
@@ -111,16 +116,20 @@ class _Attend(torch.autograd.Function):
             weights.sub_(csr.spread(top)).exp_()
             total = csr.total(weights)
             lone = total == 0
-            level[part.queries] = (total.log() + top).masked_fill_(lone, inf).view_as(level[part.queries])
+            size = total.masked_fill(lone, inf) if remembers else (total.log() + top).masked_fill_(lone, inf)
+            level[part.queries] = size.view_as(level[part.queries])
             kept = work.kept(part, weights)
-            if kept is not None:
+            if remembers:
+                remembered.append(weights)
+                weights = weights if kept is None else weights * kept
+            elif kept is not None:
                 weights.mul_(kept)
             sums = csr.sums(weights, v[part.keys].flatten(0, 1))
             if to_values is not None:
                 sums += csr.sums(weights, to_values, part.of_edges)
             own = y[part.queries]
             torch.div(sums.view_as(own), total.masked_fill_(lone, 1).view(*own.shape[:2], 1), out=own)
-        ctx.save_for_backward(q, k, v, added, to_keys, to_values, y, level)  # type: ignore[arg-type]
+        ctx.save_for_backward(q, k, v, added, to_keys, to_values, y, level, *remembered)  # type: ignore[arg-type]
         ctx.work = work  # type: ignore[attr-defined]
         return y
 
@@ -128,17 +137,20 @@ class _Attend(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: FunctionCtx, grad: Float[Tensor, "u q e"]) -> tuple[Tensor | None, ...]:
         work: Work = ctx.work  # type: ignore[attr-defined]
-        *inputs, y, level = ctx.saved_tensors  # type: ignore[attr-defined]
+        *inputs, y, level = ctx.saved_tensors[:8]  # type: ignore[attr-defined]
+        remembered = list(ctx.saved_tensors[8:])  # type: ignore[attr-defined]
         q, k, v, added, to_keys, to_values = inputs
         grads: list[Tensor | None] = [None] * len(inputs)
         for index, x in enumerate(inputs):
             if ctx.needs_input_grad[index]:  # type: ignore[attr-defined]
                 grads[index] = _by_node(x, x.shape[2]) if index < 3 else torch.zeros_like(x)
         mean = -(grad * y).transpose(0, 1).matmul(grad.new_ones(grad.shape[2])).T  # over the weights, of their slopes
+        if remembered:  # as they were before their sum, `level`, divided them
+            mean, grad = mean / level, grad / level[..., None]
         grad = grad.contiguous()
         for part in work.parts(len(q), any(x is not None for x in inputs[3:])):
             csr = part.csr
-            weights = _scores(work, part, q, k, added, to_keys, level).exp_()
+            weights = remembered.pop(0) if remembered else _scores(work, part, q, k, added, to_keys, level).exp_()
             given = grad[part.queries].flatten(0, 1)
             base = csr.spread(mean[part.queries].flatten())
             kept = work.kept(part, weights)
@@ -148,7 +160,7 @@ class _Attend(torch.autograd.Function):
             if kept is not None:
                 slope.mul_(kept).add_(base)
             slope.mul_(weights).mul_(work.scale)
-            weights = weights if kept is None else weights.mul_(kept)
+            weights = weights if kept is None else weights * kept
             _collect(grads, part, weights, given, slope, work.scale, (q, k, to_keys))
         return *grads, None
 

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from zoo.bench.memory import peak_bytes
 from zoo.core import ConfigError, Full, InputError, Lengths, Segments, Valid, attend, plan
-from zoo.core.backends import edge_parts
+from zoo.core.backends import edge_parts, edges
 from zoo.core.edges import EdgeBias, Edges
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
+from zoo.testing.strategies import Case, cases
 
 
 def graph(queries: int, keys: int, seed: int, share: float = 0.4) -> Edges:
@@ -288,3 +289,21 @@ torch.testing.assert_close(*results)
 def test_answers_and_gradients_are_the_same_beside_compiled_code() -> None:
     done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@given(case=cases("edges"), dropout=st.sampled_from([0.0, 0.3]), added=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_weights_that_are_kept_change_no_number(case: Case, dropout: float, added: bool) -> None:
+    assert isinstance(case.pattern, Edges)
+    results = []
+    for limit in (0, edges.REMEMBERED):
+        tensors = case.tensors()
+        parts = [torch.linspace(-1, 1, case.pattern.index.shape[1] * 4 * n).double() for n in (1, 8, 6)]
+        vectors = [x.view(-1, 4, *tail).requires_grad_() for x, tail in zip(parts, ((), (8,), (6,)), strict=True)]
+        bias = EdgeBias(case.pattern, *vectors) if added else None
+        torch.manual_seed(0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(edges, "REMEMBERED", limit)
+            y = case.attend(tensors, backend="edges", dropout=dropout, bias=bias)
+            results.append([y, *torch.autograd.grad(y.square().sum(), tensors + vectors * added, allow_unused=True)])
+    torch.testing.assert_close(*results, atol=1e-12, rtol=1e-12)
