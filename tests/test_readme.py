@@ -42,3 +42,20 @@ def test_the_first_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     done = run("-c", BLOCKS[0], folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == re.findall(r"^# (.*)$", BLOCKS[0], re.MULTILINE)
+
+
+PRELUDE = """
+import torch, zoo
+q, k, v = (torch.randn(2, 300, 4, 16) for _ in range(3))
+lengths, steps = torch.tensor([300, 200]), torch.randn(3, 2, 1, 64)
+"""
+
+
+@pytest.mark.slow
+def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    blocks += [block for block in BLOCKS if "from zoo.core import Globals" in block]
+    assert len(blocks) == 3
+    done = run("-c", "\n".join([PRELUDE, *blocks]), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
