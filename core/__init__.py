@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.core.lazy import exports
 
 if TYPE_CHECKING:
+    from zoo.core import flops
     from zoo.core.attention import Attention, NormedAttention
     from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from zoo.core.weighted import BranchedAttention
 
 _FROM = {
+    "zoo.core": ("flops",),
     "zoo.core.attention": ("Attention", "NormedAttention"),
     "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
@@ -124,6 +126,7 @@ __all__ = [
     "as_attention",
     "attend",
     "big_bird",
+    "flops",
     "left_padded",
     "plan",
     "weight_blocks",

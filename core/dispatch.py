@@ -6,7 +6,7 @@ Axes: b batch, q queries, k keys, h heads, g heads of keys and values, d head si
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import torch
 from jaxtyping import Float, Int
@@ -15,10 +15,10 @@ from torch import Tensor
 from zoo.core import observe
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Call, Problem
-from zoo.core.bias import Bias, Dense
+from zoo.core.bias import ALiBi, Bias, Dense, RelativeTable
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys, Segments
-from zoo.core.norm import Kernel, Norm
+from zoo.core.norm import Hard, Kernel, Norm
 from zoo.core.normal import normal
 from zoo.core.pattern import Full, Pattern
 from zoo.core.score import General, Score
@@ -101,6 +101,13 @@ def plan(
     Raises:
         ConfigError: If the forced backend does not exist or cannot serve the problem.
     """
+    check_kinds(pattern, None, None, norm)
+    if min(queries, keys, heads, head_dim, batch) < 0 or heads % (kv_heads or heads or 1):
+        shown = f"queries={queries}, keys={keys}, {batch=}, {head_dim=}, {heads=}, {kv_heads=}"
+        raise ConfigError(f"{shown}: none is negative, and heads are a multiple of kv_heads")
+    if bias not in ("", "dense", "relative", "edges"):
+        raise ConfigError(f"bias={bias!r} is not one of dense, relative, edges, or empty")
+    check_dropout(dropout)
     problem = Problem(
         pattern=pattern,
         batch=batch,
@@ -144,7 +151,8 @@ def offers(problem: Problem) -> dict[str, Plan | str]:
 
 def choose(problem: Problem, backend: str = "auto") -> Plan:
     """Choose a backend for a problem; see `plan`."""
-    if torch.compiler.is_compiling() or not problem.pattern.by_value:  # dynamo does not see through a cache
+    lasting = problem.pattern.by_value and problem.norm in ("softmax", Kernel(), Hard(), Hard(sample=True))
+    if torch.compiler.is_compiling() or not lasting:  # dynamo sees through no cache; and it must keep no module alive
         return _choose(problem, backend)
     return _remembered(problem, backend)
 
@@ -246,7 +254,8 @@ def attend(
         InputError: If shapes or dtypes do not fit.
         ConfigError: If score, dropout or backend is unknown or cannot be served.
     """
-    check(q, k, v, score, dropout, norm)
+    check(q, k, v, score, dropout)
+    check_kinds(pattern, keys, bias, norm)
     if isinstance(q_start, Tensor) and q_start.shape != q.shape[:1]:
         raise InputError(
             f"q_start of shape {tuple(q_start.shape)} for a batch of {q.shape[0]}: one number, or one a row"
@@ -254,6 +263,7 @@ def attend(
     if k_positions is None:
         pattern.fit(q.shape[1], k.shape[1], q_start if isinstance(q_start, int) else None)
     bias = pattern.biased(Dense(bias) if isinstance(bias, Tensor) else bias)
+    check_placed(q, k, bias, k_positions)
     if isinstance(norm, Kernel) and (bias is not None or isinstance(score, Score)):
         raise ConfigError(f"norm={norm!r} has no scores, so no bias or score={score!r} can be used")
     scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
@@ -336,7 +346,34 @@ def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float, n
         raise InputError(f"{q.shape[2]} query heads are not a multiple of {k.shape[2]} heads of keys and values")
     if isinstance(score, str) and score not in SCORES:
         raise ConfigError(f"score={score!r} is not one of {', '.join(SCORES)}, nor a Score")
-    if isinstance(norm, str) and norm != "softmax":
+    check_dropout(dropout)
+
+
+def check_placed(q: Tensor, k: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
+    """Refuse a bias or positions of keys that do not fit; see `attend`."""
+    if isinstance(bias, Dense):
+        wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+        if any(got not in (1, want) for got, want in zip(bias.added.shape, wanted, strict=True)):
+            raise InputError(f"bias of shape {tuple(bias.added.shape)} for (batch, heads, queries, keys) = {wanted}")
+    elif isinstance(bias, RelativeTable | ALiBi) and bias.tensors[0].shape[0] not in (1, q.shape[2]):
+        raise InputError(f"{type(bias).__name__} of {bias.tensors[0].shape[0]} heads for {q.shape[2]} heads of queries")
+    if k_positions is not None and k_positions.shape != k.shape[:2]:
+        raise InputError(f"k_positions of shape {tuple(k_positions.shape)} for (batch, keys) = {tuple(k.shape[:2])}")
+
+
+def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
+    """Refuse what is of another kind than `attend` asks for."""
+    if not isinstance(pattern, Pattern):
+        raise ConfigError(f"pattern={pattern!r} is no Pattern, such as Causal()")
+    if keys is not None and not isinstance(keys, Keys):
+        raise ConfigError(f"keys={keys!r} is no Keys, such as Lengths(t) or Valid(mask)")
+    if isinstance(bias, Tensor) and not bias.is_floating_point():
+        raise InputError(f"bias is of {bias.dtype}: what may be read says a pattern, Explicit(mask), or Valid(mask)")
+    if norm != "softmax" and not isinstance(norm, Kernel | Hard):
         raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")
+
+
+def check_dropout(dropout: float) -> None:
+    """Refuse what is no probability."""
     if not 0 <= dropout < 1:
         raise ConfigError(f"dropout={dropout} is not in [0, 1)")

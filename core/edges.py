@@ -63,7 +63,10 @@ class Edges(Pattern):
 
         Raises:
             ConfigError: If there is such a pair, and a bias that does not know of it.
+            InputError: If a bias belongs to the edges of another graph.
         """
+        if isinstance(bias, EdgeBias) and bias.edges is not self and not torch.equal(bias.edges.index, self.index):
+            raise InputError(f"an EdgeBias of {bias.edges!r} for {self!r}: it is made for another graph")
         if not self.repeated or isinstance(bias, EdgeBias):
             return bias
         if bias is not None:
@@ -140,7 +143,7 @@ class Edges(Pattern):
         Raises:
             InputError: If an edge leads to a query, or comes from a key, that is not there.
         """
-        if start is None or not self.index.shape[1]:
+        if start is None or not self.index.shape[1] or torch.compiler.is_compiling():
             return
         source, target, _ = self._listed
         if start == 0 and int(target[-1]) >= queries:

@@ -35,6 +35,8 @@ class Lengths(Keys):
         """See `Keys.valid`."""
         if self.t.shape != (batch,):
             raise InputError(f"Lengths of {tuple(self.t.shape)} for a batch of {batch}")
+        if self.t.is_floating_point() or self.t.dtype is torch.bool:
+            raise InputError(f"Lengths are whole numbers; got {self.t.dtype}")
         if not torch.compiler.is_compiling() and batch and not 0 <= int(self.t.min()) <= int(self.t.max()) <= length:
             raise InputError(f"Lengths must lie in 0 … {length}, the number of keys; got {self.t.tolist()}")
         return torch.arange(length, device=device) < self.t.to(device)[:, None]
@@ -70,6 +72,8 @@ class Segments(Keys):
         """See `Keys.valid`."""
         if self.ids.shape != (batch, length):
             raise InputError(f"Segments of {tuple(self.ids.shape)} for {(batch, length)} keys")
+        if self.ids.is_floating_point():
+            raise InputError(f"Segments are whole numbers; got {self.ids.dtype}")
         return self.ids.to(device) >= 0
 
     def of_queries(self, length: int) -> Int[Tensor, "b q"]:
@@ -79,6 +83,7 @@ class Segments(Keys):
             InputError: If there are not as many as queries.
         """
         ids = self.ids if self.queries is None else self.queries
-        if ids.shape[1] != length:
-            raise InputError(f"Segments of {tuple(ids.shape)} for {length} queries: give `queries=` for them")
+        if ids.shape != (len(self.ids), length):
+            wanted = (len(self.ids), length)
+            raise InputError(f"Segments of {tuple(ids.shape)} for {wanted} queries: give `queries=` for them")
         return ids

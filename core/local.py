@@ -35,6 +35,8 @@ class Window(Pattern):
     def __post_init__(self) -> None:
         if self.right is None:
             object.__setattr__(self, "right", self.left)
+        if not all(isinstance(n, int) for n in (self.left, self.right, self.dilation)):
+            raise ConfigError(f"{self!r}: left, right and dilation are whole numbers")
         if self.left < 0 or self.right < 0 or self.dilation < 1:
             raise ConfigError(f"{self!r}: left and right are at least 0, dilation at least 1")
 
@@ -135,7 +137,7 @@ class Neighbourhood(Pattern):
         near = (rows <= self.radius) & (columns <= self.radius)
         near = near | (a < 0) | (b < 0) if self.prefix else near
         size = self.height * self.width
-        return near & (a < size) & (b < size)
+        return near & (i >= 0) & (j >= 0) & (a < size) & (b < size)
 
     def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
         """See `Pattern.fit`."""

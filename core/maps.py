@@ -6,9 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.bias import Bias
+from zoo.core.bias import Bias, Dense
 from zoo.core.dispatch import attend
+from zoo.core.errors import ConfigError
 from zoo.core.keys import Keys, Segments
+from zoo.core.norm import Norm
 from zoo.core.pattern import Full, Pattern
 from zoo.core.score import Score
 
@@ -21,6 +23,7 @@ def weight_blocks(
     keys: Keys | None = None,
     bias: Float[Tensor, "#b #h #q #k"] | Bias | None = None,
     score: str | Score = "scaled_dot",
+    norm: Norm = "softmax",
     *,
     size: int = 256,
 ) -> Iterator[Float[Tensor, "b h n k"]]:
@@ -33,14 +36,23 @@ def weight_blocks(
         keys: as for `attend`.
         bias: as for `attend`.
         score: as for `attend`.
+        norm: as for `attend`.
         size: queries in a block.
+
+    Raises:
+        ConfigError: If the size is not positive.
     """
+    if size < 1:
+        raise ConfigError(f"size={size}: a block has at least one query")
+    pattern.fit(q.shape[1], k.shape[1])
+    bias = Dense(bias) if isinstance(bias, Tensor) else bias
     for first in range(0, q.shape[1], size):
         last = min(first + size, q.shape[1])
         part, there = bias, keys
-        if isinstance(bias, Tensor) and bias.shape[2] > 1:
-            part = bias[:, :, first:last]
+        if isinstance(bias, Dense) and bias.added.shape[2] > 1:
+            part = Dense(bias.added[:, :, first:last])
         if isinstance(keys, Segments):
             there = Segments(keys.ids, keys.of_queries(q.shape[1])[:, first:last])
-        given = {"bias": part, "score": score, "q_start": first}
+        start = torch.full((len(q),), first, device=q.device)  # by row, which asks no pattern for a whole set
+        given = {"bias": part, "score": score, "norm": norm, "q_start": start}
         yield attend(q[:, first:last], k, k[..., :1], pattern, there, return_weights=True, **given)[1]  # type: ignore[call-overload]

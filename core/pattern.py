@@ -39,6 +39,8 @@ class Pattern(ABC):
 
     by_value: bool = True
     """Whether equal patterns are equal by value, so that what is known of one may be kept; others hold tensors."""
+    by_row: bool = False
+    """Whether rows or heads differ, so that there is a mask, but no `allows`."""
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """Give the pattern as a tensor.
@@ -109,9 +111,13 @@ class Pattern(ABC):
         return lambda b, h, q, k: self.allows(q + start, k)
 
     def __and__(self, other: "Pattern") -> "Pattern":
+        if not isinstance(other, Pattern):
+            return NotImplemented
         return self if isinstance(other, Full) else And(self, other)
 
     def __or__(self, other: "Pattern") -> "Pattern":
+        if not isinstance(other, Pattern):
+            return NotImplemented
         return other if isinstance(other, Full) else Or(self, other)
 
 
@@ -165,6 +171,11 @@ class Explicit(Pattern):
     may_read: Tensor
     by_value = False
 
+    @property
+    def by_row(self) -> bool:  # type: ignore[override]
+        """See `Pattern.by_row`."""
+        return self.may_read.ndim > 2
+
     def __post_init__(self) -> None:
         if self.may_read.dtype != torch.bool or not 2 <= self.may_read.ndim <= 4:
             shape, dtype = tuple(self.may_read.shape), self.may_read.dtype
@@ -190,6 +201,8 @@ class Explicit(Pattern):
 
     def _check_inside(self, queries: Tensor, keys: Tensor) -> None:
         rows, columns = self.may_read.shape[-2:]
+        if torch.compiler.is_compiling():  # which reads no values
+            return
         if queries.numel() and keys.numel() and (int(queries.max()) >= rows or int(keys.max()) >= columns):
             needed = (int(queries.max()) + 1, int(keys.max()) + 1)
             raise InputError(f"Explicit mask of {(rows, columns)} queries and keys is read at {needed}")
@@ -198,7 +211,7 @@ class Explicit(Pattern):
         """See `Pattern.allows`; defined for a mask that is the same for all rows and heads."""
         if self.may_read.ndim != 2:
             raise ConfigError(f"a mask of {self.may_read.ndim} axes depends on row and head: use mask(), not allows()")
-        return self.may_read[i, j]
+        return self.may_read.to(i.device)[i, j]
 
     def __repr__(self) -> str:
         return f"Explicit({' x '.join(map(str, self.may_read.shape))}, {int(self.may_read.sum())} pairs)"
@@ -215,6 +228,11 @@ class And(Pattern):
     def by_value(self) -> bool:  # type: ignore[override]
         """See `Pattern.by_value`."""
         return self.left.by_value and self.right.by_value
+
+    @property
+    def by_row(self) -> bool:  # type: ignore[override]
+        """See `Pattern.by_row`."""
+        return self.left.by_row or self.right.by_row
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
@@ -257,6 +275,11 @@ class Or(Pattern):
     def by_value(self) -> bool:  # type: ignore[override]
         """See `Pattern.by_value`."""
         return self.left.by_value and self.right.by_value
+
+    @property
+    def by_row(self) -> bool:  # type: ignore[override]
+        """See `Pattern.by_row`."""
+        return self.left.by_row or self.right.by_row
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""

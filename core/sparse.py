@@ -80,7 +80,7 @@ class Blocks(Pattern):
             table[block, list(row)] = True
         a = i.div(self.size, rounding_mode="floor").clamp(max=len(self.reads))
         b = j.div(self.size, rounding_mode="floor").clamp(max=columns)
-        return table.to(i.device)[a, b]
+        return table.to(i.device)[a, b] & (i >= 0) & (j >= 0)
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`."""

@@ -7,7 +7,10 @@ Axes: c chunks of all rows and heads of keys, a query heads for one head of keys
 b rows and heads of keys, g columns that all may read, w columns, d, e head sizes, p distinct masks or biases.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -47,10 +50,22 @@ class Band:
     dropout: float
 
 
+def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Switch autocast off: it casts products, but not those that are written into a tensor."""
+
+    @wraps(function)
+    def plain(ctx: FunctionCtx, x: Tensor, *more: Any) -> Any:
+        with torch.autocast(x.device.type, enabled=False):
+            return function(ctx, x, *more)
+
+    return plain
+
+
 class Products(torch.autograd.Function):
     """softmax(scale q kᵀ + bias) v over windows, and over the columns that all may read."""
 
     @staticmethod
+    @plainly
     def forward(
         ctx: FunctionCtx,
         q: Float[Tensor, "c a d"],
@@ -83,7 +98,8 @@ class Products(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
+    @plainly
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         """Compute the weights of each block again, and the gradients from them."""
         q, k, v, k_all, v_all, bias = ctx.saved_tensors  # type: ignore[attr-defined]
         band, kept = ctx.band, ctx.kept  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ l places in a chunk, w width of a window.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from jaxtyping import Float, Shaped
@@ -43,27 +42,27 @@ class Chunks:
     keys: int
     start: int
 
-    @cached_property
+    @property
     def count(self) -> int:
         """Chunks in a row."""
         return -(-(self.lead + self.queries) // self.size)
 
-    @cached_property
+    @property
     def width(self) -> int:
         """Keys in a window."""
         return self.left + self.size + self.right
 
-    @cached_property
+    @property
     def gap(self) -> int:
         """Empty chunks between two rows."""
         return -(-(self.left + self.right) // self.size)
 
-    @cached_property
+    @property
     def first(self) -> int:
         """Position of the first slot."""
         return self.start - self.lead - self.left
 
-    @cached_property
+    @property
     def whole(self) -> tuple[int, int]:
         """Range of the chunks whose windows lie inside the keys."""
         begin = min(self.count, max(0, -(self.first // self.size)))

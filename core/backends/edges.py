@@ -43,6 +43,8 @@ class ByEdges:
         p = problem
         if not isinstance(p.pattern, Edges):
             return "it serves Edges alone"
+        if p.device not in ("cpu", "cuda", "meta"):
+            return f"{p.device} has no sampled products of sparse matrices"
         if p.start is None or p.placed:
             return "it needs one start for all rows, and keys at 0, 1, 2, …"
         if p.weights:
@@ -72,17 +74,15 @@ class ByEdges:
         """See `Backend.run`."""
         q, k, v = (upcast(x).flatten(0, 1) for x in (call.q, call.k, call.v))
         work = work_of(call)
-        extras = _by_place(call.bias, work.graph, work.heads, q.dtype)
+        extras = _by_place(call.bias, work.heads, q.dtype)
         y: Tensor = _Attend.apply(q, k, v, *extras, work)
         return y.unflatten(0, call.q.shape[:2]), None
 
 
-def _by_place(bias: Bias | None, pattern: Edges, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
+def _by_place(bias: Bias | None, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
     """Give what the bias adds to scores, keys and values, one row for each edge and head."""
     if not isinstance(bias, EdgeBias):
         return [None, None, None]
-    if bias.edges is not pattern and not torch.equal(bias.edges.index, pattern.index):
-        raise InputError(f"an EdgeBias of {bias.edges!r} for {pattern!r}: it is made for another graph")
     for x in bias.tensors:
         if x.shape[1] not in (1, heads):
             raise InputError(f"an EdgeBias of {x.shape[1]} heads for {heads} heads")

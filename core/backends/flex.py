@@ -15,7 +15,6 @@ from torch import Tensor
 
 from zoo.core.backends.dense import refused
 from zoo.core.backends.problem import Call, Cost, Problem
-from zoo.core.pattern import And, Explicit, Or, Pattern
 
 
 class Flex:
@@ -30,7 +29,7 @@ class Flex:
             return f"it serves GPUs, not {p.device}"
         if p.start is None or p.placed:
             return "the positions are not the same for all rows"
-        if by_row(p.pattern):
+        if p.pattern.by_row:
             return "the pattern differs by row or head"
         if p.bias or p.dropout:
             return "it adds no bias and has no dropout here"
@@ -60,13 +59,6 @@ class Flex:
                 enable_gqa=call.q.shape[1] != call.k.shape[1],
             )
         return y, None
-
-
-def by_row(pattern: Pattern) -> bool:
-    """Tell whether a pattern is not the same for all rows and heads."""
-    if isinstance(pattern, And | Or):
-        return by_row(pattern.left) or by_row(pattern.right)
-    return isinstance(pattern, Explicit) and pattern.may_read.ndim > 2
 
 
 def mask_mod(call: Call) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:

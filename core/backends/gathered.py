@@ -20,7 +20,7 @@ class Gathered:
 
     def refuses(self, problem: Problem) -> str | None:
         """See `Backend.refuses`."""
-        if not groupable(problem.pattern):
+        if problem.pattern.by_row or not groupable(problem.pattern):
             return "the pattern has no groups of queries that read the same keys"
         if problem.start is None or problem.placed:
             return "the positions are not the same for all rows"

@@ -16,6 +16,8 @@ from zoo.core.local import Neighbourhood
 from zoo.core.pattern import And, Or, Pattern
 from zoo.core.sparse import Blocks, Fixed, Globals
 
+KEPT = 1 << 23
+"""Pairs up to which buckets are remembered: sixteen of them are 128 MiB at most."""
 TILE = 8
 """Points along each side of a tile of a grid."""
 
@@ -112,6 +114,11 @@ def _tiles(pattern: Neighbourhood, keys: int, last: int) -> Iterator[Group]:
         yield positions(top, bottom, left, right, last), first + around
 
 
+def lasting(pattern: Pattern) -> bool:
+    """Tell whether what is found out may be remembered; dynamo does not see through a cache."""
+    return pattern.by_value and not torch.compiler.is_compiling()
+
+
 def counted(pattern: Pattern, queries: int, keys: int, start: int) -> tuple[int, int, int]:
     """Count the pairs that are computed, the keys that are copied, and the buckets."""
     found = _sorted(pattern, queries, keys, start)
@@ -121,7 +128,8 @@ def counted(pattern: Pattern, queries: int, keys: int, start: int) -> tuple[int,
 
 def buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> list[Bucket]:
     """Put groups whose number of keys is within a factor of 1.5 into one bucket, and say what they allow."""
-    return (_kept if pattern.by_value else _buckets)(pattern, queries, keys, start, device)
+    keep = lasting(pattern) and counted(pattern, queries, keys, start)[0] <= KEPT
+    return (_kept if keep else _buckets)(pattern, queries, keys, start, device)
 
 
 def _buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> list[Bucket]:
@@ -136,7 +144,7 @@ def _buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torc
     return made
 
 
-_kept = lru_cache(maxsize=64)(_buckets)
+_kept = lru_cache(maxsize=16)(_buckets)
 
 
 def _widths(bucket: list[Group]) -> tuple[int, int]:
@@ -144,7 +152,7 @@ def _widths(bucket: list[Group]) -> tuple[int, int]:
 
 
 def _sorted(pattern: Pattern, queries: int, keys: int, start: int) -> list[list[Group]]:
-    return (_sorted_kept if pattern.by_value else _sort)(pattern, queries, keys, start)
+    return (_sorted_kept if lasting(pattern) else _sort)(pattern, queries, keys, start)
 
 
 def _sort(pattern: Pattern, queries: int, keys: int, start: int) -> list[list[Group]]:

@@ -71,7 +71,7 @@ def _of_pattern(pattern: Pattern, chunks: Chunks, columns: tuple[int, ...], devi
         if together:
             of_chunk = torch.cat([of_chunk[:begin] + 1, of_chunk[begin:end] * 0, of_chunk[end:] + 1 - (end - begin)])
         real = (i[..., 0] >= chunks.start) & (i[..., 0] < chunks.start + chunks.queries)
-        empties = bool((masks.all(2) & real).any())
+        empties = torch.compiler.is_compiling() or bool((masks.all(2) & real).any())
         return Shut(masks, pad(of_chunk, (0, chunks.gap))[None], empties)
 
 

@@ -10,8 +10,29 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from zoo.core import Causal, ConfigError, Explicit, Full, InputError, Lengths, Plan, Valid, attend, plan
-from zoo.core.dispatch import check
+from zoo.core import (
+    Attention,
+    Blocks,
+    Causal,
+    ConfigError,
+    Explicit,
+    Fixed,
+    Full,
+    Globals,
+    InputError,
+    Kernel,
+    Lengths,
+    Plan,
+    RelativeTable,
+    Strided,
+    Tokens,
+    Valid,
+    Window,
+    attend,
+    plan,
+)
+from zoo.core.bias import Dense
+from zoo.core.dispatch import _remembered, check, check_kinds, check_placed
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
 
@@ -86,21 +107,42 @@ def test_causality_holds_on_absolute_positions(backend: str) -> None:
 
 COMPILED = """
 import torch
-from zoo.core import Causal, Full, Valid, attend
+from zoo.core import *
 
-there = torch.tensor([[True, False, True, True]] * 2)
-for pattern in (Full(), Causal()):
-    for keys in (None, Valid(there)):
-        results = []
-        for compiled in (False, True):
-            answer = lambda q, k, v: attend(q, k, v, pattern, keys)
-            if compiled:
-                answer = torch.compile(answer, fullgraph=True, backend="aot_eager")
-            torch.manual_seed(0)
-            tensors = [torch.randn(2, 4, 2, 8, requires_grad=True) for _ in range(3)]
+there = torch.arange(16) % 5 > 0
+ids = torch.arange(16)[None].expand(2, -1) // 6
+some = torch.rand(16, 16, generator=torch.Generator().manual_seed(0)) < 0.5
+table = RelativeTable(torch.randn(2, 9, generator=torch.Generator().manual_seed(0)), 4)
+for backend, pattern, keys, options in (
+    ("dense", Full(), None, {}),
+    ("dense", Causal(), Valid(there.expand(2, -1)), {}),
+    ("dense", Explicit(some), None, {}),
+    ("dense", Causal(), None, {"bias": table}),
+    ("explicit", Causal(), None, {}),
+    ("reference", Window(2), None, {}),
+    ("banded", Window(2), None, {}),
+    ("banded", Window(2, 1, 2), Valid(there.expand(2, -1)), {}),
+    ("banded", Window(2) | Globals((0,)), None, {}),
+    ("banded", Chunk(4, 1), Segments(ids), {}),
+    ("banded", Window(3), None, {"bias": table}),
+    ("gathered", Fixed(4, 1), None, {}),
+    ("strided", Strided(4), None, {}),
+    ("linear", Causal(), None, {"norm": Kernel()}),
+):
+    results = []
+    for compiled in (False, True):
+        answer = lambda q, k, v: attend(q, k, v, pattern, keys, backend=backend, **options)
+        if compiled:
+            torch.compiler.reset()
+            answer = torch.compile(answer, fullgraph=True, backend="aot_eager")
+        torch.manual_seed(0)
+        tensors = [torch.randn(2, 16, 2, 8, requires_grad=True) for _ in range(3)]
+        try:
             y = answer(*tensors)
             results.append([y, *torch.autograd.grad(y.square().sum(), tensors)])
-        torch.testing.assert_close(*results)
+        except Exception as error:
+            raise SystemExit(f"{backend} {pattern!r} {keys}: {error}")
+    torch.testing.assert_close(*results)
 """
 
 
@@ -171,6 +213,8 @@ def test_weights_are_planned_on_a_backend_that_keeps_them() -> None:
         ({"keys": Lengths(torch.tensor([1, 9]))}, r"0 … 3, the number of keys; got \[1, 9\]"),
         ({"q_start": torch.tensor(1)}, r"q_start of shape \(\) for a batch of 2: one number, or one a row"),
         ({"q_start": torch.tensor([1, 2, 3])}, r"q_start of shape \(3,\) for a batch of 2"),
+        ({"bias": Dense(torch.zeros(1, 3, 1, 3))}, r"bias of shape \(1, 3, 1, 3\) for \(batch, .*\) = \(2, 2, 3, 3\)"),
+        ({"bias": RelativeTable(torch.zeros(3, 5), 2)}, "RelativeTable of 3 heads for 2 heads of queries"),
         ({"keys": Lengths(torch.tensor([1]))}, r"Lengths of \(1,\) for a batch of 2"),
         ({"keys": Valid(torch.ones(2, 4, dtype=torch.bool))}, r"boolean mask of \(2, 3\); got \(2, 4\)"),
     ],
@@ -192,3 +236,93 @@ def test_shapes_that_do_not_fit_are_refused(shapes: tuple[tuple[int, ...], ...],
     q, k, v = (torch.zeros(shape) for shape in shapes)
     with pytest.raises(InputError, match=text):
         check(q, k, v, "dot", 0.0)  # which `attend` asks first; its own annotations are checked in tests only
+
+
+def test_a_plan_is_pure_and_remembered() -> None:
+    ask = {"queries": 777, "keys": 777, "heads": 3, "head_dim": 5}
+    before = _remembered.cache_info()
+    first, second = (plan(Window(3), **ask) for _ in range(2))  # type: ignore[arg-type]
+    after = _remembered.cache_info()
+    assert first is second
+    assert (after.misses, after.hits) == (before.misses + 1, before.hits + 1)
+
+
+def test_a_plan_keeps_no_tensors_and_no_modules_alive() -> None:
+    before = _remembered.cache_info().misses
+    phi = torch.nn.Linear(8, 8)
+    q, k, v = (x.float() for x in draw(0, 1, 3, 3))
+    attend(q, k, v, Explicit(torch.ones(3, 3, dtype=torch.bool)))
+    attend(q, k, v, norm=Kernel(phi), backend="reference")
+    assert _remembered.cache_info().misses == before
+
+
+@pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2), Fixed(4, 1), Strided(4)])
+def test_training_without_dropout_is_evaluation(pattern: Pattern) -> None:
+    torch.manual_seed(0)
+    model = Attention(8, 2, pattern=pattern)
+    tokens = Tokens(torch.randn(2, 300, 8))
+    with torch.no_grad():
+        torch.testing.assert_close(model.train()(tokens), model.eval()(tokens))
+
+
+@pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2), Window(2) | Globals((0,)), Fixed(4, 1), Strided(4)])
+def test_training_under_autocast_gives_about_the_same(pattern: Pattern) -> None:
+    torch.manual_seed(0)
+    model = Attention(32, 2, pattern=pattern)
+    x = torch.randn(1, 600, 32)
+    results = []
+    for enabled in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            y = model(Tokens(x))
+        results.append(torch.autograd.grad(y.float().square().sum(), model.qkv.weight)[0])
+    torch.testing.assert_close(*results, atol=0.05 * float(results[0].abs().max()), rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("backend", "pattern"), [("gathered", Blocks(4, tuple((a,) for a in range(500)))), ("strided", Strided(4))]
+)
+def test_dropout_inside_a_backend_keeps_the_mean(backend: str, pattern: Pattern) -> None:
+    q, v = torch.zeros(1, 2000, 1, 1), torch.ones(1, 2000, 1, 1)
+    torch.manual_seed(0)
+    y = attend(q, q, v, pattern, dropout=0.5, backend=backend)
+    assert y.std() > 0.1
+    assert abs(float(y.mean()) - 1) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("causal", None, None, "softmax"), "pattern='causal' is no Pattern"),
+        ((Causal, None, None, "softmax"), "is no Pattern, such as Causal"),
+        ((Causal(), torch.tensor([1, 2]), None, "softmax"), r"keys=tensor\(\[1, 2\]\) is no Keys"),
+        (
+            (Causal(), None, torch.ones(1, 1, 3, 3, dtype=torch.bool), "softmax"),
+            "bias is of torch.bool: what may be read",
+        ),
+        ((Causal(), None, None, Kernel), "Kernel'> is not softmax, nor a Kernel or Hard"),
+        ((Causal(), None, None, "sum"), "norm='sum' is not softmax"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(given: tuple[object, ...], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        check_kinds(*given)  # which `attend` asks first, see above
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"queries": -1}, "queries=-1, .* none is negative"),
+        ({"kv_heads": 3}, "kv_heads=3: .* heads are a multiple of kv_heads"),
+        ({"bias": "foo"}, "bias='foo' is not one of dense"),
+        ({"dropout": 2.0}, r"dropout=2.0 is not in \[0, 1\)"),
+    ],
+)
+def test_a_plan_for_what_cannot_be_is_refused(change: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        plan(**({"queries": 4, "keys": 4, "heads": 4, "head_dim": 2} | change))  # type: ignore[arg-type]
+
+
+def test_positions_of_other_keys_are_refused() -> None:
+    q, k, _ = draw(0, 2, 3, 3)
+    with pytest.raises(InputError, match=r"k_positions of shape \(2, 4\) for \(batch, keys\) = \(2, 3\)"):
+        check_placed(q, k, None, torch.zeros(2, 4))

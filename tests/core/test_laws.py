@@ -14,11 +14,28 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from zoo.core import Causal, Chunk, ConfigError, Edges, Full, Kernel, Lengths, Segments, Valid, Window, observe, plan
+from zoo.bench.memory import peak_bytes
+from zoo.core import (
+    Causal,
+    Chunk,
+    ConfigError,
+    Edges,
+    Explicit,
+    Full,
+    Kernel,
+    Lengths,
+    Segments,
+    Valid,
+    Window,
+    observe,
+    plan,
+)
 from zoo.core.backends import BACKENDS
+from zoo.core.dispatch import attend
 from zoo.core.flops import _MISSING as FORMULAS
 from zoo.core.keys import Keys
-from zoo.core.pattern import And
+from zoo.core.norm import Norm
+from zoo.core.pattern import And, Pattern
 from zoo.testing.strategies import Case, cases, local_patterns, patterns
 
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.bfloat16: 4e-2}
@@ -178,6 +195,16 @@ def test_7_patterns_that_mean_the_same_give_the_same(n: int, reach: int, seed: i
     ):
         answers = [Case(p, None, 2, n, n, 0, seed).attend(tensors) for p in (one, other)]
         torch.testing.assert_close(*answers, atol=1e-12, rtol=1e-12)
+    case = Case(Full(), None, 2, n, n, 0, seed)
+    whole = case.attend(tensors, backend="reference")
+    torch.testing.assert_close(replace(case, pattern=complete).attend(tensors, backend="edges"), whole)
+    chunk = Case(Chunk(1, reach), None, 2, n + 9, n + 9, 0, seed)
+    longer = chunk.tensors()
+    by_mask = replace(
+        chunk, pattern=Explicit(Chunk(1, reach).mask(torch.arange(n + 9)[None], torch.arange(n + 9))[0, 0])
+    )
+    if reach < n + 8:
+        torch.testing.assert_close(chunk.attend(longer, backend="banded"), by_mask.attend(longer, backend="dense"))
 
 
 @pytest.mark.parametrize("backend", [name for name in ON_CPU if name != "edges"])
@@ -210,6 +237,26 @@ def test_8_twice_the_length_costs_twice(pattern: object, options: dict[str, obje
     ]
     assert plans[1].flops <= 2.1 * plans[0].flops
     assert plans[1].bytes <= 2.1 * plans[0].bytes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "norm"),
+    [(Window(16), "softmax"), (Window(4, 0, 8), "softmax"), (Chunk(16, 2), "softmax"), (Causal(), Kernel())],
+)
+@pytest.mark.parametrize("train", [False, True])
+def test_8_twice_the_length_takes_twice_the_memory(pattern: Pattern, norm: Norm, train: bool) -> None:
+    def used(n: int) -> int:
+        tensors = [torch.randn(1, n, 2, 16, requires_grad=train) for _ in range(3)]
+
+        def job() -> None:
+            y = attend(tensors[0], tensors[1], tensors[2], pattern, norm=norm)
+            if train:
+                torch.autograd.grad(y.sum(), tensors)
+
+        job()
+        return peak_bytes(job)
+
+    assert used(4096) <= 2.1 * used(2048)
 
 
 @pytest.mark.parametrize("backend", ON_CPU)

@@ -1,10 +1,11 @@
 """Weights in blocks are the weights at once."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.core import Segments, attend, weight_blocks
+from zoo.core import ConfigError, Edges, Segments, attend, weight_blocks
 from zoo.core.bias import Dense
 from zoo.testing.strategies import Case, cases
 
@@ -27,4 +28,17 @@ def _fits(case: Case) -> bool:
 def test_a_bias_is_cut_with_the_queries() -> None:
     q, k, bias = torch.randn(1, 5, 2, 4), torch.randn(1, 3, 2, 4), torch.randn(1, 2, 5, 3)
     whole = attend(q, k, k, bias=Dense(bias), return_weights=True)[1]
-    torch.testing.assert_close(torch.cat(list(weight_blocks(q, k, bias=bias, size=2)), 2), whole)
+    for form in (bias, Dense(bias)):
+        torch.testing.assert_close(torch.cat(list(weight_blocks(q, k, bias=form, size=2)), 2), whole)
+
+
+def test_a_graph_gives_its_weights_in_blocks() -> None:
+    q, k, pattern = torch.randn(1, 9, 2, 4), torch.randn(1, 9, 2, 4), Edges(torch.tensor([[0, 1, 3], [5, 8, 0]]))
+    whole = attend(q, k, k, pattern, return_weights=True)[1]
+    torch.testing.assert_close(torch.cat(list(weight_blocks(q, k, pattern, size=4)), 2), whole)
+
+
+def test_a_block_of_nothing_is_refused() -> None:
+    q = torch.randn(1, 2, 1, 4)
+    with pytest.raises(ConfigError, match="size=0: a block has at least one query"):
+        list(weight_blocks(q, q, size=0))

@@ -108,7 +108,12 @@ WORKS: tuple[Work, ...] = (
     Work("10,000 nodes, 100,000 edges, forward", GIVEN, 0.35, partial(without_projections, 100_000, False)),
     Work("10,000 nodes, 100,000 edges, forward and backward", GIVEN, 0.3, partial(without_projections, 100_000, True)),
     Work("a hub with 20 % of the edges, forward", GIVEN, 0.5, partial(without_projections, 100_000, False, 0.2)),
-    Work("a hub with 20 % of the edges, forward and backward", GIVEN, 0.5, partial(without_projections, 100_000, True, 0.2)),
+    Work(
+        "a hub with 20 % of the edges, forward and backward",
+        GIVEN,
+        0.5,
+        partial(without_projections, 100_000, True, 0.2),
+    ),
     Work("whole layer, 100,000 edges, forward", PEER, 0.35, partial(against_peer, 100_000, False)),
     Work("whole layer, 100,000 edges, forward and backward", PEER, 0.3, partial(against_peer, 100_000, True)),
     Work("1,000,000 edges, training step, memory", PEER, 0.35, partial(against_peer, 1_000_000, True), memory=True),
