@@ -162,7 +162,7 @@ def _patterns(
     random = torch.rand(start + queries, length, generator=generator) < 0.4
     random[:start] = False
     edges = Edges(random.nonzero().flip(1).T)
-    if backend == "edges":
+    if backend in ("edges", "scatter"):
         return st.just(edges)
     return st.one_of(patterns(), st.sampled_from([Explicit(random), edges, Explicit(random) & Causal()]))
 
@@ -170,7 +170,7 @@ def _patterns(
 def _keys(backend: str, batch: int, queries: int, length: int, generator: torch.Generator) -> list[Keys | None]:
     lengths = Lengths(torch.randint(0, length + 1, (batch,), generator=generator))
     some = Valid(torch.rand(batch, length, generator=generator) < 0.6)
-    if backend in ("linear", "strided", "edges"):
+    if backend in ("linear", "strided"):
         return [None, lengths, some]
     sets = (torch.randint(-1, 3, (batch, n), generator=generator) for n in (length, queries))
     return [None, lengths, some, Segments(*sets)]
