@@ -296,6 +296,9 @@ def attend(
         dropout=dropout,
         weights=return_weights,
     )
+    if isinstance(q_start, Tensor) and better_apart(problem, backend):
+        own = {"score": score, "dropout": dropout, "return_weights": return_weights, "backend": backend, "norm": norm}
+        return _row_by_row(q, k, v, pattern, keys, bias, q_start, own)
     chosen = choose(problem, backend)
     if observe.watched():
         observe.tell(chosen, problem)
@@ -329,6 +332,38 @@ def attend(
     y, weights = BACKENDS[name].run(call)
     y = y.transpose(1, 2).to(v.dtype)
     return (y, weights.to(v.dtype)) if return_weights and weights is not None else y
+
+
+def better_apart(problem: Problem, backend: str) -> bool:
+    """Tell whether rows that start at different positions are computed one by one, each with a start that is known."""
+    if problem.placed or problem.pattern.by_row or problem.device == "meta" or torch.compiler.is_compiling():
+        return False
+    alone = replace(problem, batch=1, start=0)
+    if backend == "auto":
+        return problem.batch * choose(alone).work < choose(problem).work
+    known = BACKENDS.get(backend)
+    return known is not None and known.refuses(_simple(problem)) is not None and known.refuses(_simple(alone)) is None
+
+
+def _row_by_row(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    pattern: Pattern,
+    keys: Keys | None,
+    bias: Bias | None,
+    starts: Tensor,
+    options: dict[str, Any],
+) -> Any:
+    answers = []
+    for row, start in enumerate(starts.tolist()):
+        own = None if keys is None else keys.row(row)
+        added = Dense(bias.added[row : row + 1]) if isinstance(bias, Dense) and len(bias.added) > 1 else bias
+        one = slice(row, row + 1)
+        answers.append(attend(q[one], k[one], v[one], pattern, own, added, q_start=start, **options))
+    if options["return_weights"]:
+        return tuple(torch.cat(parts) for parts in zip(*answers, strict=True))
+    return torch.cat(answers)
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float, norm: Norm = "softmax") -> None:

@@ -24,6 +24,10 @@ class Keys(ABC):
             InputError: If what is stored does not fit this batch and length.
         """
 
+    @abstractmethod
+    def row(self, index: int) -> "Keys":
+        """Give the keys of one row of the batch."""
+
 
 @dataclass(frozen=True, eq=False)
 class Lengths(Keys):
@@ -41,6 +45,10 @@ class Lengths(Keys):
             raise InputError(f"Lengths must lie in 0 … {length}, the number of keys; got {self.t.tolist()}")
         return torch.arange(length, device=device) < self.t.to(device)[:, None]
 
+    def row(self, index: int) -> "Lengths":
+        """See `Keys.row`."""
+        return Lengths(self.t[index : index + 1])
+
 
 @dataclass(frozen=True, eq=False)
 class Valid(Keys):
@@ -54,6 +62,10 @@ class Valid(Keys):
             shape, dtype = tuple(self.there.shape), self.there.dtype
             raise InputError(f"Valid needs a boolean mask of {(batch, length)}; got {shape} of {dtype}")
         return self.there.to(device)
+
+    def row(self, index: int) -> "Valid":
+        """See `Keys.row`."""
+        return Valid(self.there[index : index + 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +87,11 @@ class Segments(Keys):
         if self.ids.is_floating_point():
             raise InputError(f"Segments are whole numbers; got {self.ids.dtype}")
         return self.ids.to(device) >= 0
+
+    def row(self, index: int) -> "Segments":
+        """See `Keys.row`."""
+        queries = None if self.queries is None else self.queries[index : index + 1]
+        return Segments(self.ids[index : index + 1], queries)
 
     def of_queries(self, length: int) -> Int[Tensor, "b q"]:
         """Give the set of each query.

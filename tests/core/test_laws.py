@@ -23,8 +23,6 @@ from zoo.core import (
     Explicit,
     Full,
     Kernel,
-    Lengths,
-    Segments,
     Valid,
     Window,
     observe,
@@ -33,7 +31,6 @@ from zoo.core import (
 from zoo.core.backends import BACKENDS
 from zoo.core.dispatch import attend
 from zoo.core.flops import _MISSING as FORMULAS
-from zoo.core.keys import Keys
 from zoo.core.norm import Norm
 from zoo.core.pattern import And, Pattern
 from zoo.testing.strategies import Case, cases, local_patterns, patterns
@@ -132,21 +129,45 @@ def test_4_a_row_does_not_depend_on_its_batch_mates(backend: str, data: st.DataO
     tensors = case.tensors()
     together = answer(case, tensors, backend)
     for row in range(case.batch):
-        alone = replace(case, batch=1, keys=row_of(case.keys, row))
+        alone = replace(case, batch=1, keys=None if case.keys is None else case.keys.row(row))
         own = [x[row : row + 1] for x in tensors[:3]]
         torch.testing.assert_close(
             answer(alone, [*own, *tensors[3:]], backend), together[row : row + 1], atol=1e-12, rtol=1e-12
         )
 
 
-def row_of(keys: Keys | None, row: int) -> Keys | None:
-    if isinstance(keys, Lengths):
-        return Lengths(keys.t[row : row + 1])
-    if isinstance(keys, Valid):
-        return Valid(keys.there[row : row + 1])
-    if isinstance(keys, Segments):
-        return Segments(keys.ids[row : row + 1], None if keys.queries is None else keys.queries[row : row + 1])
-    return keys
+@pytest.mark.parametrize("backend", [name for name in ON_CPU if name not in ("edges", "scatter", "strided")])
+@given(data=st.data())
+@few
+def test_4_rows_may_start_at_different_positions(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(case.batch > 1 and case.queries and case.bias != "dense")
+    tensors = case.tensors()
+    starts = [case.start, data.draw(st.integers(0, 4))]
+    grid = case.pattern.by_value and "Neighbourhood" in repr(case.pattern)
+    assume(not grid and not isinstance(case.pattern, Edges | And) and "Explicit" not in repr(case.pattern))
+    together = answer_from(case, tensors, backend, torch.tensor(starts))
+    for row, start in enumerate(starts):
+        alone = replace(case, batch=1, start=start, keys=None if case.keys is None else case.keys.row(row))
+        own = [x[row : row + 1] for x in tensors[:3]]
+        torch.testing.assert_close(answer(alone, [*own, *tensors[3:]], backend), together[row : row + 1])
+
+
+@pytest.mark.parametrize("backend", ["edges", "scatter"])
+def test_4_rows_may_start_at_different_places_of_a_graph(backend: str) -> None:
+    index = (torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) < 0.5).nonzero().T
+    q, k, v = Case(Full(), None, 2, 2, 6, 0, 3).tensors()
+    starts = torch.tensor([1, 4])
+    answers = [attend(q, k, v, Edges(index), q_start=starts, backend=name) for name in (backend, "reference")]
+    torch.testing.assert_close(*answers)
+
+
+def answer_from(case: Case, tensors: list[Tensor], backend: str, starts: Tensor) -> Tensor:
+    try:
+        return case.attend(tensors, backend=backend, q_start=starts)
+    except ConfigError as error:
+        assume("cannot serve" not in str(error))
+        raise
 
 
 @pytest.mark.parametrize("backend", ["reference", "explicit", "dense", "linear"])

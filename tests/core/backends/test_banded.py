@@ -314,7 +314,6 @@ def test_masks_remembered_in_inference_mode_serve_training() -> None:
         ({"pattern": Causal()}, r"banded' cannot serve Causal\(\): no window bounds the pattern"),
         ({"bias": torch.zeros(1, 1, 20, 20)}, "it knows biases of the offset, and this one is dense"),
         ({"return_weights": True}, "it keeps no weights"),
-        ({"q_start": torch.tensor([0, 1])}, "the same in all rows"),
         ({"pattern": Window(2) & Explicit(torch.ones(20, 20, dtype=torch.bool))}, "a pattern without tensors"),
         ({"bias": Shaw(torch.zeros(1, 3, 4), torch.zeros(1, 3, 3), 1)}, "it adds nothing to values"),
     ],

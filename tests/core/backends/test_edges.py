@@ -231,7 +231,6 @@ def test_a_sparse_graph_is_planned_on_edges_and_a_small_dense_one_is_not() -> No
     ("pattern", "change", "text"),
     [
         (Full(), {}, "it serves Edges alone"),
-        (graph(3, 3, 0), {"q_start": torch.tensor([0, 1])}, "one start for all rows"),
         (graph(3, 3, 0), {"return_weights": True}, "it keeps no weights"),
         (graph(3, 3, 0), {"bias": torch.zeros(1, 1, 3, 3, dtype=torch.float64)}, "not a dense bias"),
     ],

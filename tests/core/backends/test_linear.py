@@ -160,7 +160,6 @@ def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(pattern: Pat
         ({}, r"backend='linear' cannot serve Full\(\): it knows only a Kernel, not softmax"),
         ({"norm": Kernel(), "pattern": Window(1)}, "not Window"),
         ({"norm": Kernel(), "keys": Segments(torch.zeros(1, 4, dtype=torch.long))}, "at the end of a segment"),
-        ({"norm": Kernel(), "pattern": Causal(), "q_start": torch.tensor([0])}, "one start for all rows"),
         ({"norm": Kernel(), "return_weights": True}, "no weights to give or to drop"),
         ({"norm": Kernel(), "dropout": 0.1}, "no weights to give or to drop"),
         ({"norm": Kernel(), "bias": torch.zeros(1, 1, 4, 4, dtype=torch.float64)}, "no scores, so no bias"),
