@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.conv import QuadraticAttention, as_attention
-    from zoo.core.dispatch import Plan, attend, plan
+    from zoo.core.dispatch import attend
     from zoo.core.edges import EdgeBias, Edges
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.floater import Floater
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from zoo.core.model import Model
     from zoo.core.norm import Hard, Kernel
     from zoo.core.pattern import Causal, Explicit, Full
+    from zoo.core.planner import Plan, plan
     from zoo.core.position import Learned, Sinusoidal
     from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
     from zoo.core.ring import Ring
@@ -43,7 +44,7 @@ _FROM = {
     "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
-    "zoo.core.dispatch": ("Plan", "attend", "plan"),
+    "zoo.core.dispatch": ("attend",),
     "zoo.core.edges": ("EdgeBias", "Edges"),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.floater": ("Floater",),
@@ -54,6 +55,7 @@ _FROM = {
     "zoo.core.model": ("Model",),
     "zoo.core.norm": ("Hard", "Kernel"),
     "zoo.core.pattern": ("Causal", "Explicit", "Full"),
+    "zoo.core.planner": ("Plan", "plan"),
     "zoo.core.position": ("Learned", "Sinusoidal"),
     "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
     "zoo.core.ring": ("Ring",),

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from zoo.core import observe
 from zoo.core.backends.problem import Problem
-from zoo.core.dispatch import Plan, choose
+from zoo.core.planner import Plan, choose
 
 Shape = Sequence[int]
 

@@ -1,6 +1,6 @@
 """Backends: several ways to compute the same function, one file each.
 
-A file in this folder that defines `BACKEND` is a backend; `zoo.core.dispatch` asks it whether it can serve a problem
+A file in this folder that defines `BACKEND` is a backend; `zoo.core.planner` asks it whether it can serve a problem
 and at what cost, and the parity tests run over it.
 """
 

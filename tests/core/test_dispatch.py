@@ -32,9 +32,10 @@ from zoo.core import (
     plan,
 )
 from zoo.core.bias import Dense
-from zoo.core.dispatch import _remembered, check, check_kinds, check_placed
+from zoo.core.checks import check, check_kinds, check_placed
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
+from zoo.core.planner import _remembered
 
 ANY_PATTERN = ["dense", "explicit", "reference"]
 """Backends that serve every pattern."""

@@ -1,0 +1,62 @@
+"""What `attend` and `plan` refuse, each with a text that repeats the caller's value."""
+
+from typing import Any
+
+from torch import Tensor
+
+from zoo.core.bias import ALiBi, Bias, Dense, RelativeTable
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.keys import Keys
+from zoo.core.norm import Hard, Kernel
+from zoo.core.pattern import Pattern
+from zoo.core.score import Score
+
+SCORES = ("scaled_dot", "dot")
+
+
+def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float) -> None:
+    """Refuse what `attend` cannot read; see there."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.ndim != 4:
+            raise InputError(f"{name} of shape {tuple(x.shape)} is not (batch, length, heads, head_dim)")
+        if not x.is_floating_point():
+            raise InputError(f"{name} is of {x.dtype}; attention needs floating point")
+    if not q.dtype == k.dtype == v.dtype:
+        raise InputError(f"q, k and v differ in dtype: {q.dtype}, {k.dtype}, {v.dtype}")
+    if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise InputError(f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not fit each other")
+    if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
+        raise InputError(f"{q.shape[2]} query heads are not a multiple of {k.shape[2]} heads of keys and values")
+    if isinstance(score, str) and score not in SCORES:
+        raise ConfigError(f"score={score!r} is not one of {', '.join(SCORES)}, nor a Score")
+    check_dropout(dropout)
+
+
+def check_placed(q: Tensor, k: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
+    """Refuse a bias or positions of keys that do not fit; see `attend`."""
+    if isinstance(bias, Dense):
+        wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+        if any(got not in (1, want) for got, want in zip(bias.added.shape, wanted, strict=True)):
+            raise InputError(f"bias of shape {tuple(bias.added.shape)} for (batch, heads, queries, keys) = {wanted}")
+    elif isinstance(bias, RelativeTable | ALiBi) and bias.tensors[0].shape[0] not in (1, q.shape[2]):
+        raise InputError(f"{type(bias).__name__} of {bias.tensors[0].shape[0]} heads for {q.shape[2]} heads of queries")
+    if k_positions is not None and k_positions.shape != k.shape[:2]:
+        raise InputError(f"k_positions of shape {tuple(k_positions.shape)} for (batch, keys) = {tuple(k.shape[:2])}")
+
+
+def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
+    """Refuse what is of another kind than `attend` asks for."""
+    if not isinstance(pattern, Pattern):
+        raise ConfigError(f"pattern={pattern!r} is no Pattern, such as Causal()")
+    if keys is not None and not isinstance(keys, Keys):
+        raise ConfigError(f"keys={keys!r} is no Keys, such as Lengths(t) or Valid(mask)")
+    if isinstance(bias, Tensor) and not bias.is_floating_point():
+        raise InputError(f"bias is of {bias.dtype}: what may be read says a pattern, Explicit(mask), or Valid(mask)")
+    if norm != "softmax" and not isinstance(norm, Kernel | Hard):
+        raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")
+
+
+def check_dropout(dropout: float) -> None:
+    """Refuse what is no probability."""
+    if not 0 <= dropout < 1:
+        raise ConfigError(f"dropout={dropout} is not in [0, 1)")

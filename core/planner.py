@@ -1,0 +1,178 @@
+"""`plan`, the choice of how an attention is computed: backends say what they would cost, and the cheapest serves."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import torch
+
+from zoo.core.backends import BACKENDS
+from zoo.core.backends.problem import Problem
+from zoo.core.checks import check_dropout, check_kinds
+from zoo.core.errors import ConfigError
+from zoo.core.norm import Hard, Kernel, Norm
+from zoo.core.normal import normal
+from zoo.core.pattern import Full, Pattern
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Say which backend serves a problem, what that costs, and why it was chosen.
+
+    Args:
+        backend: its name.
+        flops: operations of the forward pass, a multiply-add counted as two; counters agree where they see them.
+        bytes: inputs, outputs, and what is stored between them.
+        why: a sentence.
+        work: predicted time, in operations of a large matrix product; the least is chosen.
+    """
+
+    backend: str
+    flops: int
+    bytes: int
+    why: str
+    work: float = 0.0
+
+
+def plan(
+    pattern: Pattern = Full(),
+    *,
+    queries: int,
+    keys: int,
+    heads: int,
+    head_dim: int,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    grad: bool = False,
+    batch: int = 1,
+    value_dim: int | None = None,
+    kv_heads: int | None = None,
+    start: int | None = 0,
+    padded: bool = False,
+    packed: bool = False,
+    placed: bool = False,
+    bias: str = "",
+    bias_grad: bool = False,
+    bias_values: bool = False,
+    score: str = "scaled_dot",
+    norm: Norm = "softmax",
+    dropout: float = 0.0,
+    weights: bool = False,
+    backend: str = "auto",
+) -> Plan:
+    """Choose the cheapest backend for a problem, without computing it; equal questions are answered from a cache.
+
+    Args:
+        pattern: who may read whom.
+        queries: number of queries.
+        keys: number of keys.
+        heads: number of query heads.
+        head_dim: channels of a query head.
+        device: type of the device, `cpu` or `cuda`.
+        dtype: of queries, keys and values.
+        grad: whether gradients are needed.
+        batch: rows.
+        value_dim: channels of a value head; `head_dim` if None.
+        kv_heads: heads of keys and values; `heads` if None.
+        start: position of the first query; None if rows differ.
+        padded: whether some keys are not there.
+        packed: whether keys come in segments.
+        placed: whether keys stand at given positions.
+        bias: kind of what is added to the scores: `dense`, `relative` or `edges`; empty for nothing.
+        bias_grad: whether that needs a gradient.
+        bias_values: whether it adds to the values too.
+        score: one of `scaled_dot`, `dot`, or the class of a score with parameters.
+        norm: how scores become weights.
+        dropout: probability in [0, 1).
+        weights: whether the attention weights are wanted.
+        backend: a name to force, or `auto`.
+
+    Raises:
+        ConfigError: If the forced backend does not exist or cannot serve the problem.
+    """
+    check_kinds(pattern, None, None, norm)
+    if min(queries, keys, heads, head_dim, batch) < 0 or heads % (kv_heads or heads or 1):
+        shown = f"queries={queries}, keys={keys}, {batch=}, {head_dim=}, {heads=}, {kv_heads=}"
+        raise ConfigError(f"{shown}: none is negative, and heads are a multiple of kv_heads")
+    if bias not in ("", "dense", "relative", "edges"):
+        raise ConfigError(f"bias={bias!r} is not one of dense, relative, edges, or empty")
+    check_dropout(dropout)
+    problem = Problem(
+        pattern=pattern,
+        batch=batch,
+        queries=queries,
+        keys=keys,
+        heads=heads,
+        head_dim=head_dim,
+        value_dim=head_dim if value_dim is None else value_dim,
+        dtype=dtype,
+        device=device,
+        grad=grad,
+        start=start,
+        grouped=heads // (kv_heads or heads or 1),
+        padded=padded,
+        packed=packed,
+        placed=placed,
+        bias=bias,
+        bias_grad=bias_grad,
+        bias_values=bias_values,
+        score=score,
+        norm=norm,
+        dropout=dropout,
+        weights=weights,
+    )
+    return choose(problem, backend)
+
+
+def offers(problem: Problem) -> dict[str, Plan | str]:
+    """Ask every backend: its plan, or the reason why it cannot serve."""
+    problem = _simple(problem)
+    answers: dict[str, Plan | str] = {}
+    for name, candidate in BACKENDS.items():
+        reason = candidate.refuses(problem)
+        if reason is None:
+            cost = candidate.cost(problem)
+            answers[name] = Plan(name, cost.flops, cost.bytes, cost.why, cost.work)
+        else:
+            answers[name] = reason
+    return answers
+
+
+def choose(problem: Problem, backend: str = "auto") -> Plan:
+    """Choose a backend for a problem; see `plan`."""
+    lasting = problem.pattern.by_value and problem.norm in ("softmax", Kernel(), Hard(), Hard(sample=True))
+    if torch.compiler.is_compiling() or not lasting:  # dynamo sees through no cache; and it must keep no module alive
+        return _choose(problem, backend)
+    return _remembered(problem, backend)
+
+
+def _choose(problem: Problem, backend: str) -> Plan:
+    if backend == "auto":
+        served = [offer for offer in offers(problem).values() if isinstance(offer, Plan)]
+        return min(served, key=lambda offer: (offer.work, offer.bytes))
+    if backend not in BACKENDS:
+        raise ConfigError(f"backend={backend!r} is not one of {', '.join(['auto', *BACKENDS])}")
+    problem = _simple(problem)
+    reason = BACKENDS[backend].refuses(problem)
+    if reason:
+        raise ConfigError(f"backend={backend!r} cannot serve {problem.pattern!r}: {reason}")
+    cost = BACKENDS[backend].cost(problem)
+    return Plan(backend, cost.flops, cost.bytes, f"forced; it {cost.why}", cost.work)
+
+
+_remembered = lru_cache(maxsize=512)(_choose)
+
+
+def _simple(problem: Problem) -> Problem:
+    start = None if problem.placed else problem.start
+    return replace(problem, pattern=normal(problem.pattern, problem.queries, problem.keys, start))
+
+
+def better_apart(problem: Problem, backend: str) -> bool:
+    """Tell whether rows that start at different positions are computed one by one, each with a start that is known."""
+    if problem.placed or problem.pattern.by_row or problem.device == "meta" or torch.compiler.is_compiling():
+        return False
+    alone = replace(problem, batch=1, start=0)
+    if backend == "auto":
+        return problem.batch * choose(alone).work < choose(problem).work
+    known = BACKENDS.get(backend)
+    return known is not None and known.refuses(_simple(problem)) is not None and known.refuses(_simple(alone)) is None
