@@ -3,6 +3,7 @@
 The norm stands before each (pre) or after the sum (post).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
@@ -65,7 +66,7 @@ class DropPath(nn.Module):
         return x * keep / (1 - self.probability)
 
 
-class Block(nn.Module):
+class Block(nn.Module, ABC):
     """Hold the parts of a block; the subclasses say where the norms stand.
 
     Args:
@@ -100,6 +101,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.drop_path = DropPath(drop_path)
 
+    @abstractmethod
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
         """Give the same set with new vectors.
 
@@ -108,7 +110,6 @@ class Block(nn.Module):
             context: what `cross` reads; not needed where the state has kept it.
             state: what was read before.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say where its norms stand")
 
     def read(self, tokens: Tokens, state: LayerState | None) -> Float[Tensor, "b n d"]:
         """Let the tokens read each other, and what the state keeps."""

@@ -218,8 +218,8 @@ class Explicit(Pattern):
 
 
 @dataclass(frozen=True, repr=False)
-class And(Pattern):
-    """Let a pair read that both patterns allow."""
+class Joined(Pattern):
+    """Hold two patterns; the subclasses say how they join."""
 
     left: Pattern
     right: Pattern
@@ -234,14 +234,6 @@ class And(Pattern):
         """See `Pattern.by_row`."""
         return self.left.by_row or self.right.by_row
 
-    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
-        """See `Pattern.mask`."""
-        return self.left.mask(queries, keys) & self.right.mask(queries, keys)
-
-    def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
-        return self.left.allows(i, j) & self.right.allows(i, j)
-
     def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
         """See `Pattern.fit`."""
         self.left.fit(queries, keys, start)
@@ -250,6 +242,19 @@ class And(Pattern):
     def biased(self, bias: Bias | None) -> Bias | None:
         """See `Pattern.biased`."""
         return self.left.biased(self.right.biased(bias))
+
+
+@dataclass(frozen=True, repr=False)
+class And(Joined):
+    """Let a pair read that both patterns allow."""
+
+    def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
+        """See `Pattern.mask`."""
+        return self.left.mask(queries, keys) & self.right.mask(queries, keys)
+
+    def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
+        """See `Pattern.allows`."""
+        return self.left.allows(i, j) & self.right.allows(i, j)
 
     def cover(self) -> Cover:
         """See `Pattern.cover`; the columns and rows of either stay."""
@@ -265,21 +270,8 @@ class And(Pattern):
 
 
 @dataclass(frozen=True, repr=False)
-class Or(Pattern):
+class Or(Joined):
     """Let a pair read that either pattern allows."""
-
-    left: Pattern
-    right: Pattern
-
-    @property
-    def by_value(self) -> bool:  # type: ignore[override]
-        """See `Pattern.by_value`."""
-        return self.left.by_value and self.right.by_value
-
-    @property
-    def by_row(self) -> bool:  # type: ignore[override]
-        """See `Pattern.by_row`."""
-        return self.left.by_row or self.right.by_row
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         """See `Pattern.mask`."""
@@ -288,15 +280,6 @@ class Or(Pattern):
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """See `Pattern.allows`."""
         return self.left.allows(i, j) | self.right.allows(i, j)
-
-    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
-        """See `Pattern.fit`."""
-        self.left.fit(queries, keys, start)
-        self.right.fit(queries, keys, start)
-
-    def biased(self, bias: Bias | None) -> Bias | None:
-        """See `Pattern.biased`."""
-        return self.left.biased(self.right.biased(bias))
 
     def cover(self) -> Cover:
         """See `Pattern.cover`."""

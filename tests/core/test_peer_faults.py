@@ -281,7 +281,6 @@ def graph(nodes: int = 30, degree: int = 20) -> Tensor:
     return torch.stack([pairs.flatten(), torch.arange(nodes).repeat_interleave(degree)])
 
 
-@pytest.mark.skipif("edges" not in BACKENDS, reason="the backend for graphs is not there yet")
 def test_attention_on_edges_keeps_no_vector_for_each_edge() -> None:
     index, heads, d = graph(), 2, 16
     q, k, v = (torch.randn(1, 30, heads, d, requires_grad=True) for _ in range(3))
