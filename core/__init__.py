@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from zoo.core.conv import QuadraticAttention, as_attention
     from zoo.core.dispatch import attend
     from zoo.core.edges import EdgeBias, Edges
+    from zoo.core.embed import TokenEmbed
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.floater import Floater
-    from zoo.core.head import Classify, Features, Tag
+    from zoo.core.generator import Generator, Symbols
+    from zoo.core.head import Classify, Features, NextToken, Tag
     from zoo.core.keys import Lengths, Segments, Valid
     from zoo.core.local import Chunk, Neighbourhood, Window
     from zoo.core.maps import weight_blocks
@@ -46,9 +48,11 @@ _FROM = {
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
     "zoo.core.dispatch": ("attend",),
     "zoo.core.edges": ("EdgeBias", "Edges"),
+    "zoo.core.embed": ("TokenEmbed",),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.floater": ("Floater",),
-    "zoo.core.head": ("Classify", "Features", "Tag"),
+    "zoo.core.generator": ("Generator", "Symbols"),
+    "zoo.core.head": ("Classify", "Features", "NextToken", "Tag"),
     "zoo.core.keys": ("Lengths", "Segments", "Valid"),
     "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
     "zoo.core.maps": ("weight_blocks",),
@@ -93,6 +97,7 @@ __all__ = [
     "Floater",
     "Full",
     "General",
+    "Generator",
     "Globals",
     "Growing",
     "Hard",
@@ -102,6 +107,7 @@ __all__ = [
     "Lengths",
     "Model",
     "Neighbourhood",
+    "NextToken",
     "NormedAttention",
     "Plan",
     "PostNormBlock",
@@ -117,8 +123,10 @@ __all__ = [
     "Static",
     "Strided",
     "Sums",
+    "Symbols",
     "TablePosition",
     "Tag",
+    "TokenEmbed",
     "Tokens",
     "TransformerXL",
     "TransformerXLPosition",

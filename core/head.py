@@ -1,9 +1,11 @@
-"""What is asked of the vectors: a label for the set, a label for each vector, or the vectors themselves."""
+"""What is asked of the vectors: a label for the set, a label for each vector, the next token, or the vectors."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
+from zoo.core.linear import multiply
 from zoo.core.tokens import Tokens
 
 
@@ -103,6 +105,46 @@ class Features(nn.Module):
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
         """Give the vectors."""
         return tokens.x
+
+
+class NextToken(nn.Module):
+    """A score for each token of a vocabulary, from each vector.
+
+    Args:
+        dim: channels of the vectors.
+        vocab_size: tokens there are.
+        shared: the embedding whose vectors are the weights too (arXiv:1608.05859); own weights if None.
+        bias: whether each token has a number that is added.
+    """
+
+    def __init__(self, dim: int, vocab_size: int, shared: nn.Embedding | None = None, *, bias: bool = False) -> None:
+        super().__init__()
+        self.dim = dim
+        self.num_classes = vocab_size
+        self._shared = (shared,)  # in a tuple it is no child: its weights are the embedding's, and saved there
+        self.weight = None if shared is not None else nn.Parameter(torch.empty(vocab_size, dim))
+        self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
+        if self.weight is not None:
+            nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n vocab"]:
+        """Give the scores."""
+        (shared,) = self._shared
+        weight = self.weight if shared is None else shared.weight
+        assert weight is not None
+        return multiply(tokens.x, weight, self.bias)
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse another vocabulary.
+
+        Raises:
+            ConfigError: If it is another.
+        """
+        if num_classes != self.num_classes:
+            raise ConfigError(
+                f"num_classes={num_classes} of a model that writes tokens: its vocabulary has {self.num_classes}, "
+                "make it with vocab_size= instead"
+            )
 
 
 def head(task: str, dim: int, num_classes: int, *, pool: str = "first", prefix: int = 0) -> nn.Module:

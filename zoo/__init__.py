@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from zoo.core.lazy import exports
 
 if TYPE_CHECKING:
-    from zoo.build import create, create_model, example, info, list_models, plugins, preprocess
+    from zoo.build import create, create_model, example, info, list_models, plugins, postprocess, preprocess
     from zoo.errors import (
         AmbiguousNameError,
         ConfigError,
@@ -57,11 +57,12 @@ __all__ = [
     "info",
     "list_models",
     "plugins",
+    "postprocess",
     "preprocess",
 ]
 
 _FROM = {
-    "zoo.build": ("create", "create_model", "example", "info", "list_models", "plugins", "preprocess"),
+    "zoo.build": ("create", "create_model", "example", "info", "list_models", "plugins", "postprocess", "preprocess"),
     "zoo.hookspecs": ("ZOO_PLUGIN_API", "hookimpl"),
     "zoo.registry": ("Registry",),
     "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),

@@ -138,8 +138,28 @@ def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
     spec, tag = _find(name)
     if spec.preprocess is None:
         raise ConfigError(f"Model '{spec.name}' has no preprocessing: it reads tensors, see zoo.example('{name}')")
-    config = {**spec.config, "tag": tag} if tag else spec.config
-    return entries.load(spec, spec.preprocess)(config, train)
+    return entries.load(spec, spec.preprocess)(_placed(spec, tag), train)
+
+
+def postprocess(name: str) -> Callable[..., Any]:
+    """Give what turns a model's answer into what users read: labels, or text.
+
+    Args:
+        name: the model; with a tag behind, or a repository, for the labels and texts of those weights.
+
+    Raises:
+        ConfigError: If the model's answers are read as they are.
+    """
+    spec, tag = _find(name)
+    if spec.postprocess is None:
+        raise ConfigError(f"Model '{spec.name}' gives scores, and nothing turns them into names")
+    return entries.load(spec, spec.postprocess)(_placed(spec, tag))
+
+
+def _placed(spec: ModelSpec, tag: str) -> dict[str, Any]:
+    """Say with the configuration which weights were named, and where they are."""
+    where = spec.weights.get(tag or "hub")
+    return {**spec.config, **({"tag": tag} if tag else {}), **({"repository": where} if where else {})}
 
 
 def plugins() -> list[PluginInfo]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-Task = Literal["classify", "tag", "generate", "features"]
+Task = Literal["classify", "tag", "generate", "masked-token", "features"]
 Kind = Literal["attention", "convolution", "hybrid"]
 
 
@@ -41,7 +41,10 @@ class ModelSpec:
     example: str
     """`(config, batch_size, seed) -> tuple of model inputs`."""
     preprocess: str | None = None
-    """`(config, train) -> callable` from raw input to model input; `config["tag"]` holds the weights' tag, if given."""
+    """`(config, train) -> callable` from raw input to model input; `config["tag"]` holds the weights' tag and
+    `config["repository"]` where they are, if they were named."""
+    postprocess: str | None = None
+    """`(config) -> callable` from a model's answer to what users read: labels, or text; `config` as for `preprocess`."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
     peer: str | None = None
@@ -103,11 +106,14 @@ class AttentionSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSpec:
-    """Name a data source for `zoo bench --data name:argument`; `entry(argument, seed)` opens it."""
+    """Name a data source for `--data name:argument`, of studies (`entry`), of `zoo train` (`corpus`), or of both."""
 
     name: str
-    entry: str
     modality: str
+    entry: str = ""
+    """`(argument, seed) -> zoo.bench.source.Source`."""
+    corpus: str = ""
+    """`(argument, spec, seed, tokenizer) -> zoo.training.corpus.Corpus` for a model of that spec; pictures need none."""
     takes: str = ""
     description: str = ""
     requires: tuple[Requirement, ...] = ()

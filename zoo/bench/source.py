@@ -94,4 +94,6 @@ def open_source(text: str, seed: int = 0) -> Source:
     if bool(argument) != bool(spec.takes):
         usage = f"{spec.name}:{spec.takes}" if spec.takes else spec.name
         raise DataError(f"data source {text!r}: write {usage!r}")
+    if not spec.entry:
+        raise DataError(f"data source {text!r} is for training: zoo train NAME --data {text}")
     return load(spec)(argument, seed)

@@ -120,7 +120,7 @@ class PluginConformance:
     def test_entries_resolve(self, name: str) -> None:
         """What the spec refers to can be imported."""
         spec = build.info(name)
-        for entry in (spec.entry, spec.example, spec.preprocess, spec.convert):
+        for entry in (spec.entry, spec.example, spec.preprocess, spec.postprocess, spec.convert):
             assert entry is None or callable(entries.load(spec, entry)), f"{entry} is not callable"
 
     def test_parameters_are_exact(self, name: str) -> None:

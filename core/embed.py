@@ -1,0 +1,99 @@
+"""`TokenEmbed`: from token ids to `Tokens`, for texts and for whatever a decoder writes."""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from zoo.core.errors import InputError
+from zoo.core.keys import Keys, Lengths, Valid
+from zoo.core.position import position_encoding
+from zoo.core.tokens import Tokens
+
+There = Int[Tensor, " b"] | Bool[Tensor, "b n"] | None
+"""Which tokens are there: how many of each row, a mask, or None for all."""
+
+
+class TokenEmbed(nn.Module):
+    """Look up a vector for each token and add its position: arXiv:1706.03762 sec. 3.4 and 3.5.
+
+    Args:
+        vocab_size: tokens there are.
+        dim: channels.
+        position: `sinusoidal` or `learned`; `none`, or a name of what acts inside attention, adds nothing.
+        max_len: positions that are learned.
+        scaled: whether the vectors are multiplied by the root of `dim`.
+        dropout: probability in [0, 1), of the sum.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        dim: int,
+        *,
+        position: str = "sinusoidal",
+        max_len: int = 512,
+        scaled: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, dim)
+        self.position = position_encoding(position, dim, (max_len,))
+        self.scale = math.sqrt(dim) if scaled else 1.0
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, ids: Int[Tensor, "b n"], there: There = None, position: Int[Tensor, "#b n"] | None = None
+    ) -> Tokens:
+        """Give the vectors.
+
+        Args:
+            ids: tokens; what is not there may be any of the vocabulary.
+            there: how many tokens each row has, from its front, or which; all if None.
+            position: where they stand; counted from the first token that is there if None.
+
+        Raises:
+            InputError: If an id is no token of the vocabulary.
+        """
+        check_ids(ids, self.embed.num_embeddings)
+        keys = as_keys(there)
+        if position is None and isinstance(keys, Valid):
+            position = (keys.there.long().cumsum(1) - 1).to(ids.device)
+        return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
+
+    def vectors(self, ids: Int[Tensor, "b n"], position: Int[Tensor, "#b n"] | None) -> Float[Tensor, "b n d"]:
+        """Add up what is known of each token."""
+        x = self.embed(ids)
+        if self.scale != 1:
+            x = x * self.scale
+        if self.position is None:
+            return x
+        if position is None:
+            return x + self.position((ids.shape[1],)).to(x.dtype)
+        at: Tensor = self.position.at(position)
+        return x + at.to(x.dtype)
+
+
+def as_keys(there: There) -> Keys | None:
+    """Turn lengths or a mask into keys."""
+    if there is None:
+        return None
+    return Valid(there) if there.dtype == torch.bool else Lengths(there)
+
+
+def check_ids(ids: Int[Tensor, "b n"], vocab_size: int) -> None:
+    """Refuse ids that are no tokens.
+
+    Raises:
+        InputError: If there is one; the text names the first.
+    """
+    if ids.device.type == "meta" or torch.compiler.is_compiling() or not ids.numel():
+        return
+    bad = (ids < 0) | (ids >= vocab_size)
+    if bool(bad.any()):
+        row, column = bad.nonzero()[0].tolist()
+        raise InputError(
+            f"token {int(ids[row, column])} at place {column} of row {row}: the vocabulary has {vocab_size}, "
+            f"0 … {vocab_size - 1}"
+        )
