@@ -1,6 +1,7 @@
 """`TokenEmbed`: from token ids to `Tokens`, for texts and for whatever a decoder writes."""
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -39,7 +40,7 @@ class TokenEmbed(nn.Module):
     ) -> None:
         super().__init__()
         self.embed = nn.Embedding(vocab_size, dim)
-        self.position = position_encoding(position, dim, (max_len,))
+        self.position: Any = position_encoding(position, dim, (max_len,))
         self.scale = math.sqrt(dim) if scaled else 1.0
         self.dropout = nn.Dropout(dropout)
 

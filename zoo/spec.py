@@ -44,7 +44,7 @@ class ModelSpec:
     """`(config, train) -> callable` from raw input to model input; `config["tag"]` holds the weights' tag and
     `config["repository"]` where they are, if they were named."""
     postprocess: str | None = None
-    """`(config) -> callable` from a model's answer to what users read: labels, or text; `config` as for `preprocess`."""
+    """`(config) -> callable` from a model's answer to what users read, labels or text; config as for `preprocess`."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
     peer: str | None = None
@@ -113,7 +113,7 @@ class SourceSpec:
     entry: str = ""
     """`(argument, seed) -> zoo.bench.source.Source`."""
     corpus: str = ""
-    """`(argument, spec, seed, tokenizer) -> zoo.training.corpus.Corpus` for a model of that spec; pictures need none."""
+    """`(argument, spec, seed, tokenizer) -> zoo.training.corpus.Corpus` for a model of that spec; not for pictures."""
     takes: str = ""
     description: str = ""
     requires: tuple[Requirement, ...] = ()
