@@ -59,3 +59,27 @@ def test_processors(monkeypatch: pytest.MonkeyPatch, can: dict[str, object], fas
 
 def test_shapes_are_known_on_the_meta_device() -> None:
     assert Linear(4, 3).to("meta")(torch.empty(2, 4, device="meta")).shape == (2, 3)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (1, 12)])
+@pytest.mark.parametrize("out", [96, 100])
+@pytest.mark.parametrize("bias", [True, False])
+def test_few_rows_are_multiplied_by_panels_that_are_views(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], out: int, bias: bool
+) -> None:
+    monkeypatch.setattr(linear, "LARGE", 1)
+    layer, x = Linear(16, out, bias=bias), torch.randn(*shape, 16)
+    assert not linear.in_panels(x, layer.weight)  # its gradient is wanted
+    wanted = layer(x)
+    with torch.no_grad():
+        assert linear.in_panels(x, layer.weight)
+        torch.testing.assert_close(linear.by_panels(x, layer.weight, layer.bias), wanted)
+        torch.testing.assert_close(layer(x), wanted)
+
+
+def test_few_rows_in_bfloat16_are_rounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "fast_bfloat16", lambda: False)
+    layer, x = Linear(64, 8).bfloat16(), torch.randn(2, 64).bfloat16()
+    with torch.no_grad():
+        exact = (x.double() @ layer.weight.double().T + layer.bias.double()).bfloat16()
+        torch.testing.assert_close(layer(x), exact, atol=0.01, rtol=0.01)
