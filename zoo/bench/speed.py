@@ -15,6 +15,7 @@ from torch import nn
 
 import zoo
 from zoo.bench import startup
+from zoo.bench import suite as suites
 from zoo.bench.timing import Spread, in_turns, matrix_rate, threads
 from zoo.core import flops
 from zoo.entries import load
@@ -157,20 +158,18 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _engine(console: Console, only: str, counts: list[int], rounds: int, out: Path | None) -> None:
-    """Run the suite `engine`; see `zoo.bench.engine.suite`."""
-    from zoo.bench.engine import suite
-
-    chosen = suite.works(only)
+def _suite(console: Console, name: str, only: str, counts: list[int], rounds: int, out: Path | None) -> None:
+    """Run the works of a suite; see `zoo.bench.suite`."""
+    chosen = suites.works(name, only)
     if not console.is_terminal:
         console.width = 120  # a pipe has no width to fold at
     total = sum(1 if work.memory else len(counts) for work in chosen)
-    measured = suite.measure(chosen, counts, rounds)
+    measured = suites.measure(chosen, counts, rounds)
     rows = list(track(measured, "measuring", total=total, console=console))
-    console.print(suite.table(rows), markup=False)
+    console.print(suites.table(rows), markup=False)
     if out:
         options = f"--rounds {rounds} --threads {','.join(map(str, counts))}{f' --only {only!r}' if only else ''}"
-        out.write_text(suite.markdown(rows, f"zoo bench speed --suite engine {options}"))
+        out.write_text(suites.markdown(rows, name, f"zoo bench speed --suite {name} {options}"))
 
 
 def command(
@@ -183,8 +182,8 @@ def command(
     ),
     threads: Annotated[str, typer.Option(help="Numbers of threads, separated by commas.")] = "1,2",
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 15,
-    suite: Annotated[str, typer.Option(help="models, engine (attention against its peers) or startup.")] = "models",
-    only: Annotated[str, typer.Option(help="In the suite engine: works whose name has this text.")] = "",
+    suite: Annotated[str, typer.Option(help="models, engine or text (against their peers), startup.")] = "models",
+    only: Annotated[str, typer.Option(help="In engine and text: works whose name has this text.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file as well.")] = None,
 ) -> None:
     """Measure how fast models are here, and against the same model in its peer library."""
@@ -193,10 +192,10 @@ def command(
         with console.status("starting processes"):
             console.print(startup.table(startup.measure(rounds)), markup=False)
         return
-    if suite == "engine":
-        return _engine(console, only, _counts(threads), rounds, out)
+    if suite in suites.SUITES:
+        return _suite(console, suite, only, _counts(threads), rounds, out)
     if suite != "models":
-        raise ConfigError(f"suite={suite!r} is not one of models, engine, startup")
+        raise ConfigError(f"suite={suite!r} is not one of models, {', '.join(suites.SUITES)}, startup")
     names, jobs, precisions = models.split(","), work.split(","), precision.split(",")
     counts = _counts(threads)
     measured = measure(

@@ -12,11 +12,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from zoo import ConfigError
-from zoo.bench.engine import cores, suite
-from zoo.bench.engine.suite import Row, cells, markdown, measure, table, works
-from zoo.bench.engine.work import Job, Work
+from zoo.bench import suite
+from zoo.bench.engine import cores
 from zoo.bench.memory import peak_bytes
+from zoo.bench.suite import Row, cells, markdown, measure, table, works
 from zoo.bench.timing import Spread
+from zoo.bench.work import Job, Work
 from zoo.cli.app import build
 from zoo.core import Window, attend
 from zoo.core.ring import state_for
@@ -44,15 +45,15 @@ def only_toys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("only_toys")
 class TestWorks:
     def test_every_module_with_works_is_asked(self) -> None:
-        assert [found.name for found in works()] == ["fills little", "absent"]
+        assert [found.name for found in works("engine")] == ["fills little", "absent"]
 
     def test_a_text_picks_by_name_or_module_in_any_case(self) -> None:
-        assert [found.name for found in works("LITTLE")] == ["fills little"]
-        assert len(works("toys")) == 2
+        assert [found.name for found in works("engine", "LITTLE")] == ["fills little"]
+        assert len(works("engine", "toys")) == 2
 
     def test_a_text_that_is_nowhere_lists_the_works(self) -> None:
         with pytest.raises(ConfigError, match=r"--only 'edge' is in none of\n  toys: fills little\n  toys: absent"):
-            works("edge")
+            works("engine", "edge")
 
     def test_the_command_prints_and_writes_a_section(self, tmp_path: Path) -> None:
         out = tmp_path / "engine.md"
@@ -148,7 +149,9 @@ def test_a_target_is_reached_surely_or_barely(ratio: tuple[float, float, float],
 
 def test_rows_are_laid_out_for_terminal_and_document() -> None:
     row = Row(work(), 2, 0.0123, 1.5, Spread(0.0082, 0.008, 0.009))
-    assert "| fills | itself | 2 | 12.3 ms | 1.5 s | 0.0082 (0.008-0.009) | 1 | yes |" in markdown([row], "zoo bench")
+    assert "| fills | itself | 2 | 12.3 ms | 1.5 s | 0.0082 (0.008-0.009) | 1 | yes |" in markdown(
+        [row], "engine", "zoo bench"
+    )
     console = Console(width=80)
     with console.capture() as shown:
         console.print(table([row]))

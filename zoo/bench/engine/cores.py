@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from zoo.bench.engine.work import Job, Work
+from zoo.bench.work import Job, Work
 from zoo.core.dispatch import attend
 from zoo.core.local import Window
 from zoo.core.ring import state_for

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.bench.engine.work import Job, Work
+from zoo.bench.work import Job, Work
 from zoo.core.dispatch import attend
 from zoo.core.edges import Edges
 

@@ -1,4 +1,7 @@
-"""`zoo bench speed --suite engine`: every piece of work in this folder against its peer, in turns, as ratios."""
+"""`zoo bench speed --suite NAME`: every piece of work of a suite against its peer, in turns, as ratios.
+
+A suite is a package beside this file; each of its modules lists its `WORKS`.
+"""
 
 import gc
 import pkgutil
@@ -8,12 +11,13 @@ from importlib import import_module
 
 from rich.table import Table
 
-from zoo.bench import engine
-from zoo.bench.engine.work import Job, Work
 from zoo.bench.memory import peak_bytes
 from zoo.bench.timing import Spread, in_turns, seconds, threads
+from zoo.bench.work import Job, Work
 from zoo.errors import ConfigError
 
+SUITES = {"engine": "The engine against its peers", "text": "Text models against their peers"}
+"""Names of the suites, and their titles."""
 FEWEST = 6
 """Rounds that an interval of 95 % needs."""
 SLOW = 1.0
@@ -49,18 +53,20 @@ class Row:
         return f"{said}, barely" if self.ratio.low <= self.work.target < self.ratio.high else said
 
 
-def works(only: str = "") -> list[Work]:
-    """Collect the works of the modules in this folder.
+def works(suite: str, only: str = "") -> list[Work]:
+    """Collect the works of the modules of a suite.
 
     Args:
+        suite: one of `SUITES`.
         only: text that a work's name or its module's contains; all without.
 
     Raises:
         ConfigError: If no work has it.
     """
+    package = import_module(f"zoo.bench.{suite}")
     found: list[tuple[str, Work]] = []
-    for module in pkgutil.iter_modules(engine.__path__):
-        listed: Sequence[Work] = getattr(import_module(f"{engine.__name__}.{module.name}"), "WORKS", ())
+    for module in pkgutil.iter_modules(package.__path__):
+        listed: Sequence[Work] = getattr(import_module(f"{package.__name__}.{module.name}"), "WORKS", ())
         found += [(f"{module.name}: {work.name}", work) for work in listed]
     picked = [work for name, work in found if only.lower() in name.lower()]
     if not picked:
@@ -152,13 +158,13 @@ def table(rows: Sequence[Row]) -> Table:
     return view
 
 
-def markdown(rows: Sequence[Row], command: str) -> str:
+def markdown(rows: Sequence[Row], suite: str, command: str) -> str:
     """Lay out rows as a section of a document, with the command that makes them."""
     rule = "|".join("---" if column in ("work", "peer", "reached") else "--:" for column in COLUMNS)
     lines = [f"| {' | '.join(cells(row))} |" for row in rows]
     return "\n".join(
         [
-            "## The engine against its peers",
+            f"## {SUITES[suite]}",
             "",
             f"`{command}`",
             "",

@@ -1,4 +1,4 @@
-"""One piece of work for `zoo bench speed --suite engine`: what we do, what the peer does, and the ratio to reach."""
+"""One piece of work for `zoo bench speed --suite NAME`: what we do, what the peer does, and the ratio to reach."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
