@@ -13,17 +13,20 @@ if TYPE_CHECKING:
     from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.conv import QuadraticAttention, as_attention
+    from zoo.core.decode import Generated
     from zoo.core.dispatch import attend
     from zoo.core.edges import EdgeBias, Edges
     from zoo.core.embed import TokenEmbed
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.floater import Floater
-    from zoo.core.generator import Generator, Symbols
+    from zoo.core.generator import Generator
     from zoo.core.head import Classify, Features, NextToken, Tag
     from zoo.core.keys import Lengths, Segments, Valid
+    from zoo.core.length import CutAtEnd, LengthPredictor
     from zoo.core.local import Chunk, Neighbourhood, Window
     from zoo.core.maps import weight_blocks
     from zoo.core.model import Model
+    from zoo.core.nonautoregressive import NonAutoregressive
     from zoo.core.norm import Hard, Kernel
     from zoo.core.pattern import Causal, Explicit, Full
     from zoo.core.planner import Plan, plan
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
     from zoo.core.state import DecoderState, Static
     from zoo.core.sums import Sums
+    from zoo.core.symbols import Symbols
     from zoo.core.tokens import Tokens, left_padded
     from zoo.core.transformer import Decoder, Encoder, EncoderDecoder
     from zoo.core.weighted import BranchedAttention
@@ -46,17 +50,20 @@ _FROM = {
     "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
+    "zoo.core.decode": ("Generated",),
     "zoo.core.dispatch": ("attend",),
     "zoo.core.edges": ("EdgeBias", "Edges"),
     "zoo.core.embed": ("TokenEmbed",),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.floater": ("Floater",),
-    "zoo.core.generator": ("Generator", "Symbols"),
+    "zoo.core.generator": ("Generator",),
     "zoo.core.head": ("Classify", "Features", "NextToken", "Tag"),
     "zoo.core.keys": ("Lengths", "Segments", "Valid"),
+    "zoo.core.length": ("CutAtEnd", "LengthPredictor"),
     "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
     "zoo.core.maps": ("weight_blocks",),
     "zoo.core.model": ("Model",),
+    "zoo.core.nonautoregressive": ("NonAutoregressive",),
     "zoo.core.norm": ("Hard", "Kernel"),
     "zoo.core.pattern": ("Causal", "Explicit", "Full"),
     "zoo.core.planner": ("Plan", "plan"),
@@ -69,6 +76,7 @@ _FROM = {
     "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.state": ("DecoderState", "Static"),
     "zoo.core.sums": ("Sums",),
+    "zoo.core.symbols": ("Symbols",),
     "zoo.core.tokens": ("Tokens", "left_padded"),
     "zoo.core.transformer": ("Decoder", "Encoder", "EncoderDecoder"),
     "zoo.core.weighted": ("BranchedAttention",),
@@ -85,6 +93,7 @@ __all__ = [
     "Chunk",
     "Classify",
     "ConfigError",
+    "CutAtEnd",
     "Decoder",
     "DecoderState",
     "EdgeBias",
@@ -97,6 +106,7 @@ __all__ = [
     "Floater",
     "Full",
     "General",
+    "Generated",
     "Generator",
     "Globals",
     "Growing",
@@ -104,10 +114,12 @@ __all__ = [
     "InputError",
     "Kernel",
     "Learned",
+    "LengthPredictor",
     "Lengths",
     "Model",
     "Neighbourhood",
     "NextToken",
+    "NonAutoregressive",
     "NormedAttention",
     "Plan",
     "PostNormBlock",

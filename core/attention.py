@@ -12,12 +12,13 @@ from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys, Segments
 from zoo.core.linear import Linear, multiply
-from zoo.core.local import Window
-from zoo.core.pattern import And, Causal, Full, Or, Pattern
+from zoo.core.normal import by_offset, normal
+from zoo.core.observe import rows_apart
+from zoo.core.pattern import Causal, Full, Pattern
 from zoo.core.position import InnerPosition
 from zoo.core.ring import state_for
 from zoo.core.state import State, Static
-from zoo.core.tokens import Tokens, check_consecutive
+from zoo.core.tokens import Tokens, check_consecutive, tokens_of
 
 
 class Question(NamedTuple):
@@ -31,11 +32,12 @@ class Question(NamedTuple):
     bias: Relative | None
     start: int | Int[Tensor, " b"] = 0
     positions: Int[Tensor, "b k"] | None = None
+    whole: bool = True
 
     def answer(self, **options: Any) -> Any:
         """Ask."""
-        q, k, v, pattern, keys, bias, start, positions = self
-        return attend(q, k, v, pattern, keys, bias, q_start=start, k_positions=positions, **options)
+        q, k, v, pattern, keys, bias, start, positions, whole = self
+        return attend(q, k, v, pattern, keys, bias, q_start=start, k_positions=positions, whole=whole, **options)
 
 
 class Attention(nn.Module):
@@ -44,7 +46,8 @@ class Attention(nn.Module):
     Args:
         dim: channels in and out.
         num_heads: heads of the queries.
-        head_dim: channels of a head; `dim / num_heads` if None.
+        head_dim: channels of a head of queries and keys (d_k); `dim / num_heads` if None.
+        value_dim: channels of a head of values (d_v); `head_dim` if None.
         kv_heads: heads of keys and values, which groups of query heads share (arXiv:2305.13245); `num_heads` if None.
         bias: whether the projections add a bias.
         dropout: probability that a weight is dropped in training, in [0, 1).
@@ -62,6 +65,7 @@ class Attention(nn.Module):
         num_heads: int,
         *,
         head_dim: int | None = None,
+        value_dim: int | None = None,
         kv_heads: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
@@ -77,11 +81,12 @@ class Attention(nn.Module):
         self.num_heads = num_heads
         self.kv_heads = kv_heads
         self.head_dim = head_dim or dim // num_heads
+        self.value_dim = value_dim or self.head_dim
         self.inner = num_heads * self.head_dim
         self.dropout = dropout
         self.pattern = pattern
-        self.qkv = Linear(dim, self.inner + 2 * kv_heads * self.head_dim, bias=bias)
-        self.out = Linear(self.inner, dim, bias=bias)
+        self.qkv = Linear(dim, self.inner + kv_heads * (self.head_dim + self.value_dim), bias=bias)
+        self.out = Linear(num_heads * self.value_dim, dim, bias=bias)
         self.position = position
 
     def forward(
@@ -109,6 +114,7 @@ class Attention(nn.Module):
 
     def ask(self, tokens: Tokens, context: Tokens | None, state: State | None) -> Question:
         """Make the queries, what they read, and who may read what."""
+        tokens_of(tokens)
         bias = None if self.position is None else self.position.bias()
         if isinstance(state, Static):
             return self._ask_static(tokens, context, state, bias)
@@ -135,12 +141,15 @@ class Attention(nn.Module):
         if isinstance(tokens.keys, Segments):
             raise InputError("packed sets are decoded without a state: it keeps one set for each row")
         start = state.next if tokens.position is None else tokens.start()
-        where = state.placed(tokens.x.shape[1], tokens.position, tokens.x.device)
         q, k, v = self.project(tokens, None)
         if self.position is not None:
-            q, k = self.position.turn(where, q, k)
+            q, k = self.position.turn(state.placed(tokens.x.shape[1], tokens.position, tokens.x.device), q, k)
         read = state.append(k, v, tokens.there(), tokens.position)
-        return Question(q, read.k, read.v, self.restrict(tokens), read.keys, bias, start, read.positions)
+        pattern = self.restrict(tokens)
+        last = tokens.x.shape[1] == 1 and read.positions is None
+        if last and bias is None and normal(pattern) == Causal():  # one query behind all that is kept reads all of it
+            return Question(q, read.k, read.v, Full(), read.keys, None, whole=False)
+        return Question(q, read.k, read.v, pattern, read.keys, bias, start, read.positions, whole=False)
 
     def _ask_static(self, tokens: Tokens, context: Tokens | None, state: Static, bias: Relative | None) -> Question:
         """Read the context that is kept, or keep it."""
@@ -157,7 +166,7 @@ class Attention(nn.Module):
             (q,) = self.position.turn(tokens.positions, q)
         pattern = self.pattern if state.pattern is None else state.pattern & self.pattern
         start = 0 if bias is None and pattern == Full() else tokens.start()
-        return Question(q, read.k, read.v, pattern, read.keys, bias, start, read.positions)
+        return Question(q, read.k, read.v, pattern, read.keys, bias, start, read.positions, whole=False)
 
     def state(self, batch: int, pattern: Pattern = Full(), *, capacity: int = 16, spare: int = 0) -> State:
         """Make an empty state for reading step by step; see `state_for`.
@@ -175,17 +184,19 @@ class Attention(nn.Module):
         return self.pattern if source.pattern is None else source.pattern & self.pattern
 
     def project(self, tokens: Tokens, context: Tokens | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values, each (batch, length, heads, head_dim)."""
-        groups = [self.kv_heads, self.kv_heads]
+        """Make queries, keys and values, each (batch, length, heads, channels of a head)."""
+        groups = [self.kv_heads * self.head_dim, self.kv_heads * self.value_dim]
         if context is None:
             self._check(tokens)
-            heads = self.qkv(tokens.x).unflatten(-1, (-1, self.head_dim))
-            q, k, v = heads.split([self.num_heads, *groups], dim=2)
-            return q, k, v
+            q, k, v = self.qkv(tokens.x).split([self.inner, *groups], dim=-1)
+            return q.unflatten(-1, (self.num_heads, -1)), *self._in_groups(k, v)
         self._check(context)
         w, b = self.qkv.weight[self.inner :], None if self.qkv.bias is None else self.qkv.bias[self.inner :]
-        k, v = multiply(context.x, w, b).unflatten(-1, (-1, self.head_dim)).split(groups, dim=2)
-        return Attention.queries(self, tokens), k, v
+        k, v = multiply(context.x, w, b).split(groups, dim=-1)
+        return Attention.queries(self, tokens), *self._in_groups(k, v)
+
+    def _in_groups(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        return k.unflatten(-1, (self.kv_heads, -1)), v.unflatten(-1, (self.kv_heads, -1))
 
     def queries(self, tokens: Tokens) -> Float[Tensor, "b n h d"]:
         """Make queries alone."""
@@ -202,14 +213,8 @@ class Attention(nn.Module):
     def extra_repr(self) -> str:
         """Show what the parameters do not."""
         shared = "" if self.kv_heads == self.num_heads else f", kv_heads={self.kv_heads}"
-        return f"num_heads={self.num_heads}{shared}, pattern={self.pattern}"
-
-
-def by_offset(pattern: Pattern) -> bool:
-    """Tell whether a pattern knows only how far apart query and key stand."""
-    if isinstance(pattern, And | Or):
-        return by_offset(pattern.left) and by_offset(pattern.right)
-    return isinstance(pattern, Full | Causal | Window)
+        wide = "" if self.value_dim == self.head_dim else f", head_dim={self.head_dim}, value_dim={self.value_dim}"
+        return f"num_heads={self.num_heads}{shared}{wide}, pattern={self.pattern}"
 
 
 class NormedAttention(Attention):
@@ -257,7 +262,8 @@ def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h
     layers = [module for module in model.modules() if isinstance(module, Attention)]
     hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
     try:
-        model(*inputs)
+        with rows_apart():
+            model(*inputs)
     finally:
         for hook in hooks:
             hook.remove()

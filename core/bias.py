@@ -123,6 +123,9 @@ class RelativeTable(Relative):
     table: Float[Tensor, "h o"]
     left: int
 
+    def __post_init__(self) -> None:
+        refuse_shape(self, "table", self.table, "(heads, offsets)")
+
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
@@ -146,6 +149,9 @@ class ALiBi(Relative):
     """
 
     slopes: Float[Tensor, " h"]
+
+    def __post_init__(self) -> None:
+        refuse_shape(self, "slopes", self.slopes, "(heads,)")
 
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
@@ -176,6 +182,11 @@ class TransformerXL(Relative):
     v: Float[Tensor, "h d"]
     r: Float[Tensor, "h o d"]
     lowest: int
+
+    def __post_init__(self) -> None:
+        for name in ("u", "v"):
+            refuse_shape(self, name, getattr(self, name), "(heads, channels)")
+        refuse_shape(self, "r", self.r, "(heads, offsets, channels)")
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
         """See `Bias.query`."""
@@ -214,6 +225,11 @@ class Shaw(Relative):
     a_v: Float[Tensor, "#h o e"] | None
     left: int
 
+    def __post_init__(self) -> None:
+        for name in ("a_k", "a_v"):
+            if (table := getattr(self, name)) is not None:
+                refuse_shape(self, name, table, "(heads or 1, offsets, channels)")
+
     @property
     def adds_values(self) -> bool:  # type: ignore[override]
         """See `Bias.adds_values`."""
@@ -237,6 +253,16 @@ class Shaw(Relative):
     def tensors(self) -> tuple[Tensor, ...]:
         """See `Bias.tensors`."""
         return (self.a_k,) if self.a_v is None else (self.a_k, self.a_v)
+
+
+def refuse_shape(bias: Bias, name: str, x: Tensor, axes: str) -> None:
+    """Refuse a tensor of a bias that has other axes than it needs, or nothing along one.
+
+    Raises:
+        InputError: If it has.
+    """
+    if x.ndim != len(axes.strip("()").rstrip(",").split(", ")) or 0 in x.shape:
+        raise InputError(f"{name} of {type(bias).__name__} is of shape {tuple(x.shape)}: it is {axes}, none of them 0")
 
 
 def stretch(r: Float[Tensor, "h o d"], first: int, lowest: int, highest: int) -> Float[Tensor, "h n d"]:

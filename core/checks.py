@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from zoo.core.bias import ALiBi, Bias, Dense, RelativeTable
+from zoo.core.bias import ALiBi, Bias, Dense, RelativeTable, Shaw, TransformerXL
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys
 from zoo.core.norm import Hard, Kernel
@@ -32,16 +33,49 @@ def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float) -
     check_dropout(dropout)
 
 
-def check_placed(q: Tensor, k: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
+def check_start(q_start: Any, rows: int) -> None:
+    """Refuse what is no position of a first query; see `attend`."""
+    if isinstance(q_start, Tensor):
+        if q_start.shape != (rows,):
+            shape = tuple(q_start.shape)
+            raise InputError(f"q_start of shape {shape} for a batch of {rows}: one number, or one a row")
+        if not _whole(q_start):
+            raise InputError(f"q_start is of {q_start.dtype}: positions are whole numbers")
+    elif not isinstance(q_start, int | torch.SymInt) or isinstance(q_start, bool):
+        raise InputError(f"q_start={q_start!r} is no whole number, nor a tensor of one for each row")
+
+
+def _whole(x: Tensor) -> bool:
+    return not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
+
+
+def check_placed(q: Tensor, k: Tensor, v: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
     """Refuse a bias or positions of keys that do not fit; see `attend`."""
     if isinstance(bias, Dense):
+        if bias.added.ndim != 4 or not bias.added.is_floating_point():
+            shape, dtype = tuple(bias.added.shape), bias.added.dtype
+            raise InputError(f"bias of shape {shape} and {dtype} is no floating point (batch, heads, queries, keys)")
         wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
         if any(got not in (1, want) for got, want in zip(bias.added.shape, wanted, strict=True)):
             raise InputError(f"bias of shape {tuple(bias.added.shape)} for (batch, heads, queries, keys) = {wanted}")
-    elif isinstance(bias, RelativeTable | ALiBi) and bias.tensors[0].shape[0] not in (1, q.shape[2]):
-        raise InputError(f"{type(bias).__name__} of {bias.tensors[0].shape[0]} heads for {q.shape[2]} heads of queries")
-    if k_positions is not None and k_positions.shape != k.shape[:2]:
-        raise InputError(f"k_positions of shape {tuple(k_positions.shape)} for (batch, keys) = {tuple(k.shape[:2])}")
+    elif isinstance(bias, RelativeTable | ALiBi | Shaw | TransformerXL):
+        name = type(bias).__name__
+        for x in bias.tensors:
+            if x.shape[0] not in (1, q.shape[2]):
+                raise InputError(f"{name} of {x.shape[0]} heads for {q.shape[2]} heads of queries")
+        for x, size in _channels(bias, q.shape[3], v.shape[3]):
+            if x.shape[-1] != size:
+                raise InputError(f"{name} holds vectors of {x.shape[-1]} channels for heads of {size}")
+    if k_positions is not None and (k_positions.shape != k.shape[:2] or not _whole(k_positions)):
+        shown = f"k_positions of shape {tuple(k_positions.shape)} and {k_positions.dtype}"
+        raise InputError(f"{shown} for (batch, keys) = {tuple(k.shape[:2])}: they are whole numbers")
+
+
+def _channels(bias: Bias, of_keys: int, of_values: int) -> list[tuple[Tensor, int]]:
+    """Give the tensors of a bias that hold vectors, and how many channels these need."""
+    if isinstance(bias, Shaw):
+        return list(zip(bias.tensors, (of_keys, of_values), strict=False))
+    return [(x, of_keys) for x in bias.tensors] if isinstance(bias, TransformerXL) else []
 
 
 def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
@@ -51,7 +85,10 @@ def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
     if keys is not None and not isinstance(keys, Keys):
         raise ConfigError(f"keys={keys!r} is no Keys, such as Lengths(t) or Valid(mask)")
     if isinstance(bias, Tensor) and not bias.is_floating_point():
-        raise InputError(f"bias is of {bias.dtype}: what may be read says a pattern, Explicit(mask), or Valid(mask)")
+        wanted = "what may be read says a pattern, Explicit(mask), or Valid(mask)"
+        raise InputError(
+            f"bias is of {bias.dtype}: {wanted if bias.dtype == torch.bool else 'it is added to the scores'}"
+        )
     if norm != "softmax" and not isinstance(norm, Kernel | Hard):
         raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")
 

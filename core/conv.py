@@ -22,7 +22,7 @@ from zoo.core.linear import Linear
 from zoo.core.pattern import Full, Pattern
 from zoo.core.state import State
 from zoo.core.sweep import Sweep, square
-from zoo.core.tokens import Tokens
+from zoo.core.tokens import Tokens, tokens_of
 
 EXACT = 46.0
 """Sharpness at which a neighbour weighs exp(-46) = 1e-20: less than float64 can tell from nothing."""
@@ -145,7 +145,7 @@ class QuadraticAttention(Attention):
     def _refuse(self, tokens: Tokens, context: Tokens | None, state: State | None) -> None:
         if context is not None or state is not None:
             raise InputError("an attention by place reads its own tokens, all at once: give no context and no state")
-        if tokens.pattern not in (None, Full()):
+        if tokens_of(tokens).pattern not in (None, Full()):
             raise ConfigError(f"pattern={tokens.pattern}: who reads whom is said by the places of the heads here")
         if tokens.x.shape[-1] != self.dim:
             raise InputError(f"vectors of {tokens.x.shape[-1]} channels given to an attention of dim={self.dim}")
@@ -204,7 +204,8 @@ def as_attention(conv: nn.Module, grid: tuple[int, int] = (1, 1), alpha: float =
         ConfigError: If it is no two-dimensional convolution.
     """
     if not isinstance(conv, nn.Conv2d):
-        raise ConfigError(f"{conv!r} is no nn.Conv2d: places are rows and columns of a grid")
+        shown = f"{conv!r}" if isinstance(conv, nn.Module) else f"a {type(conv).__name__}"
+        raise ConfigError(f"{shown} is no nn.Conv2d: places are rows and columns of a grid")
     sweep = Sweep.of(conv)
     heads = sweep.kernel[0] * sweep.kernel[1]
     part = partial(QuadraticAttention, out_dim=conv.out_channels, bias=conv.bias is not None)

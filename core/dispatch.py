@@ -14,13 +14,13 @@ from zoo.core import observe
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.bias import Bias, Dense
-from zoo.core.checks import check, check_kinds, check_placed
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.keys import Keys, Segments
+from zoo.core.checks import check, check_kinds, check_placed, check_start
+from zoo.core.errors import ConfigError
+from zoo.core.keys import Keys, Lengths, Segments
 from zoo.core.norm import Kernel, Norm
 from zoo.core.normal import normal
 from zoo.core.pattern import Full, Pattern
-from zoo.core.planner import better_apart, choose
+from zoo.core.planner import better_apart, choose, sets_better_apart
 from zoo.core.score import General, Score
 
 
@@ -39,6 +39,7 @@ def attend(
     backend: str = ...,
     norm: Norm = ...,
     k_positions: Tensor | None = ...,
+    whole: bool = ...,
 ) -> Tensor: ...
 
 
@@ -58,6 +59,7 @@ def attend(
     backend: str = ...,
     norm: Norm = ...,
     k_positions: Tensor | None = ...,
+    whole: bool = ...,
 ) -> tuple[Tensor, Tensor]: ...
 
 
@@ -75,6 +77,7 @@ def attend(
     backend: str = "auto",
     norm: Norm = "softmax",
     k_positions: Int[Tensor, "b k"] | None = None,
+    whole: bool = True,
 ) -> Float[Tensor, "b q h e"] | tuple[Float[Tensor, "b q h e"], Float[Tensor, "b h q k"]]:
     """Let each query read the values of the keys it may read, arXiv:1706.03762 eq. 1.
 
@@ -94,6 +97,7 @@ def attend(
         backend: `auto`, or the name of a backend to force.
         norm: how scores become weights: `softmax`, `Kernel` or `Hard`.
         k_positions: absolute positions of the keys by row, where they are not 0, 1, 2, …
+        whole: whether these are all queries and keys that there are; of a part, a pattern may name others.
 
     Raises:
         InputError: If shapes or dtypes do not fit.
@@ -101,14 +105,13 @@ def attend(
     """
     check(q, k, v, score, dropout)
     check_kinds(pattern, keys, bias, norm)
-    if isinstance(q_start, Tensor) and q_start.shape != q.shape[:1]:
-        raise InputError(
-            f"q_start of shape {tuple(q_start.shape)} for a batch of {q.shape[0]}: one number, or one a row"
-        )
+    check_start(q_start, q.shape[0])
     if k_positions is None:
-        pattern.fit(q.shape[1], k.shape[1], q_start if isinstance(q_start, int) else None)
+        pattern.fit(q.shape[1], k.shape[1], q_start if isinstance(q_start, int) else None, whole)
     bias = pattern.biased(Dense(bias) if isinstance(bias, Tensor) else bias)
-    check_placed(q, k, bias, k_positions)
+    check_placed(q, k, v, bias, k_positions)
+    if isinstance(bias, Dense):
+        bias = Dense(bias.added.to(q.dtype))  # as other biases do it
     if isinstance(norm, Kernel) and (bias is not None or isinstance(score, Score)):
         raise ConfigError(f"norm={norm!r} has no scores, so no bias or score={score!r} can be used")
     scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
@@ -132,6 +135,7 @@ def attend(
         grouped=q.shape[2] // k.shape[2],
         padded=keys is not None,
         packed=isinstance(keys, Segments),
+        together=isinstance(keys, Segments) and not torch.compiler.is_compiling() and keys.together,
         placed=k_positions is not None,
         bias="" if bias is None else bias.kind,
         bias_grad=bias_grad and torch.is_grad_enabled(),
@@ -143,7 +147,14 @@ def attend(
     )
     if isinstance(q_start, Tensor) and better_apart(problem, backend):
         own = {"score": score, "dropout": dropout, "return_weights": return_weights, "backend": backend, "norm": norm}
-        return _row_by_row(q, k, v, pattern, keys, bias, q_start, own)
+        return _row_by_row(q, k, v, pattern, keys, bias, q_start, {**own, "whole": whole})
+    if isinstance(keys, Segments) and problem.together and backend == "auto":
+        keys.valid(k.shape[0], k.shape[1], k.device)
+        sets = keys.apart
+        if sets_better_apart(problem, len(sets.lengths), sets.longest):
+            rows = sets.spread(q), sets.spread(k), sets.spread(v)
+            y = attend(*rows, pattern, Lengths(sets.lengths), bias, score, dropout, norm=norm)
+            return sets.join(y, q.shape[0], q.shape[1])
     chosen = choose(problem, backend)
     if observe.watched():
         observe.tell(chosen, problem)

@@ -14,7 +14,7 @@ from torch import Tensor
 from zoo.core.bias import Bias
 from zoo.core.csr import Csr, csr
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.pattern import Pattern
+from zoo.core.pattern import Cover, Extent, Pattern
 
 Duplicates = Literal["error", "once", "each"]
 KEPT = 8
@@ -137,35 +137,46 @@ class Edges(Pattern):
             self._elsewhere[device] = moved
         return self._elsewhere[device]
 
-    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
-        """See `Pattern.fit`; from a later start the queries are a part of all, and only their edges count.
-
-        Raises:
-            InputError: If an edge leads to a query, or comes from a key, that is not there.
-        """
-        if start is None or not self.index.shape[1] or torch.compiler.is_compiling():
-            return
+    def misfit(self, extent: Extent) -> str | None:
+        """See `Pattern.misfit`; from a later start the queries are a part of all, and only their edges count."""
+        start, known = extent.start, extent.whole and self.index.shape[1] and not torch.compiler.is_compiling()
+        if start is None or not known:
+            return None
         source, target, _ = self._listed
-        if start == 0 and int(target[-1]) >= queries:
-            raise InputError(f"an edge leads to query {int(target[-1])}, and there are {queries}, from 0 on")
-        if self.width > keys:
-            first, last = self._between(start, start + queries)
+        if start == 0 and int(target[-1]) >= extent.queries:
+            return f"an edge leads to query {int(target[-1])}, and there are {extent.queries}, from 0 on"
+        if self.width > extent.keys:
+            first, last = self._between(start, extent.end)
             highest = int(source[first:last].max()) if last > first else -1
-            if highest >= keys:
-                raise InputError(f"an edge comes from key {highest}, and there are {keys}, from 0 on")
+            if highest >= extent.keys:
+                return f"an edge comes from key {highest}, and there are {extent.keys}, from 0 on"
+        return None
+
+    @cached_property
+    def ahead(self) -> int:
+        """How far ahead an edge lets its query read; 0 if none does."""
+        source, target = self.index
+        return max(0, int((source - target).max())) if len(source) else 0
+
+    def cover(self) -> Cover:
+        """See `Pattern.cover`; a graph looks back as far as there are nodes."""
+        return Cover(None, self.ahead)
 
     def csr(self, queries: int, keys: int, start: int, heads: int, copies: int = 1, shared: int = 1) -> Csr:
         """Give the sparse matrices for these lengths, stacked as `Csr.stack` says; they are kept."""
         wanted = (queries, keys, start, heads, copies, shared)
         if wanted not in self._kept:
-            self.fit(queries, keys, start)
             first, last = self._between(start, start + queries)
             source, target, _ = self._listed
-            edges = torch.stack([source[first:last], target[first:last] - start])
+            source, target, order = source[first:last], target[first:last] - start, self.order[first:last]
+            if self.width > keys:  # of a part, what is not there is not read
+                there = source < keys
+                source, target, order = source[there], target[there], order[there]
             numbers = max(self.index.shape[1], queries, keys) * max(heads, copies)
             if len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
-            self._kept[wanted] = csr(edges, self.order[first:last], queries, keys, numbers).stack(copies, shared)
+            made = csr(torch.stack([source, target]), order, queries, keys, numbers)
+            self._kept[wanted] = made.stack(copies, shared)
         return self._kept[wanted]
 
     def _between(self, start: int, end: int) -> tuple[int, int]:
@@ -286,7 +297,7 @@ class EdgeBias(Bias):
         scale: float,
     ) -> Float[Tensor, "b h q c"] | None:
         """Sum the vectors for values by the weights of their pairs, which equal edges share; None for none."""
-        if self.to_values is None:
+        if self.to_values is None or not len(self.to_values):
             return None
         parts, places = self._parts(q, i, j, scale)
         shares = weights * (parts - parts.logsumexp(0)).exp().masked_fill(parts == torch.finfo(parts.dtype).min, 0)

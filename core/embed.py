@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import InputError
 from zoo.core.keys import Keys, Lengths, Valid
-from zoo.core.position import position_encoding
+from zoo.core.position import Learned, position_encoding
 from zoo.core.tokens import Tokens
 
 There = Int[Tensor, " b"] | Bool[Tensor, "b n"] | None
@@ -63,17 +63,52 @@ class TokenEmbed(nn.Module):
             position = (keys.there.long().cumsum(1) - 1).to(ids.device)
         return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
 
-    def vectors(self, ids: Int[Tensor, "b n"], position: Int[Tensor, "#b n"] | None) -> Float[Tensor, "b n d"]:
-        """Add up what is known of each token."""
+    def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], there: There = None) -> Tokens:
+        """Give the vectors of tokens that follow on what a state keeps, which counts their positions itself.
+
+        The ids are not checked: they are a model's own, and a check would wait for the device.
+
+        Args:
+            ids: tokens.
+            start: position of the first token that is there, for all rows or for each.
+            there: as in `forward`.
+        """
+        keys = as_keys(there)
+        if isinstance(keys, Valid):
+            position = keys.there.long().cumsum(1) - 1 + (start if isinstance(start, int) else start[:, None])
+            return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
+        return Tokens(self.dropout(self.vectors(ids, start)), None, keys)
+
+    def vectors(
+        self, ids: Int[Tensor, "b n"], position: Int[Tensor, "#b n"] | Int[Tensor, " b"] | int | None
+    ) -> Float[Tensor, "b n d"]:
+        """Add up what is known of each token.
+
+        Args:
+            ids: tokens.
+            position: of each token, or of the first of each row, or of all rows; 0 for the first if None.
+        """
         x = self.embed(ids)
         if self.scale != 1:
             x = x * self.scale
         if self.position is None:
             return x
+        return x + self._places(ids.shape[1], position).to(x.dtype)
+
+    def _places(self, n: int, position: Tensor | int | None) -> Float[Tensor, "... d"]:
+        """Give the vectors of n positions."""
+        assert self.position is not None
         if position is None:
-            return x + self.position((ids.shape[1],)).to(x.dtype)
+            places: Tensor = self.position((n,))
+            return places
+        if isinstance(position, int):
+            if isinstance(self.position, Learned):  # a view, and its length tells on the host whether it was learned
+                return self.position((position + n,))[position:]
+            position = torch.arange(position, position + n, device=self.embed.weight.device)
+        elif position.ndim == 1:
+            position = position[:, None] + torch.arange(n, device=position.device)
         at: Tensor = self.position.at(position)
-        return x + at.to(x.dtype)
+        return at
 
 
 def as_keys(there: There) -> Keys | None:

@@ -1,28 +1,25 @@
 """`Generator`, the composition that writes: a decoder, perhaps behind an encoder, and a head for the next token."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core.attention import attention_maps
+from zoo.core.beam import Beam, search
+from zoo.core.decode import Generated, collect, write
 from zoo.core.embed import There
-from zoo.core.errors import InputError
+from zoo.core.errors import ConfigError, InputError
 from zoo.core.model import take
+from zoo.core.prompt import Prompt, budgets, prompt_of
+from zoo.core.reading import Reading, evaluating, reading_of
+from zoo.core.sampling import choice
 from zoo.core.state import DecoderState
+from zoo.core.symbols import SYMBOLS as SYMBOLS
+from zoo.core.symbols import Symbols as Symbols
 from zoo.core.tokens import Tokens
-
-
-class Symbols(NamedTuple):
-    """Name the tokens that mean something to the search."""
-
-    pad: int = 0
-    bos: int = 1
-    eos: int = 2
-
-
-SYMBOLS = Symbols()
 
 
 class Generator(nn.Module):
@@ -103,24 +100,113 @@ class Generator(nn.Module):
         return Tokens(encoded.x, None, encoded.keys, encoded.position)
 
     def follow(
-        self,
-        ids: Int[Tensor, "b n"],
-        state: DecoderState,
-        context: Tokens | None = None,
-        there: There = None,
-        position: Int[Tensor, "#b n"] | None = None,
+        self, ids: Int[Tensor, "b n"], state: DecoderState | None, context: Tokens | None = None, there: There = None
     ) -> Float[Tensor, "b vocab"]:
-        """Give the scores of what follows on ids that follow on what a state keeps.
+        """Give the scores of what follows on each row's last token.
 
         Args:
-            ids: tokens, the last of each row at the end.
-            state: what was read; it changes.
-            context: the encoder's vectors; needed the first time only.
-            there: which of the ids are there; all if None.
-            position: where they stand; needed wherever the state holds any.
+            ids: tokens; with a state, those that follow on what it keeps.
+            state: what was read; it changes. None to read without one.
+            context: the encoder's vectors; with a state needed the first time only.
+            there: which of the ids are there, as for `TokenEmbed`; all if None.
         """
-        tokens = self.decoder(self.target(ids, there, position), context, state)
-        return self.head(tokens.with_x(tokens.x[:, -1:]))[:, 0]
+        start = 0 if state is None else state.start
+        if isinstance(start, int) and start == 0:
+            tokens = self.target(ids, there)
+        else:
+            tokens = self.target.follow(ids, start, there)
+        return self.head(Tokens(last(self.decoder(tokens, context, state))))[:, 0]
+
+    def generate(
+        self,
+        *inputs: Any,
+        max_len: int | None = None,
+        beam: int = 1,
+        length_penalty: float = 0.6,
+        n_best: int = 1,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        prompt: Any = None,
+    ) -> Generated:
+        """Write what follows on each row, in evaluation mode and without gradients; each row ends on its own.
+
+        Without further wishes the best token is chosen at each place; with `beam`, the likeliest answer is searched;
+        with `temperature`, `top_k` or `top_p`, tokens are drawn. Scores are log-probabilities of the model, whatever
+        was drawn from, divided by the length penalty.
+
+        Args:
+            inputs: the source's; without an encoder, the prompt's ids, and perhaps which of them are there.
+            max_len: new tokens at most, the end counted; None for as many as the model holds.
+            beam: answers that are followed at once.
+            length_penalty: α of ((5 + length) / 6)^α, arXiv:1609.08144 eq. 14; 0 for none.
+            n_best: answers wanted of each row, at most as many as `beam`.
+            temperature: what scores are divided by before a draw; 0 for the best token instead of a draw.
+            top_k: how many of the best tokens are drawn from.
+            top_p: draw from the fewest tokens whose probabilities sum up to this, in (0, 1].
+            seed: of the draws; the same seed draws the same.
+            prompt: with an encoder, the answer's first tokens, for all rows or for each, or a pair of them and which
+                are there; the begin if None.
+
+        Raises:
+            ConfigError: If a wish cannot be, or two do not go together.
+            InputError: If a prompt is padding only, or leaves no room in the model.
+        """
+        wish = Beam(beam, n_best, length_penalty)
+        choose = choice(temperature, top_k, top_p, seed)
+        wish.check(choose, drawn(temperature, top_k, top_p))
+        reading, first, budget = self._begin(inputs, prompt, max_len)
+        with torch.no_grad():
+            if beam > 1:
+                return search(reading, first, wish, budget, self.symbols)
+            return collect(write(reading, first, choose, budget, self.symbols), length_penalty, self.symbols)
+
+    def generate_steps(
+        self,
+        *inputs: Any,
+        max_len: int | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        prompt: Any = None,
+    ) -> Iterator[Int[Tensor, " b"]]:
+        """Write as `generate` does, and give each step's token of every row at once; padding for rows that have ended.
+
+        Args:
+            inputs: see `generate`.
+            max_len: see `generate`.
+            temperature: see `generate`.
+            top_k: see `generate`.
+            top_p: see `generate`.
+            seed: see `generate`.
+            prompt: see `generate`.
+
+        Raises:
+            ConfigError: See `generate`; at the call, not at the first step.
+            InputError: See `generate`.
+        """
+        choose = choice(temperature, top_k, top_p, seed)
+        reading, first, budget = self._begin(inputs, prompt, max_len)
+        return (step.ids for step in write(reading, first, choose, budget, self.symbols))
+
+    def _begin(self, inputs: tuple[Any, ...], prompt: Any, max_len: int | None) -> tuple[Reading, Prompt, list[int]]:
+        """Read the source, and say what the answers begin with and how long they may be."""
+        context = None
+        if self.encoder is None:
+            if prompt is not None:
+                raise ConfigError("prompt= of a model without an encoder: its inputs are the prompt")
+            if not 1 <= len(inputs) <= 2:
+                raise InputError(f"{len(inputs)} inputs of a model without an encoder: give ids, and which are there")
+            first = prompt_of(inputs[0], inputs[1] if len(inputs) == 2 else None, self.symbols)
+            budget = budgets(first, max_len, self.max_len)
+        else:
+            with evaluating(self.modules()):
+                context = self.encode(*inputs)
+            first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
+            budget = budgets(first, max_len, self.max_len)
+        return reading_of(self, context, first, max(budget)), first, budget
 
     def reset_classifier(self, num_classes: int) -> None:
         """Refuse another vocabulary than the model has."""
@@ -139,3 +225,35 @@ class Generator(nn.Module):
     def _decoded(self, inputs: tuple[Any, ...]) -> Tokens:
         tokens, context = self.read(*inputs)
         return self.decoder(tokens, context)
+
+
+def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
+    """Give each row's last vector that is there."""
+    there = tokens.there()
+    if there is None:
+        return tokens.x[:, -1:]
+    place = torch.arange(tokens.x.shape[1], device=tokens.x.device) * there
+    return tokens.x.gather(1, place.amax(1)[:, None, None].expand(-1, 1, tokens.x.shape[2]))
+
+
+def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, There]:
+    """Give each row of a source the first tokens of its answer, and which of them are there.
+
+    Raises:
+        InputError: If there are not as many rows.
+    """
+    b = len(context.x)
+    ids, there = prompt if isinstance(prompt, tuple) else (prompt, None)
+    if ids is None:
+        ids = torch.full((b, 1), bos, device=context.x.device)
+    if ids.ndim == 1:
+        ids = ids.expand(b, -1)
+    if len(ids) != b:
+        raise InputError(f"a prompt of {len(ids)} rows for a source of {b}: give one for each, or one for all")
+    return ids, there
+
+
+def drawn(temperature: float | None, top_k: int | None, top_p: float | None) -> str:
+    """Repeat what the caller said about draws."""
+    said = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    return ", ".join(f"{name}={value}" for name, value in said.items() if value is not None)

@@ -5,7 +5,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.linear import multiply
+from zoo.core.keys import Valid
+from zoo.core.linear import Linear, multiply
 from zoo.core.tokens import Tokens
 
 
@@ -59,12 +60,38 @@ class Classify(Classifier):
     def pooled(self, tokens: Tokens) -> Float[Tensor, "b d"]:
         """Give one vector for each set; the mean of an empty set is 0."""
         if self.pool == "first":
-            return tokens.x[:, 0]
+            return first(tokens)
         if tokens.keys is None:
             return tokens.x.mean(1)
         there = tokens.keys.valid(tokens.x.shape[0], tokens.x.shape[1], tokens.x.device)
         count = there.sum(1, keepdim=True).clamp(min=1)
         return tokens.without_padding().x.sum(1) / count.to(tokens.x.dtype)
+
+
+class PooledClassify(Classify):
+    """A label for the set, from its first vector behind a linear layer and a tanh: BERT's pooler, arXiv:1810.04805.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the pooled vector is the answer.
+    """
+
+    def __init__(self, dim: int, num_classes: int) -> None:
+        super().__init__(dim, num_classes)
+        self.pooler = Linear(dim, dim)
+
+    def pooled(self, tokens: Tokens) -> Float[Tensor, "b d"]:
+        """Give one vector for each set."""
+        return self.pooler(super().pooled(tokens)).tanh()
+
+
+def first(tokens: Tokens) -> Float[Tensor, "b d"]:
+    """Give the first vector of each set that is there; the first of all where none is."""
+    if not isinstance(tokens.keys, Valid):
+        return tokens.x[:, 0]
+    b, n = tokens.x.shape[:2]
+    index = tokens.keys.valid(b, n, tokens.x.device).int().argmax(1)
+    return tokens.x.take_along_dim(index[:, None, None], 1)[:, 0]
 
 
 class Tag(Classifier):
@@ -145,6 +172,36 @@ class NextToken(nn.Module):
                 f"num_classes={num_classes} of a model that writes tokens: its vocabulary has {self.num_classes}, "
                 "make it with vocab_size= instead"
             )
+
+
+class MaskedToken(nn.Module):
+    """A score for each token in each place, behind a linear layer, GELU and norm: the code of arXiv:1810.04805.
+
+    Args:
+        dim: channels of the vectors.
+        shared: the embedding whose vectors are the weights too.
+        eps: of the layer norm.
+    """
+
+    def __init__(self, dim: int, shared: nn.Embedding, eps: float = 1e-12) -> None:
+        super().__init__()
+        self.dim = dim
+        self.transform = Linear(dim, dim)
+        self.norm = nn.LayerNorm(dim, eps=eps)
+        self.scores = NextToken(dim, shared.num_embeddings, shared, bias=True)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n vocab"]:
+        """Give the scores."""
+        return self.scores(tokens.with_x(self.norm(nn.functional.gelu(self.transform(tokens.x)))))
+
+    @property
+    def num_classes(self) -> int:
+        """Tokens of the vocabulary."""
+        return self.scores.num_classes
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse another vocabulary."""
+        self.scores.reset(num_classes)
 
 
 def head(task: str, dim: int, num_classes: int, *, pool: str = "first", prefix: int = 0) -> nn.Module:

@@ -57,5 +57,5 @@ def inner_position(name: str, layer: Attention, length: int) -> InnerPosition:
     if name == "transformer-xl":
         return TransformerXLPosition(layer.qkv.in_features, layer.num_heads, layer.head_dim)
     if name == "shaw":
-        return ShawPosition(layer.head_dim)
+        return ShawPosition(layer.head_dim, value_dim=layer.value_dim)
     raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + INNER)}")

@@ -5,9 +5,10 @@ Axes: b rows, q queries, k keys.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
@@ -88,6 +89,28 @@ class Segments(Keys):
             raise InputError(f"Segments are whole numbers; got {self.ids.dtype}")
         return self.ids.to(device) >= 0
 
+    @cached_property
+    def together(self) -> bool:
+        """Whether queries and keys are the same vectors, and each set of a row stands in one piece."""
+        ids, queries = self.ids, self.queries
+        if ids.is_meta or not (queries is None or torch.equal(ids, queries.to(ids.device))):
+            return False
+        begins = torch.ones_like(ids, dtype=torch.bool)
+        begins[:, 1:] = ids[:, 1:] != ids[:, :-1]
+        begun = ids.masked_fill(~begins, -1).sort(dim=1).values
+        return not bool(((begun[:, 1:] == begun[:, :-1]) & (begun[:, 1:] >= 0)).any())
+
+    @cached_property
+    def apart(self) -> "Apart":
+        """Where each set goes as a row of its own; for sets that are `together`."""
+        index = (self.ids >= 0).flatten().nonzero()[:, 0]
+        row = index // max(self.ids.shape[1], 1)
+        named = torch.stack([row, self.ids.flatten()[index]])
+        _, which, lengths = torch.unique_consecutive(named, dim=1, return_inverse=True, return_counts=True)
+        longest = int(lengths.max()) if len(lengths) else 0
+        place = torch.arange(len(index), device=index.device) - (lengths.cumsum(0) - lengths)[which]
+        return Apart(index, which * longest + place, lengths, longest)
+
     def row(self, index: int) -> "Segments":
         """See `Keys.row`."""
         queries = None if self.queries is None else self.queries[index : index + 1]
@@ -104,3 +127,34 @@ class Segments(Keys):
             wanted = (len(self.ids), length)
             raise InputError(f"Segments of {tuple(ids.shape)} for {wanted} queries: give `queries=` for them")
         return ids
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Give each of several packed sets a row of its own, with padding behind it.
+
+    Args:
+        index: where the vectors that are there stand, rows one behind the other.
+        place: where they go.
+        lengths: vectors of each set.
+        longest: places of a row.
+    """
+
+    index: Int[Tensor, " m"]
+    place: Int[Tensor, " m"]
+    lengths: Int[Tensor, " s"]
+    longest: int
+
+    def spread(self, x: Float[Tensor, "b n h d"]) -> Float[Tensor, "s longest h d"]:
+        """Give the rows; what is not there is 0."""
+        rows = x.new_zeros(len(self.lengths) * self.longest, *x.shape[2:])
+        return rows.index_copy(0, self.place.to(x.device), self._there(x)).unflatten(0, (-1, self.longest))
+
+    def join(self, y: Float[Tensor, "s longest h d"], batch: int, length: int) -> Float[Tensor, "b n h d"]:
+        """Put what was computed back; what is not there is 0."""
+        found = y.flatten(0, 1).index_select(0, self.place.to(y.device))
+        rows = y.new_zeros(batch * length, *y.shape[2:]).index_copy(0, self.index.to(y.device), found)
+        return rows.unflatten(0, (batch, length))
+
+    def _there(self, x: Tensor) -> Tensor:
+        return x.flatten(0, 1).index_select(0, self.index.to(x.device))

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.pattern import Cover, Pattern
+from zoo.core.errors import ConfigError
+from zoo.core.pattern import Cover, Extent, Pattern
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,16 @@ class Neighbourhood(Pattern):
         size = self.height * self.width
         return near & (i >= 0) & (j >= 0) & (a < size) & (b < size)
 
-    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
-        """See `Pattern.fit`."""
+    def misfit(self, extent: Extent) -> str | None:
+        """See `Pattern.misfit`; a grid may be read and written row by row, unless there are always so many."""
         size = self.prefix + self.height * self.width
-        if keys > size or (queries and (start or 0) + queries > size):
-            raise InputError(f"{self!r} has {size} positions; got {queries} queries from {start} on and {keys} keys")
+        before = f" behind {self.prefix}" if self.prefix else ""
+        shown = f"{self} is a grid of {self.height} x {self.width}{before}: {size} positions"
+        if extent.fixed:
+            return None if extent.keys == size else f"{shown}, and there are {extent.keys}"
+        if extent.keys > size or (extent.queries and extent.end > size):
+            return f"{shown}; got {extent.queries} queries from {extent.start} on and {extent.keys} keys"
+        return None
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`; a whole grid is counted without looking at its pairs."""

@@ -53,6 +53,5 @@ def weight_blocks(
             part = Dense(bias.added[:, :, first:last])
         if isinstance(keys, Segments):
             there = Segments(keys.ids, keys.of_queries(q.shape[1])[:, first:last])
-        start = torch.full((len(q),), first, device=q.device)  # by row, which asks no pattern for a whole set
-        given = {"bias": part, "score": score, "norm": norm, "q_start": start}
+        given = {"bias": part, "score": score, "norm": norm, "q_start": first, "whole": False}
         yield attend(q[:, first:last], k, k[..., :1], pattern, there, return_weights=True, **given)[1]  # type: ignore[call-overload]

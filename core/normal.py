@@ -30,6 +30,13 @@ def normal(pattern: Pattern, queries: int | None = None, keys: int | None = None
     return _fitted(pattern, queries, keys, start)
 
 
+def by_offset(pattern: Pattern) -> bool:
+    """Tell whether a pattern knows only how far apart query and key stand."""
+    if isinstance(pattern, And | Or):
+        return by_offset(pattern.left) and by_offset(pattern.right)
+    return isinstance(pattern, Full | Causal | Window)
+
+
 def _joined(pattern: And | Or, kind: type[And] | type[Or]) -> Pattern:
     """Flatten nested joins of one kind, simplify the parts, and merge those that have a common form."""
     merge = _both if kind is And else _either

@@ -1,9 +1,11 @@
-"""Watch which plans `attend` follows, and what they cost: for counters and for people who want to know."""
+"""Watch which plans `attend` follows, and what they cost; and keep rows apart for who looks at weights."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+_kept_apart = ContextVar("kept_apart", default=False)
 _watchers: list[Callable[[Any, Any], None]] = []
 
 
@@ -26,3 +28,18 @@ def watch(watcher: Callable[[Any, Any], None]) -> Iterator[None]:
         yield
     finally:
         _watchers.remove(watcher)
+
+
+def row_by_row() -> bool:
+    """Tell whether somebody wants each row as it was given, padding included."""
+    return _kept_apart.get()
+
+
+@contextmanager
+def rows_apart() -> Iterator[None]:
+    """Let models read rows as they are given until the block ends, and not packed into one."""
+    token = _kept_apart.set(True)
+    try:
+        yield
+    finally:
+        _kept_apart.reset(token)

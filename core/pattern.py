@@ -34,6 +34,30 @@ class Cover:
     queries: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Extent:
+    """Say which queries and keys a pattern is asked for.
+
+    Args:
+        queries: number of queries.
+        keys: number of keys; they stand at 0, 1, 2, …
+        start: position of the first query; None if rows differ.
+        whole: whether these are all there are: of a decoder's state they are a part, and a pattern may name others.
+        fixed: whether there are always so many, as in a model for images of one size.
+    """
+
+    queries: int
+    keys: int
+    start: int | None = 0
+    whole: bool = True
+    fixed: bool = False
+
+    @property
+    def end(self) -> int:
+        """Position behind the last query, as far as it is known."""
+        return (self.start or 0) + self.queries
+
+
 class Pattern(ABC):
     """Say which query may read which key."""
 
@@ -55,18 +79,23 @@ class Pattern(ABC):
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """Tell whether the query at position i may read the key at position j; i and j broadcast."""
 
-    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
-        """Refuse numbers of queries and keys for which the pattern has no meaning.
+    def misfit(self, extent: Extent) -> str | None:
+        """Say why the pattern has no meaning for these queries and keys; None if it has one.
 
         Args:
-            queries: number of queries.
-            keys: number of keys.
-            start: position of the first query; None if rows differ.
+            extent: how many there are, and from where on.
+        """
+        return None
+
+    def fit(self, queries: int, keys: int, start: int | None = 0, whole: bool = True) -> None:
+        """Refuse numbers of queries and keys for which the pattern has no meaning; see `Extent` for them.
 
         Raises:
             InputError: If they do not fit.
         """
-        return
+        why = self.misfit(Extent(queries, keys, start, whole))
+        if why is not None:
+            raise InputError(why)
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """Count the pairs that are allowed, which is what attention has to cost.
@@ -234,10 +263,9 @@ class Joined(Pattern):
         """See `Pattern.by_row`."""
         return self.left.by_row or self.right.by_row
 
-    def fit(self, queries: int, keys: int, start: int | None = 0) -> None:
-        """See `Pattern.fit`."""
-        self.left.fit(queries, keys, start)
-        self.right.fit(queries, keys, start)
+    def misfit(self, extent: Extent) -> str | None:
+        """See `Pattern.misfit`."""
+        return self.left.misfit(extent) or self.right.misfit(extent)
 
     def biased(self, bias: Bias | None) -> Bias | None:
         """See `Pattern.biased`."""

@@ -10,7 +10,7 @@ from zoo.core.backends.problem import Problem
 from zoo.core.checks import check_dropout, check_kinds
 from zoo.core.errors import ConfigError
 from zoo.core.norm import Hard, Kernel, Norm
-from zoo.core.normal import normal
+from zoo.core.normal import by_offset, normal
 from zoo.core.pattern import Full, Pattern
 
 
@@ -49,6 +49,7 @@ def plan(
     start: int | None = 0,
     padded: bool = False,
     packed: bool = False,
+    together: bool = False,
     placed: bool = False,
     bias: str = "",
     bias_grad: bool = False,
@@ -76,6 +77,7 @@ def plan(
         start: position of the first query; None if rows differ.
         padded: whether some keys are not there.
         packed: whether keys come in segments.
+        together: whether these are the queries' too, and each is in one piece.
         placed: whether keys stand at given positions.
         bias: kind of what is added to the scores: `dense`, `relative` or `edges`; empty for nothing.
         bias_grad: whether that needs a gradient.
@@ -111,6 +113,7 @@ def plan(
         grouped=heads // (kv_heads or heads or 1),
         padded=padded,
         packed=packed,
+        together=together,
         placed=placed,
         bias=bias,
         bias_grad=bias_grad,
@@ -139,10 +142,14 @@ def offers(problem: Problem) -> dict[str, Plan | str]:
 
 def choose(problem: Problem, backend: str = "auto") -> Plan:
     """Choose a backend for a problem; see `plan`."""
-    lasting = problem.pattern.by_value and problem.norm in ("softmax", Kernel(), Hard(), Hard(sample=True))
-    if torch.compiler.is_compiling() or not lasting:  # dynamo sees through no cache; and it must keep no module alive
-        return _choose(problem, backend)
-    return _remembered(problem, backend)
+    return _remembered(problem, backend) if _lasting(problem) else _choose(problem, backend)
+
+
+def _lasting(problem: Problem) -> bool:
+    """Tell whether to remember: dynamo sees through no cache, and a cache must keep no tensor and no module alive."""
+    if torch.compiler.is_compiling() or not problem.pattern.by_value:
+        return False
+    return problem.norm in ("softmax", Kernel(), Hard(), Hard(sample=True))
 
 
 def _choose(problem: Problem, backend: str) -> Plan:
@@ -171,8 +178,31 @@ def better_apart(problem: Problem, backend: str) -> bool:
     """Tell whether rows that start at different positions are computed one by one, each with a start that is known."""
     if problem.placed or problem.pattern.by_row or problem.device == "meta" or torch.compiler.is_compiling():
         return False
+    return _apart_remembered(problem, backend) if _lasting(problem) else _apart(problem, backend)
+
+
+def _apart(problem: Problem, backend: str) -> bool:
     alone = replace(problem, batch=1, start=0)
     if backend == "auto":
         return problem.batch * choose(alone).work < choose(problem).work
     known = BACKENDS.get(backend)
     return known is not None and known.refuses(_simple(problem)) is not None and known.refuses(_simple(alone)) is None
+
+
+_apart_remembered = lru_cache(maxsize=512)(_apart)
+
+
+def sets_better_apart(problem: Problem, sets: int, longest: int) -> bool:
+    """Tell whether packed sets are computed as rows of their own: scores between sets are then never made.
+
+    Args:
+        problem: what is asked; its sets stand together.
+        sets: how many there are, of all rows.
+        longest: vectors of the largest.
+    """
+    offsets = by_offset(problem.pattern) and problem.bias in ("", "relative")
+    themselves = problem.start == 0 and problem.queries == problem.keys
+    if not (offsets and themselves and sets and problem.device == "cpu") or problem.weights:
+        return False
+    apart = replace(problem, batch=sets, queries=longest, keys=longest, packed=False, together=False)
+    return choose(apart).work < choose(problem).work

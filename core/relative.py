@@ -76,17 +76,18 @@ class ShawPosition(InnerPosition):
     """Add a learned vector of the offset to each key and to each value, shared by the heads: arXiv:1803.02155 sec. 3.2.
 
     Args:
-        head_dim: channels of a head.
+        head_dim: channels of a head of keys.
         left: how far back offsets are told apart (k in the paper), positions; beyond, they are clipped.
         right: how far ahead; as far as back if None.
+        value_dim: channels of a head of values; `head_dim` if None.
     """
 
-    def __init__(self, head_dim: int, left: int = 16, right: int | None = None) -> None:
+    def __init__(self, head_dim: int, left: int = 16, right: int | None = None, value_dim: int | None = None) -> None:
         super().__init__()
         self.left, self.right = _reach(left, right)
         count = self.left + self.right + 1
         self.of_keys = nn.Parameter(torch.randn(1, count, head_dim) * 0.02)
-        self.of_values = nn.Parameter(torch.randn(1, count, head_dim) * 0.02)
+        self.of_values = nn.Parameter(torch.randn(1, count, value_dim or head_dim) * 0.02)
 
     def bias(self) -> Shaw:
         """See `InnerPosition.bias`."""

@@ -1,4 +1,4 @@
-"""Patterns with holes: global positions, blocks, and the two factorised patterns of the Sparse Transformer.
+"""Patterns with holes: global positions, blocks, columns, and the two patterns of the Sparse Transformer.
 
 Axes: see `zoo.core.pattern`.
 """
@@ -10,7 +10,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError
-from zoo.core.pattern import Cover, Pattern
+from zoo.core.local import Window
+from zoo.core.pattern import Cover, Extent, Pattern
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,14 @@ class Globals(Pattern):
         for g in self.index:
             found = found | (i == g) | (j == g)
         return found.expand(torch.broadcast_shapes(i.shape, j.shape))
+
+    def misfit(self, extent: Extent) -> str | None:
+        """See `Pattern.misfit`; a position is that of a query or of a key, and where nothing is, it names nothing."""
+        last, there = self.index[-1] if self.index else -1, max(extent.end, extent.keys)
+        known = extent.whole and extent.start is not None and (there or extent.fixed)
+        if not known or last < there:
+            return None
+        return f"{self} names position {last}, and the {there} there are end at {there - 1}"
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`."""
@@ -82,6 +91,14 @@ class Blocks(Pattern):
         b = j.div(self.size, rounding_mode="floor").clamp(max=columns)
         return table.to(i.device)[a, b] & (i >= 0) & (j >= 0)
 
+    def misfit(self, extent: Extent) -> str | None:
+        """See `Pattern.misfit`; fewer queries than there are blocks for may come, unless there are always so many."""
+        needed = -(-extent.end // self.size) if extent.queries or extent.fixed else 0
+        if needed == len(self.reads) or (needed < len(self.reads) and not extent.fixed):
+            return None
+        shown = f"{self!r} has {len(self.reads)} blocks of {self.size}"
+        return f"{shown}, and {extent.end} positions make {needed}"
+
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`."""
         count = 0
@@ -126,6 +143,26 @@ def big_bird(length: int, size: int = 64, *, window: int = 1, randoms: int = 3, 
         picked = torch.randperm(len(left), generator=generator)[:randoms].tolist()
         reads.append((*fixed, *(left[p] for p in picked)))
     return Blocks(size, tuple(reads))
+
+
+def lra_local(size: int, length: int) -> Window:
+    """Give what "local attention" reads in the published code of the Long Range Arena (arXiv:2011.04006).
+
+    The code pads a sequence to the next multiple of the size (by a whole block if it is one already), reshapes it to
+    (size, blocks), and lets the positions of a column read each other: these are no neighbours, as in the paper's
+    text, but lie as far apart as there are blocks (google-research/long-range-arena#44). The text's is `Chunk(size)`.
+    Not imitated: what it pads is read as vectors of zeros, and its mask for padding falls on the last column.
+
+    Args:
+        size: positions that read each other.
+        length: positions.
+
+    Raises:
+        ConfigError: If one is not positive.
+    """
+    if size < 1 or length < 1:
+        raise ConfigError(f"lra_local({size}, {length}): size and length are at least 1")
+    return Window(size - 1, size - 1, dilation=length // size + 1)
 
 
 @dataclass(frozen=True)

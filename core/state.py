@@ -77,7 +77,16 @@ class State(ABC):
         """
 
     def reorder(self, index: Int[Tensor, " rows"]) -> None:
-        """Take these rows in this order, as beam search asks; a row may be taken often or never."""
+        """Take these rows in this order, as beam search asks; a row may be taken often or never.
+
+        Raises:
+            InputError: If there is no such row, or none is taken.
+        """
+        refuse_rows(index, self.batch)
+        self.take(index)
+
+    def take(self, index: Int[Tensor, " rows"]) -> None:
+        """Do what `reorder` does, unchecked: on a GPU a check waits for it."""
         for name, x in self.tensors.items():
             self.tensors[name] = x.index_select(0, index.to(x.device))
         self.length, self.next = (x if isinstance(x, int) else x[index.to(x.device)] for x in (self.length, self.next))
@@ -114,11 +123,16 @@ class State(ABC):
         start = self.next if isinstance(self.next, int) else self.next[:, None]
         return torch.arange(n, device=device)[None] + start
 
-    def write(self, name: str, new: Tensor, rows: Tensor | None, slots: Tensor) -> None:
-        """Put new vectors into slots: (slots,) the same for all rows, or each into its own row and slot."""
+    def room(self, name: str, new: Tensor) -> Tensor:
+        """Give the tensor to write to; a copy where what earlier steps read has to stay for their gradients."""
         x = self.tensors[name]
         if torch.is_grad_enabled() and (new.requires_grad or x.requires_grad):
-            x = self.tensors[name] = x.clone()  # what earlier steps read has to stay for their gradients
+            x = self.tensors[name] = x.clone()
+        return x
+
+    def write(self, name: str, new: Tensor, rows: Tensor | None, slots: Tensor) -> None:
+        """Put new vectors into slots: (slots,) the same for all rows, or each into its own row and slot."""
+        x = self.room(name, new)
         if rows is None:
             x[:, slots] = new
         else:
@@ -213,6 +227,11 @@ class DecoderState:
         return self.layers[0].own.lengths
 
     @property
+    def start(self) -> Count:
+        """Position of each row's next token; an int while it is the same for all."""
+        return self.layers[0].own.next
+
+    @property
     def next(self) -> Int[Tensor, " b"]:
         """Position of each row's next token."""
         return per_row(self.layers[0].own.next, self.layers[0].own.batch)
@@ -227,11 +246,21 @@ class DecoderState:
         """Whether an encoder's vectors were read already."""
         return all(layer.cross is not None and layer.cross.filled for layer in self.layers)
 
-    def reorder(self, index: Int[Tensor, " rows"]) -> None:
-        """Take these rows in this order, as beam search asks; a row may be taken often or never."""
+    def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
+        """Take these rows in this order, as beam search asks; a row may be taken often or never.
+
+        Args:
+            index: rows.
+            of_one_source: whether each row stays one of the same source, so that an encoder's vectors can stay.
+
+        Raises:
+            InputError: If there is no such row, or none is taken.
+        """
+        refuse_rows(index, self.layers[0].own.batch)
         for layer in self.layers:
-            for part in layer.parts:
-                part.reorder(index)
+            layer.own.take(index)
+            if layer.cross is not None and not of_one_source:
+                layer.cross.take(index)
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
         """Forget all but the first tokens of each row; an encoder's vectors stay.
@@ -250,6 +279,18 @@ class DecoderState:
         for layer in self.layers:
             for part in layer.parts:
                 part.detach()
+
+
+def refuse_rows(index: Tensor, batch: int) -> None:
+    """Refuse to take rows that are not there, or none.
+
+    Raises:
+        InputError: If these are such.
+    """
+    if not len(index) or not 0 <= int(index.min()) <= int(index.max()) < batch:
+        raise InputError(
+            f"rows {index.tolist()} are taken of a state of {batch}: at least one, each in 0 … {batch - 1}"
+        )
 
 
 def per_row(count: Count, batch: int) -> Int[Tensor, " b"]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from zoo.core.backends.linear import asked, divide, read, running, told, total
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.norm import Kernel
+from zoo.core.state import refuse_rows
 
 
 class Sums:
@@ -89,6 +90,7 @@ class Sums:
 
     def reorder(self, index: Int[Tensor, " rows"]) -> None:
         """Take these rows in this order, as beam search asks; a row may be taken often or never."""
+        refuse_rows(index, len(self.lengths))
         self.lengths = self.lengths[index.to(self.lengths.device)]
         if self.sums is not None:
             self.sums = self.sums[index.to(self.sums.device)]

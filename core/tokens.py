@@ -1,6 +1,7 @@
 """`Tokens`, the one type that flows through the house: a set of vectors and who may read whom."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -30,7 +31,7 @@ class Tokens:
 
     def with_x(self, x: Float[Tensor, "b n e"]) -> "Tokens":
         """Give the same set with other vectors."""
-        return replace(self, x=x)
+        return Tokens(x, self.pattern, self.keys, self.position)
 
     def without_padding(self) -> "Tokens":
         """Give the same set with zeros where no vector is, so that nothing in the padding can leak."""
@@ -74,6 +75,18 @@ class Tokens:
                 "or bias depend on them"
             )
         return last.where(first <= last, 0)
+
+
+def tokens_of(value: Any) -> Tokens:
+    """Give tokens back, and refuse anything else, such as bare vectors.
+
+    Raises:
+        InputError: If it is something else.
+    """
+    if not isinstance(value, Tokens):
+        shown = f"a tensor of {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        raise InputError(f"{shown} where Tokens belong: wrap vectors (batch, length, channels) as Tokens(x)")
+    return value
 
 
 def left_padded(x: Float[Tensor, "b n d"], lengths: Int[Tensor, " b"], pattern: Pattern | None = None) -> Tokens:

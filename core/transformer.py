@@ -1,6 +1,6 @@
-"""Stacks of blocks: `Encoder`, `Decoder`, and the two together."""
+"""Stacks of blocks: `Stack` of any, `Encoder`, `Decoder`, and the last two together."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,45 @@ from zoo.core.attention import Attention
 from zoo.core.block import Block, Mlp, PreNormBlock
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.normal import normal
+from zoo.core.packing import Packed, pack, packable
 from zoo.core.pattern import Causal, Full, Pattern
 from zoo.core.state import DecoderState, LayerState, Static
-from zoo.core.tokens import Tokens
+from zoo.core.tokens import Tokens, tokens_of
 
 CAUSAL = Causal()
 
 
-class Encoder(nn.Module):
+class Stack(nn.Module):
+    """Blocks one behind the other, and a norm behind the last.
+
+    Args:
+        blocks: each gives the same set with new vectors, `Tokens -> Tokens`.
+        norm: behind the last block; none if None.
+    """
+
+    def __init__(self, blocks: Iterable[nn.Module], norm: nn.Module | None = None) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = nn.Identity() if norm is None else norm
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Apply every block and the last norm."""
+        tokens = tokens_of(tokens).without_padding()
+        for block in self.blocks:
+            tokens = block(tokens)
+        return tokens.with_x(self.norm(tokens.x))
+
+    def states(self, tokens: Tokens) -> Iterator[Tokens]:
+        """Give the tokens after each block; the last also after the last norm, as `forward` does."""
+        tokens = tokens_of(tokens).without_padding()
+        for block in self.blocks[:-1]:
+            tokens = block(tokens)
+            yield tokens
+        for block in self.blocks[-1:]:
+            yield (last := block(tokens)).with_x(self.norm(last.x))
+
+
+class Encoder(Stack):
     """A stack of blocks, with a last norm where the blocks norm first.
 
     Args:
@@ -27,6 +58,7 @@ class Encoder(nn.Module):
         mlp_dim: channels inside each MLP.
         block: `PreNormBlock` or `PostNormBlock`.
         attention: makes each block's attention from `(dim, num_heads)`.
+        mlp: makes each block's MLP from `(dim, mlp_dim, dropout)`.
         dropout: probability in [0, 1), after attention and inside the MLP.
         drop_path: probability in [0, 1) of the last block; it grows linearly from 0 at the first.
         eps: of the layer norms.
@@ -41,33 +73,32 @@ class Encoder(nn.Module):
         *,
         block: type[Block] = PreNormBlock,
         attention: Callable[[int, int], nn.Module] = Attention,
+        mlp: Callable[[int, int, float], nn.Module] = Mlp,
         dropout: float = 0.0,
         drop_path: float = 0.0,
         eps: float = 1e-6,
     ) -> None:
-        super().__init__()
         rates = drop_rates(depth, drop_path)
         parts: dict[str, Any] = {"dropout": dropout, "eps": eps}
-        self.blocks = nn.ModuleList(
-            block(dim, attention(dim, num_heads), Mlp(dim, mlp_dim, dropout), drop_path=rate, **parts) for rate in rates
-        )
-        self.norm = last_norm(block, dim, eps)
+        blocks = [
+            block(dim, attention(dim, num_heads), mlp(dim, mlp_dim, dropout), drop_path=rate, **parts) for rate in rates
+        ]
+        super().__init__(blocks, last_norm(block, dim, eps))
 
     def forward(self, tokens: Tokens) -> Tokens:
-        """Apply every block and the last norm."""
-        tokens = tokens.without_padding()
-        for block in self.blocks:
-            tokens = block(tokens)
-        return tokens.with_x(self.norm(tokens.x))
+        """Apply every block and the last norm; padding is left out where it costs more than packing the rest."""
+        packed = self._packed(tokens)
+        return super().forward(tokens) if packed is None else packed.back(super().forward(packed.tokens))
 
     def states(self, tokens: Tokens) -> Iterator[Tokens]:
         """Give the tokens after each block; the last also after the last norm, as `forward` does."""
-        tokens = tokens.without_padding()
-        for block in self.blocks[:-1]:
-            tokens = block(tokens)
-            yield tokens
-        for block in self.blocks[-1:]:
-            yield (last := block(tokens)).with_x(self.norm(last.x))
+        packed = self._packed(tokens)
+        for inside in super().states(tokens if packed is None else packed.tokens):
+            yield inside if packed is None else packed.back(inside)
+
+    def _packed(self, tokens: Tokens) -> Packed | None:
+        tokens = tokens_of(tokens)
+        return pack(tokens) if tokens.keys is not None and packable(self.blocks) else None
 
 
 class Decoder(nn.Module):
@@ -81,7 +112,9 @@ class Decoder(nn.Module):
         block: `PreNormBlock` or `PostNormBlock`.
         attention: makes each block's attention to what was decoded from `(dim, num_heads)`.
         cross: makes each block's attention to an encoder's vectors; None for a decoder that reads none.
-        pattern: who may read whom of what was decoded, on top of what tokens and attention say.
+        mlp: makes each block's MLP from `(dim, mlp_dim, dropout)`.
+        pattern: who may read whom of what was decoded, on top of what tokens and attention say; one that reads ahead
+            serves sets that are there at once, and gets no `state`.
         dropout: probability in [0, 1), after attention and inside the MLP.
         drop_path: probability in [0, 1) of the last block; it grows linearly from 0 at the first.
         eps: of the layer norms.
@@ -97,6 +130,7 @@ class Decoder(nn.Module):
         block: type[Block] = PreNormBlock,
         attention: Callable[[int, int], nn.Module] = Attention,
         cross: Callable[[int, int], nn.Module] | None = None,
+        mlp: Callable[[int, int, float], nn.Module] = Mlp,
         pattern: Pattern = CAUSAL,
         dropout: float = 0.0,
         drop_path: float = 0.0,
@@ -106,8 +140,8 @@ class Decoder(nn.Module):
 
         def make(rate: float) -> Block:
             reads = None if cross is None else cross(dim, num_heads)
-            mlp = Mlp(dim, mlp_dim, dropout)
-            return block(dim, attention(dim, num_heads), mlp, reads, drop_path=rate, dropout=dropout, eps=eps)
+            parts = attention(dim, num_heads), mlp(dim, mlp_dim, dropout), reads
+            return block(dim, *parts, drop_path=rate, dropout=dropout, eps=eps)
 
         self.pattern = pattern
         self.crosses = cross is not None
@@ -138,9 +172,9 @@ class Decoder(nn.Module):
         if context is not None:
             if not self.crosses:
                 raise InputError("a context given to a decoder that reads none: make it with cross=Attention")
-            context = context.without_padding()
+            context = tokens_of(context).without_padding()
         given = tokens
-        tokens = tokens.without_padding()
+        tokens = tokens_of(tokens).without_padding()
         pattern = self.pattern if tokens.pattern is None else tokens.pattern & self.pattern
         tokens = replace(tokens, pattern=pattern)
         for index, block in enumerate(self.blocks):

@@ -11,9 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.attention import Attention
-from zoo.core.block import Mlp
+from zoo.core.block import Block, Mlp, relu
 from zoo.core.errors import ConfigError
 from zoo.core.linear import Linear, multiply
+from zoo.core.state import LayerState
 from zoo.core.tokens import Tokens
 
 
@@ -112,7 +113,8 @@ class BranchedAttention(Attention):
         branches = list(branches)
         if len(branches) != num_heads:
             raise ConfigError(f"{len(branches)} branches for num_heads={num_heads}: one for each head")
-        self.out = Branches(self.inner, dim, branches, kappa or Simplex(num_heads), alpha or Simplex(num_heads))
+        inner = self.out.in_features
+        self.out = Branches(inner, dim, branches, kappa or Simplex(num_heads), alpha or Simplex(num_heads))
 
 
 def feed_forwards(dim: int, num_heads: int, mlp_dim: int, dropout: float = 0.0) -> list[Mlp]:
@@ -129,27 +131,72 @@ def feed_forwards(dim: int, num_heads: int, mlp_dim: int, dropout: float = 0.0) 
     """
     if mlp_dim % num_heads:
         raise ConfigError(f"mlp_dim={mlp_dim} is not a multiple of num_heads={num_heads}")
-    return [Mlp(dim, mlp_dim // num_heads, dropout, nn.functional.relu) for _ in range(num_heads)]
+    return [Mlp(dim, mlp_dim // num_heads, dropout, relu) for _ in range(num_heads)]
 
 
-class BranchedBlock(nn.Module):
-    """norm(x + attention(x)): one residual, since the branches hold the feed-forward networks.
+def branched(layer: nn.Module, mlp_dim: int, dropout: float = 0.0) -> Attention:
+    """Put the branches of `BranchedAttention` behind any attention with heads, in place of its projection out.
 
-    arXiv:1711.02132 sec. 3.
+    Args:
+        layer: the attention; it is changed.
+        mlp_dim: channels inside of all networks together (d_ff).
+        dropout: probability in [0, 1), after each layer of the networks.
+
+    Raises:
+        ConfigError: If the layer is no `Attention`, so that it has no heads side by side.
+    """
+    if not isinstance(layer, Attention) or not isinstance(getattr(layer, "out", None), nn.Linear):
+        raise ConfigError(f"{type(layer).__name__} has no heads that could pass through branches: it is no Attention")
+    heads, dim = layer.num_heads, layer.out.out_features
+    networks = feed_forwards(dim, heads, mlp_dim, dropout)
+    layer.out = Branches(layer.out.in_features, dim, networks, Simplex(heads), Simplex(heads))
+    return layer
+
+
+class BranchedBlock(Block):
+    """norm(x + attention(x)), and in a decoder norm(x + cross(x)): arXiv:1711.02132 sec. 3.
+
+    The branches hold the feed-forward network, so there is no MLP behind them. In a decoder `cross` is the branched
+    one, which leaves the tokens' own attention as it is: one branched attention for each layer, and 2 M weights of
+    branches in each, which are the 192 that the paper counts for six layers of each kind.
 
     Args:
         dim: channels.
-        attention: the branched attention, `Tokens -> (batch, length, dim)`.
-        dropout: probability in [0, 1), after the attention.
-        eps: of the layer norm.
+        attention: the attention, `Tokens -> (batch, length, dim)`; branched where there is no `cross`.
+        mlp: must do nothing, as `nn.Identity`.
+        cross: the branched attention to an encoder's vectors; None in an encoder.
+        dropout: probability in [0, 1), after each attention.
+        drop_path: probability in [0, 1) that a row skips a branch in training.
+        eps: of the layer norms.
+
+    Raises:
+        ConfigError: If the MLP has parameters.
     """
 
-    def __init__(self, dim: int, attention: nn.Module, *, dropout: float = 0.0, eps: float = 1e-6) -> None:
-        super().__init__()
-        self.attention = attention
-        self.norm = nn.LayerNorm(dim, eps=eps)
-        self.dropout = nn.Dropout(dropout)
+    def __init__(
+        self,
+        dim: int,
+        attention: nn.Module,
+        mlp: nn.Module | None = None,
+        cross: nn.Module | None = None,
+        *,
+        dropout: float = 0.0,
+        drop_path: float = 0.0,
+        eps: float = 1e-6,
+    ) -> None:
+        if mlp is not None and next(mlp.parameters(), None) is not None:
+            raise ConfigError(f"{type(mlp).__name__} in a branched block: its branches are its MLP, give nn.Identity()")
+        super().__init__(dim, attention, nn.Identity(), cross, dropout=dropout, drop_path=drop_path, eps=eps)
+        del self.norm2, self.mlp
 
-    def forward(self, tokens: Tokens) -> Tokens:
-        """Give the same set with new vectors."""
-        return tokens.with_x(self.norm(tokens.x + self.dropout(self.attention(tokens))))
+    def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
+        """See `Block.forward`."""
+        x = self.norm1(tokens.x + self.read(tokens, state))
+        if self.cross is not None:
+            x = self.cross_norm(x + self.read_context(self.cross, tokens.with_x(x), context, state))
+        return tokens.with_x(x)
+
+
+def no_mlp(dim: int, mlp_dim: int, dropout: float) -> nn.Module:
+    """Make the MLP of a block that has none, for `Encoder` and `Decoder`."""
+    return nn.Identity()

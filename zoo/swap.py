@@ -48,18 +48,18 @@ def pattern(text: str) -> "Pattern":
 
 
 def _read(text: str) -> Any:
-    terms = [[_term(term.strip(), text) for term in part.split("&")] for part in text.split("|")]
+    terms = [[(term.strip(), _term(term.strip(), text)) for term in part.split("&")] for part in text.split("|")]
     if terms[1:] or terms[0][1:]:
         _check_combined(text, [term for part in terms for term in part])
-    return reduce(or_, (reduce(and_, part) for part in terms))
+    return reduce(or_, (reduce(and_, (term for _, term in part)) for part in terms))
 
 
-def _check_combined(text: str, terms: list[Any]) -> None:
+def _check_combined(text: str, terms: list[tuple[str, Any]]) -> None:
     from zoo.core.pattern import Pattern
 
-    for term in terms:
+    for name, term in terms:
         if not isinstance(term, Pattern):
-            raise ConfigError(f"attention={text!r} combines {term!r}, which is no pattern: & and | join patterns only")
+            raise ConfigError(f"attention={text!r} combines {name!r}, which is no pattern: & and | join patterns only")
 
 
 def _term(term: str, whole: str) -> Any:

@@ -15,6 +15,11 @@ from torch import Tensor
 
 from zoo.core.backends.dense import refused
 from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.pattern import Pattern
+
+MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+KEPT = 64
+"""How many masks of tiles are kept."""
 
 
 class Flex:
@@ -46,10 +51,7 @@ class Flex:
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
-        flex, block_mask = _functions(call.q.device.type)
-        b, _, queries, _ = call.q.shape
-        rows = None if call.valid is None and call.segments is None else b
-        mask = block_mask(mask_mod(call), rows, None, queries, call.k.shape[2], device=call.q.device)
+        flex, mask = _kernel(call.q.device.type), block_mask(call)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
             y = flex(
@@ -61,7 +63,29 @@ class Flex:
         return y, None
 
 
-def mask_mod(call: Call) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+def block_mask(call: Call) -> Any:
+    """Say which tiles of 128 queries and keys are read; what follows from a pattern's value alone is kept."""
+    assert isinstance(call.start, int)
+    sizes, device = (call.q.shape[2], call.k.shape[2]), call.q.device
+    if call.valid is None and call.segments is None and call.pattern.by_value and not torch.compiler.is_compiling():
+        return _kept(call.pattern, call.start, *sizes, device)
+    rows = None if call.valid is None and call.segments is None else len(call.q)
+    return _made(mask_mod(call), rows, *sizes, device)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _kept(pattern: Pattern, start: int, queries: int, keys: int, device: torch.device) -> Any:
+    with torch.inference_mode(False):  # it is kept for training too
+        return _made(pattern.mask_mod(start), None, queries, keys, device)
+
+
+def _made(mod: MaskMod, rows: int | None, queries: int, keys: int, device: torch.device) -> Any:
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    return create_block_mask(mod, rows, None, queries, keys, device=device)
+
+
+def mask_mod(call: Call) -> MaskMod:
     """Join pattern, padding and packing in one function of positions."""
     assert isinstance(call.start, int)
     mods = [call.pattern.mask_mod(call.start)]
@@ -75,12 +99,10 @@ def mask_mod(call: Call) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
 
 
 @functools.cache
-def _functions(device: str) -> tuple[Any, Any]:
-    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+def _kernel(device: str) -> Any:
+    from torch.nn.attention.flex_attention import flex_attention
 
-    return (
-        (torch.compile(flex_attention), create_block_mask) if device == "cuda" else (flex_attention, create_block_mask)
-    )
+    return torch.compile(flex_attention) if device == "cuda" else flex_attention
 
 
 BACKEND = Flex()

@@ -29,6 +29,7 @@ class Problem:
         bias_grad: whether the bias needs a gradient.
         bias_values: whether the bias adds to the values too.
         packed: whether the keys come in segments.
+        together: whether these are the queries' too, and each is in one piece.
         placed: whether the keys stand at given positions instead of 0, 1, 2, …
     """
 
@@ -46,6 +47,7 @@ class Problem:
     grouped: int = 1
     padded: bool = False
     packed: bool = False
+    together: bool = False
     placed: bool = False
     bias: str = ""
     bias_grad: bool = False

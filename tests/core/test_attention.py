@@ -17,8 +17,11 @@ from zoo.core import (
     Static,
     Tokens,
     Valid,
+    Window,
 )
 from zoo.core.attention import attention_maps
+from zoo.core.inner import with_position
+from zoo.core.pattern import Pattern
 
 
 def like_torch(layer: Attention, dim: int) -> nn.MultiheadAttention:
@@ -72,6 +75,40 @@ def test_head_dim_and_bias_are_free() -> None:
     layer = Attention(6, 4, head_dim=5, bias=False)
     assert layer(Tokens(torch.randn(1, 3, 6))).shape == (1, 3, 6)
     assert sum(p.numel() for p in layer.parameters()) == 6 * 3 * 20 + 20 * 6
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+def test_values_may_be_wider_than_keys(kv_heads: int) -> None:
+    layer = Attention(8, 4, head_dim=3, value_dim=5, kv_heads=kv_heads).eval()
+    assert layer.qkv.out_features == 4 * 3 + kv_heads * (3 + 5)
+    assert layer.out.in_features == 4 * 5
+    x, context = torch.randn(2, 4, 8), torch.randn(2, 6, 8)
+    for tokens, read in ((Tokens(x), None), (Tokens(x), Tokens(context, keys=Lengths(torch.tensor([6, 2]))))):
+        source = read or tokens
+        sizes = [12, kv_heads * 3, kv_heads * 5]
+        (wq, wk, wv), (bq, bk, bv) = layer.qkv.weight.split(sizes), layer.qkv.bias.split(sizes)
+        q = (x @ wq.T + bq).unflatten(-1, (4, 3)).transpose(1, 2)
+        k = (source.x @ wk.T + bk).unflatten(-1, (kv_heads, 3)).repeat_interleave(4 // kv_heads, 2).transpose(1, 2)
+        v = (source.x @ wv.T + bv).unflatten(-1, (kv_heads, 5)).repeat_interleave(4 // kv_heads, 2).transpose(1, 2)
+        scores = q @ k.mT / 3**0.5
+        if read is not None:
+            scores[1, :, :, 2:] = -torch.inf
+        wanted = layer.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+        torch.testing.assert_close(layer(tokens, read), wanted)
+
+
+@pytest.mark.parametrize("pattern", [Causal(), Window(2, 0)])
+@pytest.mark.parametrize("position", ["rotary", "transformer-xl", "shaw"])
+def test_wider_values_are_kept_by_states_and_meet_every_position(pattern: Pattern, position: str) -> None:
+    def wide(dim: int, num_heads: int) -> Attention:
+        return Attention(dim, num_heads, head_dim=2, value_dim=5, pattern=pattern)
+
+    layer = with_position(wide, position, 6)(8, 2).eval()
+    assert isinstance(layer, Attention)
+    x, state = torch.randn(2, 6, 8), layer.state(2)
+    with torch.no_grad():
+        steps = [layer(Tokens(x[:, t : t + 1]), None, state) for t in range(6)]
+        torch.testing.assert_close(torch.cat(steps, dim=1), layer(Tokens(x)))
 
 
 def test_query_heads_share_the_keys_and_values_of_their_group() -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core import (
+    ALiBi,
     Attention,
     Blocks,
     Causal,
@@ -22,20 +23,23 @@ from zoo.core import (
     InputError,
     Kernel,
     Lengths,
+    Neighbourhood,
     Plan,
     RelativeTable,
+    Shaw,
     Strided,
     Tokens,
+    TransformerXL,
     Valid,
     Window,
     attend,
     plan,
 )
-from zoo.core.bias import Dense
-from zoo.core.checks import check, check_kinds, check_placed
+from zoo.core.bias import Bias, Dense
+from zoo.core.checks import check, check_kinds, check_placed, check_start
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
-from zoo.core.planner import _remembered
+from zoo.core.planner import _apart_remembered, _remembered
 
 ANY_PATTERN = ["dense", "explicit", "reference"]
 """Backends that serve every pattern."""
@@ -248,6 +252,17 @@ def test_a_plan_is_pure_and_remembered() -> None:
     assert (after.misses, after.hits) == (before.misses + 1, before.hits + 1)
 
 
+def test_rows_that_start_at_different_positions_are_planned_once() -> None:
+    q, k, v = draw(0, 2, 1, 7)
+    counts = []
+    for start in ([2, 5], [3, 6]):
+        attend(q, k, v, Window(3, 0), q_start=torch.tensor(start))
+        counts.append([kept.cache_info().misses for kept in (_remembered, _apart_remembered)])
+    hits = _apart_remembered.cache_info().hits
+    assert counts[0] == counts[1]
+    assert hits >= 1
+
+
 def test_a_plan_keeps_no_tensors_and_no_modules_alive() -> None:
     before = _remembered.cache_info().misses
     phi = torch.nn.Linear(8, 8)
@@ -323,7 +338,130 @@ def test_a_plan_for_what_cannot_be_is_refused(change: dict[str, object], text: s
         plan(**({"queries": 4, "keys": 4, "heads": 4, "head_dim": 2} | change))  # type: ignore[arg-type]
 
 
-def test_positions_of_other_keys_are_refused() -> None:
-    q, k, _ = draw(0, 2, 3, 3)
-    with pytest.raises(InputError, match=r"k_positions of shape \(2, 4\) for \(batch, keys\) = \(2, 3\)"):
-        check_placed(q, k, None, torch.zeros(2, 4))
+@pytest.mark.parametrize(
+    ("bias", "positions", "text"),
+    [
+        (None, torch.zeros(2, 4, dtype=torch.long), r"k_positions of shape \(2, 4\) .* for \(batch, keys\) = \(2, 3\)"),
+        (None, torch.zeros(2, 3), r"k_positions of shape \(2, 3\) and torch.float32 .* whole numbers"),
+        (ALiBi(torch.ones(3)), None, "ALiBi of 3 heads for 2 heads of queries"),
+        (Shaw(torch.ones(3, 5, 8), None, 2), None, "Shaw of 3 heads for 2 heads of queries"),
+        (Shaw(torch.ones(1, 5, 7), None, 2), None, "Shaw holds vectors of 7 channels for heads of 8"),
+        (Shaw(torch.ones(1, 5, 8), torch.ones(1, 5, 8), 2), None, "Shaw holds vectors of 8 channels for heads of 6"),
+        (
+            TransformerXL(torch.ones(2, 8), torch.ones(2, 8), torch.ones(2, 5, 8), -2),
+            None,
+            None,
+        ),
+        (
+            TransformerXL(torch.ones(2, 4), torch.ones(2, 4), torch.ones(2, 5, 4), -2),
+            None,
+            "TransformerXL holds vectors of 4 channels for heads of 8",
+        ),
+    ],
+)
+def test_a_bias_and_positions_that_do_not_fit_are_refused(
+    bias: Bias | None, positions: Tensor | None, text: str | None
+) -> None:
+    tensors = draw(0, 2, 3, 3)
+    if text is None:
+        check_placed(*tensors, bias, positions)
+        return
+    with pytest.raises(InputError, match=text):
+        check_placed(*tensors, bias, positions)
+
+
+@pytest.mark.parametrize(
+    ("start", "text"),
+    [
+        (1.5, "q_start=1.5 is no whole number, nor a tensor of one for each row"),
+        (True, "q_start=True is no whole number"),
+        (torch.tensor([0.0, 1.0]), "q_start is of torch.float32: positions are whole numbers"),
+        (torch.tensor([True, False]), "q_start is of torch.bool"),
+    ],
+)
+def test_a_start_that_is_no_position_is_refused(start: object, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        check_start(start, 2)
+
+
+@pytest.mark.parametrize("backend", ANY_PATTERN)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_a_bias_of_another_precision_is_rounded_to_that_of_the_queries(backend: str, dtype: torch.dtype) -> None:
+    q, k, v = (x.float() for x in draw(3, 2, 3, 4))
+    bias = torch.randn(1, 2, 3, 4).bfloat16()
+    y = attend(q, k, v, bias=bias.to(dtype), backend=backend)
+    assert y.dtype == torch.float32
+    torch.testing.assert_close(y, attend(q, k, v, bias=bias.float(), backend=backend))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "length", "text"),
+    [
+        (Globals((0, 4)), 4, "globals:0,4 names position 4, and the 4 there are end at 3"),
+        (Window(1) | Globals((9,)), 4, "globals:9 names position 9, and the 4"),
+        (Blocks(2, ((0,), (1,))), 5, r"has 2 blocks of 2, and 5 positions make 3"),
+        (Neighbourhood(2, 2, 1), 5, "is a grid of 2 x 2: 4 positions; got 5 queries from 0 on and 5 keys"),
+    ],
+)
+def test_a_pattern_for_another_number_of_positions_is_refused(pattern: Pattern, length: int, text: str) -> None:
+    x = torch.randn(1, length, 1, 4)
+    with pytest.raises(InputError, match=text):
+        attend(x, x, x, pattern)
+
+
+def test_a_position_that_only_queries_or_only_keys_have_may_be_global() -> None:
+    short, long = torch.randn(1, 2, 1, 4), torch.randn(1, 5, 1, 4)
+    for q, k in ((short, long), (long, short)):
+        y = attend(q, k, k, Globals((4,)))
+        torch.testing.assert_close(y, attend(q, k, k, Globals((4,)), backend="reference"))
+        assert y.any()
+    empty = torch.randn(1, 0, 1, 4)
+    assert attend(empty, empty, empty, Globals((0,))).shape == (1, 0, 1, 4)
+
+
+def test_a_part_may_be_read_by_a_pattern_that_names_others() -> None:
+    x = torch.randn(1, 4, 1, 4)
+    pattern = Window(1) | Globals((9,))
+    torch.testing.assert_close(attend(x, x, x, pattern, whole=False), attend(x, x, x, Window(1)))
+
+
+TOLD = """
+import torch
+from torch import nn
+from zoo.core import *
+
+x = torch.randn(2, 3, 8)
+q = torch.randn(2, 3, 2, 4)
+state = Decoder(8, 1, 2, 8).state(2)
+for ask, text in (
+    (lambda: Encoder(8, 1, 2, 8)(x), "a tensor of (2, 3, 8) where Tokens belong: wrap vectors (batch,"),
+    (lambda: list(Encoder(8, 1, 2, 8).states(x)), "a tensor of (2, 3, 8) where Tokens belong"),
+    (lambda: Decoder(8, 1, 2, 8)(x), "a tensor of (2, 3, 8) where Tokens belong"),
+    (lambda: Decoder(8, 1, 2, 8, cross=Attention)(Tokens(x), x), "a tensor of (2, 3, 8) where Tokens belong"),
+    (lambda: Decoder(8, 1, 2, 8)([1]), "a list where Tokens belong"),
+    (lambda: Attention(8, 2)(x), "a tensor of (2, 3, 8) where Tokens belong"),
+    (lambda: as_attention(x), "a Tensor is no nn.Conv2d"),
+    (lambda: as_attention(nn.Linear(2, 3)), "Linear(in_features=2, out_features=3, bias=True) is no nn.Conv2d"),
+    (lambda: as_attention(nn.Conv2d(8, 8, 3))(x), "a tensor of (2, 3, 8) where Tokens belong"),
+    (lambda: state.reorder(torch.tensor([0, 2])), "rows [0, 2] are taken of a state of 2: at least one, each in 0 … 1"),
+    (lambda: attend(q, q, q, q_start=1.5), "q_start=1.5 is no whole number"),
+    (lambda: attend(q, q, q, bias=torch.ones(1, 1, 3, 3, dtype=torch.long)), "bias is of torch.int64: it is added"),
+    (lambda: attend(q, q, q, bias=torch.ones(3, 3)), "bias of shape (3, 3) and torch.float32 is no floating"),
+    (lambda: attend(q, q, q, bias=RelativeTable(torch.ones(3), 1)), "table of RelativeTable is of shape (3,): it is"),
+    (lambda: attend(q, q, q, bias=RelativeTable(torch.ones(2, 0), 1)), "table of RelativeTable is of shape (2, 0)"),
+    (lambda: Shaw(torch.ones(3, 4), None, 1), "a_k of Shaw is of shape (3, 4): it is (heads or 1, offsets, channels)"),
+):
+    try:
+        ask()
+    except (InputError, ConfigError) as error:
+        assert text in str(error), f"{text!r} is not in {str(error)!r}"
+    else:
+        raise AssertionError(text)
+"""
+
+
+@pytest.mark.slow
+def test_what_is_no_input_is_refused_in_words_also_without_type_checks() -> None:
+    # in a process of its own, since the type checks of the tests would refuse it first
+    done = subprocess.run([sys.executable, "-c", TOLD], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

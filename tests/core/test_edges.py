@@ -7,6 +7,7 @@ from torch import Tensor
 from zoo.core import ConfigError, InputError, attend
 from zoo.core.bias import Dense
 from zoo.core.edges import EdgeBias, Edges
+from zoo.core.pattern import Cover
 
 TRIANGLE = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 2]])
 TWICE = torch.tensor([[0, 1, 0], [1, 2, 1]])
@@ -118,6 +119,21 @@ def test_a_later_part_of_the_queries_answers_for_its_edges_only() -> None:
     Edges(TRIANGLE).fit(1, 1, start=1)
     with pytest.raises(InputError, match="an edge comes from key 2, and there are 2"):
         Edges(TRIANGLE).fit(1, 2, start=2)
+
+
+def test_it_knows_how_far_it_reads_ahead() -> None:
+    assert Edges(TRIANGLE).cover() == Cover(None, 2)
+    assert Edges(torch.tensor([[0, 1, 1], [1, 1, 3]])).cover() == Cover(None, 0)
+    assert Edges(torch.zeros(2, 0, dtype=torch.long)).cover() == Cover(None, 0)
+
+
+@pytest.mark.parametrize("backend", ["edges", "scatter", "dense", "reference"])
+@pytest.mark.parametrize("start", [0, 1])
+def test_of_a_part_what_is_not_there_is_not_read(backend: str, start: int) -> None:
+    q, k = torch.randn(1, 2, 1, 4), torch.randn(1, 2, 1, 4)
+    there = TRIANGLE[:, (TRIANGLE[0] < 2) & (TRIANGLE[1] < 2 + start)]
+    y = attend(q, k, k, Edges(TRIANGLE), q_start=start, backend=backend, whole=False)
+    torch.testing.assert_close(y, attend(q, k, k, Edges(there), q_start=start, backend="reference"))
 
 
 def test_it_is_shown_by_its_counts() -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from torch import nn
 
-from zoo.core import Classify, ConfigError, Features, Lengths, Tag, Tokens
-from zoo.core.head import head
+from zoo.core import Classify, ConfigError, Features, Lengths, NextToken, Tag, Tokens, Valid
+from zoo.core.head import MaskedToken, PooledClassify, head
 
 
 def test_the_mean_counts_only_what_is_there() -> None:
@@ -22,6 +23,34 @@ def test_the_mean_of_an_empty_set_is_zero() -> None:
 def test_the_first_vector_is_the_class_token() -> None:
     x = torch.randn(2, 4, 3)
     torch.testing.assert_close(Classify(3, 0, "first")(Tokens(x)), x[:, 0])
+
+
+def test_the_first_vector_is_the_first_that_is_there() -> None:
+    x, there = torch.randn(3, 4, 3), torch.tensor([[True] * 4, [False, False, True, True], [False] * 4])
+    pooled = Classify(3, 0, "first")(Tokens(x, keys=Valid(there)))
+    torch.testing.assert_close(pooled, torch.stack([x[0, 0], x[1, 2], x[2, 0]]))
+
+
+def test_a_pooler_stands_before_the_classifier() -> None:
+    x, head = torch.randn(2, 4, 3), PooledClassify(3, 5)
+    wanted = head.linear(torch.tanh(x[:, 0] @ head.pooler.weight.T + head.pooler.bias))
+    torch.testing.assert_close(head(Tokens(x)), wanted)
+    head.reset(0)
+    assert head(Tokens(x)).shape == (2, 3)
+
+
+def test_tokens_are_scored_by_the_embedding_that_is_shared() -> None:
+    x, embed = torch.randn(2, 4, 3), nn.Embedding(6, 3)
+    masked = MaskedToken(3, embed)
+    with torch.no_grad():
+        masked.scores.bias.normal_()
+    inside = nn.functional.layer_norm(nn.functional.gelu(masked.transform(x)), (3,), eps=1e-12)
+    torch.testing.assert_close(masked(Tokens(x)), inside @ embed.weight.T + masked.scores.bias)
+    assert not any(name.endswith("scores.weight") for name in masked.state_dict())
+    assert masked.num_classes == NextToken(3, 6, embed).num_classes == 6
+    torch.testing.assert_close(NextToken(3, 6, embed)(Tokens(x)), x @ embed.weight.T)
+    with pytest.raises(ConfigError, match="num_classes=4 of a model that writes tokens: its vocabulary has 6"):
+        masked.reset(4)
 
 
 def test_tag_labels_each_vector_behind_the_prefix() -> None:
@@ -54,3 +83,21 @@ def test_features_are_the_vectors_and_take_no_classifier() -> None:
 def test_unknown_options_are_refused(task: str, classes: int, pool: str, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         head(task, 3, classes, pool=pool)
+
+
+def test_the_embeddings_vectors_are_the_weights_and_are_saved_there_only() -> None:
+    embedding, x = torch.nn.Embedding(5, 3), torch.randn(2, 4, 3)
+    shared = NextToken(3, 5, embedding, bias=True)
+    assert shared.bias is not None
+    torch.nn.init.normal_(shared.bias)
+    torch.testing.assert_close(shared(Tokens(x)), x @ embedding.weight.T + shared.bias)
+    assert list(shared.state_dict()) == ["bias"]
+    embedding.weight.data.mul_(2)
+    torch.testing.assert_close(shared(Tokens(x)), x @ embedding.weight.T + shared.bias)
+    assert list(NextToken(3, 5).state_dict()) == ["weight"]
+
+
+def test_a_vocabulary_cannot_be_replaced() -> None:
+    NextToken(3, 5).reset(5)
+    with pytest.raises(ConfigError, match="num_classes=6 of a model that writes tokens: its vocabulary has 5"):
+        NextToken(3, 5).reset(6)

@@ -42,7 +42,7 @@ def test_positions_before_the_grid_read_all_and_are_read_by_all() -> None:
 
 def test_a_grid_of_another_size_is_refused() -> None:
     x = torch.zeros(1, 10, 1, 2)
-    with pytest.raises(InputError, match=r"has 9 positions; got 10 queries from 0 on and 10 keys"):
+    with pytest.raises(InputError, match="is a grid of 3 x 3: 9 positions; got 10 queries from 0 on and 10 keys"):
         attend(x, x, x, Neighbourhood(3, 3, 1))
 
 

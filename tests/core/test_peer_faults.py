@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from zoo.core import (
     Attention,
     Causal,
+    Chunk,
     ConfigError,
     Edges,
     Encoder,
@@ -29,6 +30,7 @@ from zoo.core import (
 from zoo.core.backends import BACKENDS
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
+from zoo.core.sparse import lra_local
 
 
 def draw(seed: int, n: int, b: int = 1, h: int = 2) -> tuple[Tensor, Tensor, Tensor]:
@@ -194,6 +196,28 @@ def test_local_means_neighbours_and_not_strides() -> None:
     read = reads(Window(2), 12)
     assert read[6].nonzero()[:, 0].tolist() == [4, 5, 6, 7, 8]
     assert (read.nonzero()[:, 0] - read.nonzero()[:, 1]).abs().max() == 2
+
+
+@pytest.mark.parametrize(("size", "length"), [(4, 12), (3, 12), (12, 12), (1, 5), (5, 5), (2, 6)])
+def test_local_in_chunks_reads_the_own_chunk_only(size: int, length: int) -> None:
+    chunk = torch.arange(length) // size
+    assert torch.equal(reads(Chunk(size), length), chunk[:, None] == chunk)
+
+
+@pytest.mark.parametrize(("size", "length"), [(4, 12), (3, 12), (3, 13), (12, 12), (1, 5), (5, 4), (2, 7)])
+def test_long_range_arena_s_code_reads_strides_of_which_we_know_the_pattern(size: int, length: int) -> None:
+    """Its LocalAttention pads, reshapes to (batch, block_size, num_blocks, …) and attends along block_size."""
+    q, k, _ = (x[0, :, 0] for x in draw(0, length))
+    extra = size - length % size
+
+    def theirs(value: Tensor) -> Tensor:
+        padded = (nn.functional.pad(x, (0, 0, 0, extra)) for x in (q, k, value[:, None]))
+        a, b, c = (x.reshape(size, (length + extra) // size, -1).transpose(0, 1) for x in padded)
+        return nn.functional.scaled_dot_product_attention(a, b, c).transpose(0, 1).reshape(-1)[:length]
+
+    read = readers(theirs, length)
+    assert torch.equal(reads(lra_local(size, length), length), read)
+    assert size == 1 or length < 2 * size or not torch.equal(read, reads(Chunk(size), length))
 
 
 def test_a_window_costs_its_pairs_and_not_the_square() -> None:

@@ -7,6 +7,7 @@ import torch
 
 from zoo.core import Blocks, ConfigError, Fixed, Globals, Strided, big_bird
 from zoo.core.pattern import Pattern
+from zoo.core.sparse import lra_local
 
 
 def rows(pattern: Pattern, n: int) -> list[list[int]]:
@@ -54,6 +55,8 @@ def test_big_bird_of_few_blocks_is_full() -> None:
         (lambda: Blocks(2, ((-1,),)), "blocks are not negative"),
         (lambda: Fixed(2, 3), "summary lies in 1 … size"),
         (lambda: Strided(0), "stride is at least 1"),
+        (lambda: lra_local(0, 12), r"lra_local\(0, 12\): size and length are at least 1"),
+        (lambda: lra_local(5, 0), r"lra_local\(5, 0\)"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Callable[[], object], text: str) -> None:

@@ -11,22 +11,27 @@ from torch import Tensor
 from zoo.core import (
     ALiBiPosition,
     Attention,
+    Blocks,
     Causal,
     Chunk,
     ConfigError,
     Decoder,
     DecoderState,
+    Edges,
     Explicit,
     Full,
     Globals,
     Growing,
     InputError,
+    Kernel,
     Lengths,
+    Neighbourhood,
     Ring,
     Rotary,
     Segments,
     ShawPosition,
     Static,
+    Sums,
     TablePosition,
     Tokens,
     TransformerXLPosition,
@@ -41,6 +46,12 @@ from zoo.core.sparse import Fixed, Strided
 from zoo.core.state import State
 
 DIM, HEADS, SIZE = 8, 2, 4
+
+
+def graph(seed: int, nodes: int = 40) -> Tensor:
+    return (torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(seed)) < 0.4).nonzero().T
+
+
 PATTERNS: list[Pattern] = [
     Causal(),
     Window(3, 0),
@@ -54,6 +65,12 @@ PATTERNS: list[Pattern] = [
     Strided(3),
     Explicit(torch.rand(40, 40, generator=torch.Generator().manual_seed(0)) < 0.6) & Causal(),
     Explicit(torch.rand(40, 40, generator=torch.Generator().manual_seed(1)) < 0.6) & Window(4, 0),
+    Edges(graph(2)) & Causal(),
+    Edges(graph(3).sort(0).values.unique(dim=1)),
+    Edges(graph(4)) & Window(5, 0),
+    Blocks(3, tuple((a // 2, a, 5) for a in range(14))) & Causal(),
+    Neighbourhood(8, 5, 1) & Causal(),
+    Neighbourhood(8, 5, 1, prefix=2) & Causal(),
 ]
 POSITIONS: list[Callable[[], InnerPosition | None]] = [
     lambda: None,
@@ -65,7 +82,7 @@ POSITIONS: list[Callable[[], InnerPosition | None]] = [
 ]
 
 NAMES = ["none", "rotary", "alibi", "table", "transformer-xl", "shaw"]
-PAIRS = [f"{pattern}, {name}" for pattern, name in zip(map(repr, PATTERNS), NAMES * 2, strict=True)]
+PAIRS = [f"{pattern}, {name}" for pattern, name in zip(map(repr, PATTERNS), NAMES * 3, strict=True)]
 
 
 def decoder_with(pattern: Pattern, make: Callable[[], InnerPosition | None] = lambda: None, depth: int = 2) -> Decoder:
@@ -85,13 +102,19 @@ def vectors(seed: int, *shape: int) -> Tensor:
     return torch.randn(*shape, DIM, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+def all_at_once(decoder: Decoder, x: Tensor) -> Tensor:
+    """Decode as the beginning of a set whose other vectors come later: a graph may have edges for them."""
+    n = x.shape[1]
+    return decoder(Tokens(torch.nn.functional.pad(x, (0, 0, 0, 40 - n)))).x[:, :n]
+
+
 def compare_with_the_whole(decoder: Decoder, row: Tensor, got: Tensor) -> None:
     """Compare the answers to a row's last vectors with those of the whole row, alone and without a state."""
-    whole = decoder(Tokens(row[None])).x[0]
+    whole = all_at_once(decoder, row[None])[0]
     torch.testing.assert_close(got, whole[len(whole) - len(got) :], atol=1e-9, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("pattern", "make"), list(zip(PATTERNS, POSITIONS * 2, strict=True)), ids=PAIRS)
+@pytest.mark.parametrize(("pattern", "make"), list(zip(PATTERNS, POSITIONS * 3, strict=True)), ids=PAIRS)
 @torch.no_grad()
 def test_pieces_of_any_length_give_what_the_whole_gives(
     pattern: Pattern, make: Callable[[], InnerPosition | None]
@@ -99,7 +122,7 @@ def test_pieces_of_any_length_give_what_the_whole_gives(
     decoder, x = decoder_with(pattern, make), vectors(0, 2, 13)
     state = decoder.state(2)
     y = torch.cat([decoder(Tokens(piece), state=state).x for piece in x.split([1, 4, 0, 1, 1, 3, 2, 1], dim=1)], dim=1)
-    torch.testing.assert_close(y, decoder(Tokens(x)).x, atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(y, all_at_once(decoder, x), atol=1e-9, rtol=1e-9)
     assert state.lengths.tolist() == state.next.tolist() == [13, 13]
 
 
@@ -339,6 +362,13 @@ def test_what_does_not_fit_is_refused_with_its_value() -> None:
         Growing(0)
 
 
+@pytest.mark.parametrize("index", [[0, 2], [-1, 0], []])
+@pytest.mark.parametrize("make", [lambda: Growing(2), lambda: Ring(2, 3), lambda: Static(2), lambda: Sums(Kernel(), 2)])
+def test_rows_that_are_not_there_cannot_be_taken(make: Callable[[], State | Sums], index: list[int]) -> None:
+    with pytest.raises(InputError, match=r"rows \[.*\] are taken of a state of 2: at least one, each in 0 … 1"):
+        make().reorder(torch.tensor(index, dtype=torch.long))
+
+
 def test_a_static_state_is_filled_once_and_asked_for_afterwards() -> None:
     layer, state = Attention(8, 2), Static(1)
     with pytest.raises(InputError, match="a static state is empty: give the context with the first tokens"):
@@ -355,7 +385,7 @@ def test_packed_sets_are_refused() -> None:
         layer(Tokens(torch.randn(1, 2, 8), keys=Segments(torch.tensor([[0, 1]]))), None, layer.state(1))
 
 
-@pytest.mark.parametrize("pattern", [Full(), Window(3, 1), Chunk(4)], ids=repr)
+@pytest.mark.parametrize("pattern", [Full(), Window(3, 1), Chunk(4), Edges(torch.tensor([[0, 2], [1, 1]]))], ids=repr)
 def test_a_decoder_that_reads_ahead_makes_no_state(pattern: Pattern) -> None:
     with pytest.raises(ConfigError, match="reads ahead, so steps cannot agree with the whole: join it with Causal"):
         Decoder(8, 1, 2, 8, pattern=pattern).state(1)

@@ -21,7 +21,7 @@ from zoo.core import (
     Window,
 )
 from zoo.core.attention import attention_maps
-from zoo.core.block import Block, DropPath, gelu
+from zoo.core.block import ACTIVATIONS, Block, DropPath, activated, gelu
 
 
 def copied(theirs: nn.TransformerEncoderLayer, ours: Any) -> None:
@@ -137,6 +137,35 @@ def test_gelu_is_exact_and_overwrites_only_what_no_gradient_wants() -> None:
         temporary = x.detach().clone()
         assert gelu(temporary) is temporary
         torch.testing.assert_close(temporary, exact)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("relu", nn.functional.relu), ("gelu", nn.functional.gelu), ("silu", nn.functional.silu),
+        ("gelu-tanh", lambda x: nn.functional.gelu(x, approximate="tanh")),
+    ],
+)  # fmt: skip
+def test_activations_are_torchs_and_overwrite_only_what_no_gradient_wants(name: str, wanted: Any) -> None:
+    x = torch.randn(7, requires_grad=True)
+    kept, exact = x.detach().clone(), wanted(x)
+    torch.testing.assert_close(ACTIVATIONS[name](x), exact)
+    torch.testing.assert_close(x.detach(), kept)
+    with torch.no_grad():
+        temporary = kept.clone()
+        assert ACTIVATIONS[name](temporary) is temporary
+        torch.testing.assert_close(temporary, exact)
+
+
+def test_the_mlp_of_every_block_is_a_part() -> None:
+    x, context = torch.randn(1, 3, 8), torch.randn(1, 2, 8)
+    for name, activation in ACTIVATIONS.items():
+        encoder, decoder = Encoder(8, 2, 2, 16, mlp=activated(name)), Decoder(8, 2, 2, 16, mlp=activated(name))
+        assert all(block.mlp.activation is activation for block in (*encoder.blocks, *decoder.blocks))
+    nothing = Decoder(8, 2, 2, 16, cross=Attention, mlp=lambda dim, mlp_dim, dropout: nn.Identity())
+    assert nothing(Tokens(x), Tokens(context)).x.shape == (1, 3, 8)
+    with pytest.raises(ConfigError, match="activation='elu' is not one of relu, gelu, gelu-tanh, silu"):
+        activated("elu")
 
 
 OPTIONS: dict[str, Any] = {"activation": "gelu", "batch_first": True, "layer_norm_eps": 1e-6}

@@ -1,11 +1,21 @@
 """Branched attention: with weights of one it is multi-head attention, and its formula branch by branch."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
-from zoo.core import Attention, Causal, ConfigError, Lengths, Tokens
-from zoo.core.weighted import BranchedAttention, BranchedBlock, Ones, Simplex, feed_forwards
+from zoo.core import Attention, Causal, ConfigError, Decoder, Lengths, NormedAttention, Tokens
+from zoo.core.weighted import (
+    BranchedAttention,
+    BranchedBlock,
+    Ones,
+    Simplex,
+    branched,
+    feed_forwards,
+    no_mlp,
+)
 
 
 def plain(**options: object) -> BranchedAttention:
@@ -78,6 +88,38 @@ def test_the_block_has_one_residual_and_norms_after_it() -> None:
     wanted = nn.functional.layer_norm(tokens.x + attention(tokens), (8,), eps=1e-6)
     torch.testing.assert_close(block(tokens).x, wanted)
     assert block(tokens).keys is tokens.keys
+
+
+def test_in_a_decoder_the_attention_to_the_encoder_is_branched_and_steps_agree_with_the_whole() -> None:
+    def cross(dim: int, heads: int) -> Attention:
+        return branched(Attention(dim, heads), 16)
+
+    decoder = Decoder(8, 2, 4, 16, block=BranchedBlock, cross=cross, mlp=no_mlp).eval()
+    block: Any = decoder.blocks[0]
+    x, context = torch.randn(2, 4, 8), Tokens(torch.randn(2, 3, 8), keys=Lengths(torch.tensor([3, 1])))
+    tokens = Tokens(x, pattern=Causal())
+    inside = nn.functional.layer_norm(x + block.attention(tokens), (8,), eps=1e-6)
+    wanted = nn.functional.layer_norm(inside + block.cross(Tokens(inside), context), (8,), eps=1e-6)
+    torch.testing.assert_close(block(tokens, context).x, wanted)
+    assert not any("norm2" in name or "mlp" in name for name in decoder.state_dict())
+    state = decoder.state(2)
+    with torch.no_grad():
+        steps = [decoder(Tokens(x[:, t : t + 1]), context if t == 0 else None, state).x for t in range(4)]
+        torch.testing.assert_close(torch.cat(steps, dim=1), decoder(Tokens(x), context).x)
+
+
+def test_any_attention_with_heads_can_be_branched() -> None:
+    usual = NormedAttention(8, 4, pattern=Causal())
+    made = branched(usual, 16)
+    assert made is usual
+    heads = torch.randn(1, 3, 8)
+    alike = BranchedAttention(8, 4, feed_forwards(8, 4, 16))
+    alike.out.load_state_dict(made.out.state_dict())
+    torch.testing.assert_close(made.out(heads), alike.out(heads))
+    with pytest.raises(ConfigError, match="Identity has no heads that could pass through branches"):
+        branched(nn.Identity(), 16)
+    with pytest.raises(ConfigError, match="Linear in a branched block: its branches are its MLP"):
+        BranchedBlock(8, made, nn.Linear(8, 8))
 
 
 def test_simplex_starts_even() -> None:

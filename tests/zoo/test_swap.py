@@ -18,7 +18,9 @@ SMALL = ["vit-micro", "hybrid-micro"]
 
 
 def patterns(model: torch.nn.Module) -> set[Pattern]:
-    return {part.pattern for part in model.modules() if isinstance(part, Attention)}
+    """Give the patterns of the attentions that `attention=` swaps, which those to an encoder's vectors are not."""
+    parts = {name: part for name, part in model.named_modules() if isinstance(part, Attention)}
+    return {part.pattern for name, part in parts.items() if not name.endswith(".cross")}
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -52,7 +54,7 @@ def test_every_model_of_the_house_takes_a_pattern_or_says_why_not() -> None:
     for name in zoo.list_models():
         try:
             model = zoo.create(name, device="meta", attention="window:1 | globals:0")
-            assert patterns(model) == {Or(Window(1), Globals((0,)))}
+            assert patterns(model) == {Or(Window(1), Globals((0,)))}, name
         except ConfigError as error:
             refused[name] = str(error)
     assert refused.pop("conv-attention-micro") == "dim=64 is not a multiple of num_heads=9"
@@ -71,6 +73,12 @@ def test_every_model_of_the_house_takes_a_pattern_or_says_why_not() -> None:
 def test_a_pattern_for_another_number_of_tokens_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         zoo.create("vit-micro", attention=text)
+
+
+@pytest.mark.parametrize("text", ["qk-norm & window:8", "window:8 | qk-norm"])
+def test_a_mechanism_in_a_join_is_named_as_it_is_written(text: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"attention={text!r} combines 'qk-norm', which is no pattern")):
+        attention(text)
 
 
 def test_a_model_is_held_to_its_number_of_vectors() -> None:

@@ -18,7 +18,7 @@ from zoo.bench.source import Source, open_source
 from zoo.bench.study import Contestant, Data, Study
 from zoo.errors import ConfigError, DataError
 from zoo.registry import registry
-from zoo.train import profitable_precision
+from zoo.training.precision import profitable_precision
 
 MODELS = ("resnet-micro", "vit-micro", "hybrid-micro")
 SIZES = (300, 1_000, 3_000, 10_000)

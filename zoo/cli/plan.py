@@ -81,6 +81,7 @@ def plan(
         grouped=heads // (kv_heads or heads),
         padded=padded or packed,
         packed=packed,
+        together=packed and queries in (None, length),
         bias="" if bias == "none" else bias,
         bias_grad=grad and bias != "none",
         score=score,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from zoo.core.bias import ALiBi, Dense, RelativeTable, Shaw, TransformerXL
 from zoo.core.dispatch import attend
-from zoo.core.edges import Edges
+from zoo.core.edges import EdgeBias, Edges
 from zoo.core.keys import Keys, Lengths, Segments, Valid
 from zoo.core.local import Chunk, Neighbourhood, Window
 from zoo.core.norm import Kernel, Norm
@@ -22,17 +22,26 @@ from zoo.core.sparse import Blocks, Fixed, Globals, Strided
 
 LONGEST = 9
 """Most queries and most keys of a random problem."""
+LATEST = 4
+"""Last position of the first query."""
 
 _few, _some = st.integers(0, 4), st.integers(1, 4)
 _sets = st.lists(st.integers(0, LONGEST - 1), max_size=3).map(tuple)
-_lists = st.lists(st.lists(st.integers(0, 4), max_size=4).map(tuple), max_size=5).map(tuple)
+_lists = st.lists(st.lists(st.integers(0, 4), max_size=4).map(tuple), min_size=1, max_size=5).map(tuple)
 _windows = st.builds(Window, _few, _few, st.integers(1, 3))
 _chunks = st.builds(Chunk, _some, _few)
 _globals = st.builds(Globals, _sets)
 _fixed = _some.flatmap(lambda size: st.builds(Fixed, st.just(size), st.integers(1, size)))
-_blocks = st.builds(Blocks, _some, _lists)
+_blocks = st.builds(lambda size, rows: _long_enough(Blocks(size, rows)), _some, _lists)
 _strided = st.builds(Strided, _some)
 _grids = st.builds(Neighbourhood, st.integers(4, 5), st.integers(4, 5), st.integers(0, 2), st.integers(0, 2))
+
+
+def _long_enough(pattern: Blocks) -> Blocks:
+    """Repeat the blocks until each query of a random problem has one."""
+    needed = -(-(LONGEST + LATEST) // pattern.size)
+    repeated = pattern.reads * -(-needed // len(pattern.reads))
+    return Blocks(pattern.size, repeated[:needed])
 
 
 def patterns() -> st.SearchStrategy[Pattern]:
@@ -75,26 +84,33 @@ class Case:
     seed: int
     bias: str = ""
     norm: Norm = "softmax"
+    head_dim: int = 8
+    value_dim: int = 6
+    positions: Tensor | None = None
+    """Where the keys stand, (b, k); at 0, 1, 2, … if None."""
 
-    def tensors(self, dtype: torch.dtype = torch.float64) -> list[Tensor]:
-        """Draw q (b, q, 4, 8), k (b, k, 2, 8) and v (b, k, 2, 6), and what the bias holds."""
+    def tensors(self, dtype: torch.dtype = torch.float64, device: str = "cpu") -> list[Tensor]:
+        """Draw q (b, q, 4, d), k (b, k, 2, d) and v (b, k, 2, e), and what the bias holds."""
         generator = torch.Generator().manual_seed(self.seed)
-        b, q, k = self.batch, self.queries, self.length
-        shapes = [(b, q, 4, 8), (b, k, 2, 8), (b, k, 2, 6), *_BIASES[self.bias](q, k)]
+        b, q, k, d, e = self.batch, self.queries, self.length, self.head_dim, self.value_dim
+        shapes = [(b, q, 4, d), (b, k, 2, d), (b, k, 2, e), *_BIASES[self.bias](self)]
         drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-        return [x.to(torch.bfloat16).to(dtype).requires_grad_() for x in drawn]  # exact in every dtype
+        exact = [x.to(torch.bfloat16) for x in drawn]  # in every dtype
+        return [x.to(device, dtype).requires_grad_() for x in exact]
 
     def attend(self, tensors: Sequence[Tensor], **options: Any) -> Any:
         """Compute the answer of `tensors`, as `Case.tensors` gives them."""
         q, k, v, *rest = tensors
-        made = None if not rest else _MAKE[self.bias](rest, self.queries + self.length + self.start)
-        given = {"bias": made, "norm": self.norm, "q_start": self.start, **options}
-        return attend(q, k, v, self.pattern, self.keys, **given)
+        places = None if self.positions is None else self.positions.to(q.device)
+        made = _MAKE[self.bias](rest, self) if rest else None
+        given = {"bias": made, "norm": self.norm, "q_start": self.start, "k_positions": places, "whole": False}
+        return attend(q, k, v, self.pattern, self.keys, **{**given, **options})
 
     def mask(self) -> Tensor:
         """Say who may read whom: (b, 4, q, k)."""
         b, q, k = self.batch, self.queries, self.length
-        mask = self.pattern.mask(torch.arange(self.start, self.start + q)[None], torch.arange(k)).expand(b, 4, q, k)
+        places = torch.arange(k) if self.positions is None else self.positions
+        mask = self.pattern.mask(torch.arange(self.start, self.start + q)[None], places).expand(b, 4, q, k)
         if self.keys is not None:
             mask = mask & self.keys.valid(b, k, torch.device("cpu"))[:, None, None]
         if isinstance(self.keys, Segments):
@@ -104,20 +120,30 @@ class Case:
 
 _REACH = 3 * LONGEST
 _BIASES: dict[str, Any] = {
-    "": lambda q, k: [],
-    "dense": lambda q, k: [(1, 4, q, k)],
-    "table": lambda q, k: [(4, 7)],
-    "alibi": lambda q, k: [(4,)],
-    "transformer-xl": lambda q, k: [(4, 8), (4, 8), (4, 2 * _REACH + 1, 8)],
-    "shaw": lambda q, k: [(1, 5, 8), (1, 5, 6)],
+    "": lambda case: [],
+    "dense": lambda case: [(1, 4, case.queries, case.length)],
+    "table": lambda case: [(4, 7)],
+    "alibi": lambda case: [(4,)],
+    "transformer-xl": lambda case: [(4, 8), (4, 8), (4, 2 * _REACH + 1, 8)],
+    "shaw": lambda case: [(1, 5, 8), (1, 5, 6)],
+    "edges": lambda case: [(_count(case), 4)],
+    "edge-keys": lambda case: [(_count(case), 1), (_count(case), 4, 8)],
+    "edge-values": lambda case: [(_count(case), 4), (_count(case), 1, 8), (_count(case), 4, 6)],
 }
 _MAKE: dict[str, Any] = {
-    "dense": lambda x, reach: Dense(x[0]),
-    "table": lambda x, reach: RelativeTable(x[0], 3),
-    "alibi": lambda x, reach: ALiBi(x[0]),
-    "transformer-xl": lambda x, reach: TransformerXL(x[0], x[1], x[2], -_REACH),
-    "shaw": lambda x, reach: Shaw(x[0], x[1], 2),
+    "dense": lambda x, case: Dense(x[0]),
+    "table": lambda x, case: RelativeTable(x[0], 3),
+    "alibi": lambda x, case: ALiBi(x[0]),
+    "transformer-xl": lambda x, case: TransformerXL(x[0], x[1], x[2], -_REACH),
+    "shaw": lambda x, case: Shaw(x[0], x[1], 2),
+    **dict.fromkeys(("edges", "edge-keys", "edge-values"), lambda x, case: EdgeBias(case.pattern, *x)),
 }
+_OF_EDGES = ["", "edges", "edge-keys", "edge-values"]
+
+
+def _count(case: Case) -> int:
+    assert isinstance(case.pattern, Edges)
+    return case.pattern.index.shape[1]
 
 
 @st.composite
@@ -128,24 +154,35 @@ def cases(draw: Any, backend: str = "reference") -> Case:
         draw: given by hypothesis.
         backend: name of a backend; `reference` serves everything.
     """
-    queries, length, start = (draw(st.integers(0, n)) for n in (LONGEST, LONGEST, 4))
+    queries, length, start = (draw(st.integers(0, n)) for n in (LONGEST, LONGEST, LATEST))
     if backend == "strided" or draw(st.booleans()):
         length, start = queries, 0
+    elif backend == "flash" and draw(st.booleans()):
+        length = queries + start
     batch, seed = draw(st.integers(1, 2)), draw(st.integers(0, 999))
     generator = torch.Generator().manual_seed(seed)
     pattern = draw(_patterns(backend, queries, length, start, generator))
     keys = draw(st.sampled_from(_keys(backend, batch, queries, length, generator)))
-    bias = draw(st.sampled_from(_SERVED_BIASES.get(backend, [""])))
+    plain = [name for name in _SERVED_BIASES.get(backend, [""]) if not name.startswith("edge")]
+    bias = draw(st.sampled_from(_OF_EDGES if backend in _ON_EDGES and isinstance(pattern, Edges) else plain))
     norm = Kernel() if backend == "linear" else "softmax"
-    return Case(pattern, keys, batch, queries, length, start, seed, bias, norm)
+    dims = {"head_dim": 16, "value_dim": 16} if backend in ("flex", "flash") else {}
+    positions = None
+    if backend in _PLACED and draw(st.booleans()):
+        positions = torch.randint(0, LONGEST + start, (batch, length), generator=generator)
+        if not pattern.by_value:  # a mask is no larger than the set
+            positions = positions.clamp(max=max(length - 1, 0))
+    return Case(pattern, keys, batch, queries, length, start, seed, bias, norm, **dims, positions=positions)
 
 
 _SERVED_BIASES = {
-    "reference": list(_BIASES),
-    "explicit": list(_BIASES),
+    "reference": ["", "dense", "table", "alibi", "transformer-xl", "shaw"],
+    "explicit": ["", "dense", "table", "alibi", "transformer-xl", "shaw"],
     "dense": ["", "dense", "table", "alibi", "transformer-xl"],
     "banded": ["", "table", "alibi", "transformer-xl"],
 }
+_ON_EDGES = ("reference", "explicit", "dense", "edges")
+_PLACED = ("reference", "explicit", "dense", "linear")
 
 
 def _patterns(
@@ -159,12 +196,15 @@ def _patterns(
         return _strided
     if backend == "linear":
         return st.sampled_from([Full(), Causal()])
+    if backend == "flash":
+        return st.one_of(st.just(Full()), st.just(Causal()), st.builds(Window, _few, _few))
     random = torch.rand(start + queries, length, generator=generator) < 0.4
     random[:start] = False
     edges = Edges(random.nonzero().flip(1).T)
     if backend in ("edges", "scatter"):
         return st.just(edges)
-    return st.one_of(patterns(), st.sampled_from([Explicit(random), edges, Explicit(random) & Causal()]))
+    masks = [Explicit(random), Explicit(random) & Causal()]
+    return st.one_of(patterns(), st.sampled_from(masks if backend == "flex" else [*masks, edges]))
 
 
 def _keys(backend: str, batch: int, queries: int, length: int, generator: torch.Generator) -> list[Keys | None]:
@@ -172,5 +212,7 @@ def _keys(backend: str, batch: int, queries: int, length: int, generator: torch.
     some = Valid(torch.rand(batch, length, generator=generator) < 0.6)
     if backend in ("linear", "strided"):
         return [None, lengths, some]
-    sets = (torch.randint(-1, 3, (batch, n), generator=generator) for n in (length, queries))
-    return [None, lengths, some, Segments(*sets)]
+    ids = torch.randint(-1, 3, (batch, length), generator=generator)
+    if backend == "flash":
+        return [None, lengths, some, Segments(ids.sort(1, descending=True).values)]
+    return [None, lengths, some, Segments(ids, torch.randint(-1, 3, (batch, queries), generator=generator))]

@@ -19,7 +19,7 @@ from zoo.core.flops import _MISSING as FORMULAS
 from zoo.core.keys import Keys, Segments
 from zoo.core.local import Chunk, Neighbourhood
 from zoo.core.pattern import Pattern
-from zoo.core.sparse import Globals
+from zoo.core.sparse import Blocks, Globals
 from zoo.testing.strategies import local_patterns
 
 BIASES = ("", "table", "alibi", "transformer-xl", "shaw")
@@ -211,11 +211,59 @@ def test_long_rows_take_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize(
+    ("pattern", "options"),
+    [
+        (Window(3, 2), {}),  # of several chunks those at both ends of a row share no mask
+        (Window(3, 2), {"score": "dot"}),
+        (Window(2) | Globals((69,)), {}),
+        (Window(2) | Globals((25,)), {"q_start": 20}),
+        (Window(2, 1, 3), {"q_start": 5}),
+        (Chunk(4, 1) | Chunk(6), {}),  # chunks of the layout begin anywhere in those of six
+        (Window(3, 0) & Blocks(1, ((), *((n,) for n in range(69)))), {}),  # only the first query has nothing to read
+    ],
+    ids=str,
+)
+def test_a_window_that_has_to_look_where_it_stands_equals_the_reference(
+    pattern: Pattern, options: dict[str, Any], grad: bool
+) -> None:
+    answers = []
+    for backend in ("reference", "banded"):
+        tensors = [x.detach().requires_grad_(grad) for x in draw(7, 2, 70 - options.get("q_start", 0), 70)]
+        y = attend(*tensors, pattern, **options, backend=backend)  # type: ignore[call-overload]
+        answers.append([y, *(gradients(y, tensors) if grad else ())])
+    for wanted, got in zip(*answers, strict=True):
+        torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
+
+
+def test_each_block_of_a_long_row_drops_its_own_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.core.backends.chunk_products.BLOCK", 1)
+    tensors = draw(8, 1, 40, 40)
+    y = attend(*tensors, Window(2), dropout=0.5, backend="banded")  # type: ignore[call-overload]
+    g = torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view_as(y)
+    torch.testing.assert_close((tensors[2] * gradients(y, tensors)[2]).sum(), (y * g).sum())  # y is linear in v
+
+
+def test_queries_with_nothing_to_read_are_found_in_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.core.backends.chunk_products.BLOCK", 1)
+    there = (torch.arange(40) < 20) | (torch.arange(40) >= 30)
+    answers = []
+    for backend in ("reference", "banded"):
+        tensors = draw(9, 1, 40, 40)
+        y = attend(*tensors, Window(2), Valid(there[None]), backend=backend)  # type: ignore[call-overload]
+        answers.append([y, *gradients(y, tensors)])
+    for wanted, got in zip(*answers, strict=True):
+        torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
+
+
 PROBLEMS: list[dict[str, Any]] = [
     {"pattern": Window(3, 2), "queries": 70},
     {"pattern": Window(3, 2), "queries": 70, "padded": True},
     {"pattern": Window(2, 2, 3), "queries": 70},
     {"pattern": Window(2, 2, 3), "queries": 7, "keys": 50, "start": 20},
+    {"pattern": Window(2, 2, 3), "queries": 8, "keys": 50, "start": 20},
+    {"pattern": Window(2, 2, 3), "queries": 151},
     {"pattern": Chunk(4, 1), "queries": 50},
     {"pattern": Window(2) | Globals((0, 5)), "queries": 50},
     {"pattern": Neighbourhood(7, 8, 1, 1), "queries": 57},

@@ -33,11 +33,56 @@ for pattern in (Full(), Causal(), Window(2, 1), Window(1) | Globals((0,)), Expli
         torch.testing.assert_close(y, wanted, atol=2e-5, rtol=2e-5)
 """
 
+KEPT = """
+import gc
+import weakref
+import torch
+from torch.nn.attention import flex_attention
+from zoo.core import Explicit, Lengths, Segments, Window
+from zoo.core.backends.flex import BACKEND, KEPT, _kept
+from zoo.core.backends.problem import Call
+
+made, make = [], flex_attention.create_block_mask
+flex_attention.create_block_mask = lambda *args, **named: made.append(args) or make(*args, **named)
+q, k = torch.randn(2, 4, 5, 16), torch.randn(2, 4, 7, 16)
+
+def makes(pattern, start=2, q=q, valid=None):
+    before = len(made)
+    with torch.no_grad():
+        BACKEND.run(Call(q, k, k, pattern, start, valid, None, 0.25, 0.0))
+    return len(made) - before
+
+with torch.inference_mode():
+    assert makes(Window(2)) == 1
+assert makes(Window(2)) == 0  # a pattern of the same value, another batch or more heads need no other
+assert makes(Window(2), q=q[:, :, :5].expand(2, 4, 5, 16)) == 0
+assert not _kept(Window(2), 2, 5, 7, q.device).kv_indices.is_inference()  # training may keep it
+assert makes(Window(3)) == makes(Window(2), start=1) == makes(Window(2), q=q[:, :, :4]) == 1
+valid = torch.ones(2, 7, dtype=torch.bool)
+assert makes(Window(2), valid=valid) == makes(Window(2), valid=valid) == 1  # which may have changed
+mask = torch.ones(7, 7, dtype=torch.bool)
+gone = weakref.ref(mask)
+assert makes(Explicit(mask)) == makes(Explicit(mask)) == 1
+made.clear()
+del mask
+gc.collect()
+assert gone() is None
+for left in range(KEPT + 9):
+    makes(Window(left))
+assert _kept.cache_info().currsize == KEPT
+"""
+
 
 @pytest.mark.slow
 def test_it_gives_what_the_reference_gives() -> None:
     # in a process of its own, since FlexAttention cannot follow the type checks of the tests
     done = subprocess.run([sys.executable, "-c", ON_CPU], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_masks_of_tiles_are_made_once_for_each_value_of_a_pattern() -> None:
+    done = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -1,0 +1,78 @@
+"""Reading without padding: the vectors that are there, one behind the other, and back to their places.
+
+Axes: b rows, n places, m vectors that are there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from zoo.core import observe
+from zoo.core.attention import Attention
+from zoo.core.block import Block, Mlp
+from zoo.core.keys import Lengths, Segments, Valid
+from zoo.core.normal import by_offset
+from zoo.core.tokens import Tokens
+
+FULL = 0.85
+"""Share of the places that are taken from which on packing costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Hold the vectors that are there, and how to put them back.
+
+    Args:
+        tokens: one row of packed sets.
+        index: where each vector stood, rows one behind the other.
+        whole: the batch they are from.
+    """
+
+    tokens: Tokens
+    index: Int[Tensor, " m"]
+    whole: Tokens
+
+    def back(self, tokens: Tokens) -> Tokens:
+        """Give the batch with what became of its vectors, and 0 where none was."""
+        b, n = self.whole.x.shape[:2]
+        x = tokens.x[0]
+        return self.whole.with_x(x.new_zeros(b * n, x.shape[1]).index_copy(0, self.index, x).view(b, n, -1))
+
+
+def pack(tokens: Tokens) -> Packed | None:
+    """Put the vectors that are there into one row; None where that does not pay.
+
+    Args:
+        tokens: a batch whose pattern knows only how far apart two vectors stand.
+    """
+    if not isinstance(tokens.keys, Lengths | Valid) or torch.compiler.is_compiling() or tokens.x.is_meta:
+        return None
+    if observe.row_by_row() or not (tokens.pattern is None or by_offset(tokens.pattern)):
+        return None
+    there = tokens.there()
+    assert there is not None
+    index = there.flatten().nonzero()[:, 0]
+    if not 0 < len(index) <= FULL * there.numel():
+        return None
+    row, column = index // there.shape[1], index % there.shape[1]
+    position = column if tokens.position is None else tokens.positions.expand(there.shape)[row, column]
+    x = tokens.x.flatten(0, 1).index_select(0, index)
+    return Packed(replace(tokens, x=x[None], keys=Segments(row[None]), position=position[None]), index, tokens)
+
+
+def packable(blocks: Iterable[nn.Module]) -> bool:
+    """Tell whether blocks do the same with sets side by side: they mix vectors by attention only, by their offsets."""
+    return all(_is_packable(block) for block in blocks)
+
+
+def _is_packable(block: nn.Module) -> bool:
+    return (
+        isinstance(block, Block)
+        and isinstance(getattr(block, "mlp", None), Mlp)
+        and isinstance(block.attention, Attention)
+        and by_offset(block.attention.pattern)
+        and not (block.training and block.drop_path.probability)
+    )

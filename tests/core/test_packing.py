@@ -1,0 +1,108 @@
+"""Reading without padding gives what reading with it gives."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from zoo.core import Causal, Chunk, Encoder, Full, Lengths, Segments, Tokens, Valid, Window, attend
+from zoo.core.attention import Attention, attention_maps
+from zoo.core.inner import with_position
+from zoo.core.keys import Keys
+from zoo.core.observe import rows_apart, watch
+from zoo.core.packing import pack, packable
+from zoo.core.pattern import Pattern
+
+FULL = Full()
+LENGTHS = torch.tensor([6, 2, 0, 3])
+THERE = torch.arange(6) < LENGTHS[:, None]
+
+
+def encoder(position: str = "none", pattern: Pattern = FULL) -> Encoder:
+    torch.manual_seed(0)
+
+    def attention(dim: int, num_heads: int) -> Attention:
+        return Attention(dim, num_heads, pattern=pattern)
+
+    return Encoder(8, 2, 2, 16, attention=with_position(attention, position, 6)).double()
+
+
+def tokens(keys: Keys | None, position: Tensor | None = None) -> Tokens:
+    x = torch.randn(4, 6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    return Tokens(x, None, keys, position)
+
+
+@pytest.mark.parametrize("position", ["none", "rotary", "alibi", "relative", "transformer-xl", "shaw"])
+@pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2, 1)])
+@pytest.mark.parametrize("left", [False, True])
+def test_vectors_and_gradients_are_those_of_rows_with_padding(position: str, pattern: Pattern, left: bool) -> None:
+    model = encoder(position, pattern)
+    there = THERE.flip(1) if left else THERE
+    given = tokens(Valid(there), there.long().cumsum(1) - 1 if left else None)
+    answers = []
+    for packed in (True, False):
+        x = given.x.clone().requires_grad_()
+        if packed:
+            y = model(given.with_x(x)).x[there]
+        else:
+            with rows_apart():
+                y = model(given.with_x(x)).x[there]
+        answers.append([y, *torch.autograd.grad(y.square().sum(), [x, *model.parameters()])])
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_padding_is_not_computed() -> None:
+    rows: list[int] = []
+    model = encoder()
+    model.blocks[0].mlp.register_forward_hook(lambda _, args, y: rows.append(y.shape[0] * y.shape[1]))
+    y = model(tokens(Lengths(LENGTHS))).x
+    assert rows == [int(LENGTHS.sum())]
+    assert not y[~THERE].any()
+
+
+def test_sets_that_read_by_place_and_rows_that_are_full_are_not_packed() -> None:
+    assert pack(tokens(None)) is None
+    assert pack(tokens(Lengths(torch.tensor([6, 6, 6, 5])))) is None
+    assert pack(tokens(Lengths(torch.zeros(4, dtype=torch.long)))) is None
+    assert packable(encoder().blocks)
+    assert not packable(encoder(pattern=Chunk(2)).blocks)
+    dropping = Encoder(8, 2, 2, 16, drop_path=0.5)
+    assert not packable(dropping.train().blocks)
+    assert packable(dropping.eval().blocks)
+
+
+def test_what_is_packed_goes_back_to_its_place() -> None:
+    given = tokens(Lengths(LENGTHS))
+    packed = pack(given)
+    assert packed is not None
+    assert packed.tokens.x.shape == (1, 11, 8)
+    torch.testing.assert_close(packed.back(packed.tokens).x, given.without_padding().x)
+
+
+def test_the_states_end_with_the_answer() -> None:
+    model, given = encoder(), tokens(Lengths(LENGTHS))
+    *_, last = model.states(given)
+    torch.testing.assert_close(last.x, model(given).x)
+
+
+def test_who_looks_at_weights_sees_rows() -> None:
+    maps = attention_maps(encoder(), tokens(Lengths(LENGTHS)))
+    assert [tuple(weights.shape) for weights in maps] == [(4, 2, 6, 6)] * 2
+
+
+@pytest.mark.parametrize("pattern", [Full(), Causal(), Window(1, 1)])
+def test_packed_sets_are_computed_apart(pattern: Pattern) -> None:
+    ids = torch.tensor([[0] * 40 + [1] * 30 + [-1] * 3 + [2] * 50, [5] * 60 + [7] * 63])
+    q, k, v = (torch.randn(2, 123, 2, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    seen: list[int] = []
+    with watch(lambda plan, problem: seen.append(problem.batch)):
+        y = attend(q, k, v, pattern, Segments(ids))
+    assert seen == [5]
+    wanted = attend(q, k, v, pattern, Segments(ids), backend="reference")
+    torch.testing.assert_close(y, wanted)
+    for one, other in zip(
+        torch.autograd.grad(y.square().sum(), (q, k, v)),
+        torch.autograd.grad(wanted.square().sum(), (q, k, v)),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
