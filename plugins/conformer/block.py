@@ -1,0 +1,96 @@
+"""The Conformer's block, arXiv:2005.08100 sec. 2, and the encoder made of it."""
+
+from collections.abc import Callable
+
+from torch import nn
+
+from zoo.core import Attention, Tokens
+from zoo.core.block import DropPath, Mlp
+from zoo.core.inner import with_position
+from zoo.core.transformer import Stack, drop_rates
+from zoo.plugins.conformer.convolution import ConvolutionModule, swish
+
+relative_attention = with_position(Attention, "transformer-xl", length=1)
+"""Makes the paper's attention, sec. 2.1, from `(dim, num_heads)`: it reads by content and by true offset."""
+
+
+class ConformerBlock(nn.Module):
+    """Attention, then convolution, between two half steps of feed-forward: arXiv:2005.08100 eq. 1.
+
+    Args:
+        dim: channels.
+        mlp1: the first half step, `(batch, length, dim)` to the same.
+        attention: `Tokens -> (batch, length, dim)`.
+        convolution: the same, with its own norm in front.
+        mlp2: the second half step.
+        dropout: probability in [0, 1), after attention and convolution.
+        drop_path: probability in [0, 1) that a row skips a branch in training.
+        eps: of the layer norms.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        mlp1: nn.Module,
+        attention: nn.Module,
+        convolution: nn.Module,
+        mlp2: nn.Module,
+        *,
+        dropout: float = 0.0,
+        drop_path: float = 0.0,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim, eps=eps)
+        self.mlp1 = mlp1
+        self.norm2 = nn.LayerNorm(dim, eps=eps)
+        self.attention = attention
+        self.convolution = convolution
+        self.norm3 = nn.LayerNorm(dim, eps=eps)
+        self.mlp2 = mlp2
+        self.norm = nn.LayerNorm(dim, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+        self.drop_path = DropPath(drop_path)
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Give the same set with new vectors."""
+        x = tokens.x
+        x = x + 0.5 * self.drop_path(self.mlp1(self.norm1(x)))
+        x = x + self.drop_path(self.dropout(self.attention(tokens.with_x(self.norm2(x)))))
+        x = x + self.drop_path(self.dropout(self.convolution(tokens.with_x(x))))
+        x = x + 0.5 * self.drop_path(self.mlp2(self.norm3(x)))
+        return tokens.with_x(self.norm(x))
+
+
+def conformer_encoder(
+    dim: int,
+    depth: int,
+    num_heads: int,
+    mlp_dim: int,
+    *,
+    attention: Callable[[int, int], nn.Module] = relative_attention,
+    convolution: Callable[[int], nn.Module] = ConvolutionModule,
+    dropout: float = 0.0,
+    drop_path: float = 0.0,
+    eps: float = 1e-5,
+) -> Stack:
+    """Make the paper's encoder behind its subsampling: a stack of Conformer blocks, each with its own last norm.
+
+    Args:
+        dim: channels.
+        depth: blocks.
+        num_heads: heads of each attention.
+        mlp_dim: channels inside each half step.
+        attention: makes each block's attention from `(dim, num_heads)`.
+        convolution: makes each block's convolution module from `dim`.
+        dropout: probability in [0, 1), after attention and convolution and inside the half steps.
+        drop_path: probability in [0, 1) of the last block; it grows linearly from 0 at the first.
+        eps: of the layer norms.
+    """
+
+    def make(rate: float) -> ConformerBlock:
+        first, last = (Mlp(dim, mlp_dim, dropout, activation=swish) for _ in range(2))
+        parts = first, attention(dim, num_heads), convolution(dim), last
+        return ConformerBlock(dim, *parts, dropout=dropout, drop_path=rate, eps=eps)
+
+    return Stack(make(rate) for rate in drop_rates(depth, drop_path))

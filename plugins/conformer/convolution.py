@@ -1,0 +1,134 @@
+"""The convolution module of the Conformer, arXiv:2005.08100 sec. 2.2, in which nothing that is not there can leak.
+
+Frames stay in the middle axis, channels last, from end to end: the depthwise convolution is faster so, and pointwise
+ones are matrix products. Axes: b rows, n frames, d channels, e channels again.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import conv2d, glu, pad, silu
+
+from zoo.core import ConfigError, Segments, Tokens
+from zoo.core.linear import Linear
+from zoo.plugins.conformer.norm import FrameBatchNorm
+
+
+def swish(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+    """Give x sigmoid(x), arXiv:1710.05941, of a temporary, in place where no gradient can want it."""
+    return silu(x, inplace=not (x.requires_grad or torch.compiler.is_compiling()))
+
+
+def same(kernel_size: int) -> tuple[int, int]:
+    """Give the padding of a kernel that stands in the middle; an even one reaches a frame further ahead: (15, 16)."""
+    return (kernel_size - 1) // 2, kernel_size // 2
+
+
+def causal(kernel_size: int) -> tuple[int, int]:
+    """Give the padding of a kernel that only looks back, for streaming."""
+    return kernel_size - 1, 0
+
+
+class ConvolutionModule(nn.Module):
+    """Layer norm, pointwise convolution and gate, depthwise convolution, norm, swish, pointwise convolution.
+
+    Args:
+        dim: channels.
+        kernel_size: frames that the depthwise convolution reads, odd or even.
+        padding: how many of them stand to the left of a frame and to its right; `same(kernel_size)` if None.
+        norm: makes the norm behind the depthwise convolution from `dim`; called with vectors and keys.
+        bias: whether the convolutions add a bias.
+        eps: of the layer norm.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        kernel_size: int = 32,
+        *,
+        padding: tuple[int, int] | None = None,
+        norm: Callable[[int], nn.Module] = FrameBatchNorm,
+        bias: bool = True,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(dim, eps=eps)
+        self.gated = Linear(dim, 2 * dim, bias=bias)
+        self.depthwise = Depthwise(dim, kernel_size, padding, bias=bias)
+        self.inner_norm = norm(dim)
+        self.out = Linear(dim, dim, bias=bias)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
+        """Give each frame what it reads of its neighbours."""
+        x = glu(self.gated(self.norm(tokens.x)))
+        x = self.depthwise(tokens.with_x(x))
+        return self.out(swish(self.inner_norm(x, tokens.keys)))
+
+
+class Depthwise(nn.Module):
+    """Convolve each channel alone along the frames; what is not there, and other sets of a row, count as zeros.
+
+    Args:
+        dim: channels.
+        kernel_size: frames that are read.
+        padding: how many of them stand to the left of a frame and to its right; `same(kernel_size)` if None.
+        bias: whether a bias is added.
+
+    Raises:
+        ConfigError: If there is no frame to read, or the padding is not that of this kernel.
+    """
+
+    def __init__(
+        self, dim: int, kernel_size: int, padding: tuple[int, int] | None = None, *, bias: bool = True
+    ) -> None:
+        super().__init__()
+        if kernel_size < 1:
+            raise ConfigError(f"kernel_size={kernel_size}: a convolution reads at least one frame")
+        self.padding = same(kernel_size) if padding is None else padding
+        if min(self.padding) < 0 or sum(self.padding) != kernel_size - 1:
+            raise ConfigError(
+                f"padding={padding} for kernel_size={kernel_size}: left + right must be {kernel_size - 1}"
+            )
+        self.kernel_size = kernel_size
+        bound = kernel_size**-0.5  # as nn.Conv1d draws
+        self.weight = nn.Parameter(torch.empty(dim, 1, kernel_size).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(dim).uniform_(-bound, bound)) if bias else None
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
+        """Convolve."""
+        x = tokens.without_padding().x
+        if not isinstance(tokens.keys, Segments):
+            return self.convolve(x)
+        place = spread(tokens.keys.ids.to(x.device), max(self.padding))[..., None].expand_as(x)
+        length = int(place.max()) + 1 if place.numel() else 0
+        apart = x.new_zeros(x.shape[0], length, x.shape[2]).scatter(1, place, x)
+        return self.convolve(apart).gather(1, place)
+
+    def convolve(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
+        """Convolve rows of one set each; in two dimensions, which take channels last: twice as fast as one."""
+        if x.shape[1] == 0:
+            return x
+        plane = pad(x, (0, 0, *self.padding)).transpose(1, 2).unsqueeze(2)
+        y = conv2d(plane, self.weight.unsqueeze(2), self.bias, groups=self.weight.shape[0])
+        return y.squeeze(2).transpose(1, 2)
+
+    def extra_repr(self) -> str:
+        """Show what the parameters do not."""
+        return f"{self.weight.shape[0]}, kernel_size={self.kernel_size}, padding={self.padding}"
+
+
+def spread(ids: Int[Tensor, "b n"], gap: int) -> Int[Tensor, "b n"]:
+    """Give each frame a place such that `gap` empty ones stand between the sets of a row.
+
+    Args:
+        ids: which set each frame belongs to; negative where none is, which parts no set.
+        gap: empty places.
+    """
+    index = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    last = index.masked_fill(ids < 0, 0).cummax(1).values  # the last frame that was there
+    filled = ids.gather(1, last)
+    new = torch.zeros_like(index)
+    new[:, 1:] = filled[:, 1:] != filled[:, :-1]
+    return index + gap * new.cumsum(1)
