@@ -201,15 +201,28 @@ def _load(
     if theirs is not None and "num_classes" in named:
         given.setdefault("num_classes", theirs)
     model = _build(spec, entry, given, device)
-    head = {"num_classes": theirs, "task": spec.task}
-    if theirs is None or all(given.get(keyword, value) == value for keyword, value in head.items()):
+    task = {} if checkpoint.task is None else {"task": checkpoint.task}
+    same = given.get("task", spec.task) == (checkpoint.task or spec.task)
+    unsaid = checkpoint.task is None and not same and not _fits_own_task(spec, entry, given, checkpoint, theirs)
+    if theirs is None or ((same or unsaid) and given.get("num_classes", theirs) == theirs):
         model.load_state_dict(fit(model, checkpoint, spec))
         return model
-    rest = {keyword: value for keyword, value in given.items() if keyword not in head}
+    rest = {keyword: value for keyword, value in given.items() if keyword not in ("num_classes", "task")} | task
     state = fit(_build(spec, entry, {**rest, "num_classes": theirs}, "meta"), checkpoint, spec)
     backbone = _build(spec, entry, {**rest, "num_classes": 0}, "meta").state_dict()
     model.load_state_dict({key: state[key] for key in backbone}, strict=False)
     return model
+
+
+def _fits_own_task(
+    spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], checkpoint: "Checkpoint", theirs: int | None
+) -> bool:
+    """Say whether a checkpoint that does not tell its task has all that the task of the model's name needs."""
+    from zoo.weights import converted
+
+    rest = {keyword: value for keyword, value in given.items() if keyword != "task"}
+    whole = _build(spec, entry, rest if theirs is None else {**rest, "num_classes": theirs}, "meta")
+    return whole.state_dict().keys() <= converted(whole, checkpoint, spec).keys()
 
 
 def _count_classes(

@@ -16,7 +16,7 @@ from typing import Any
 from zoo.names import normalise, normalise_distribution
 
 GROUP = "zoo.plugins"
-BUILT_IN = ("zoo.builtin", "zoo.plugins.vision.plugin")
+BUILT_IN = ("zoo.builtin", "zoo.plugins.vision.plugin", "zoo.plugins.text.plugin")
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,12 @@ from zoo.spec import ModelSpec
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Hold tensors by key, where they are from, and how many labels their classifier has, if that is known."""
+    """Hold tensors by key, where they are from, and what is known of their head: labels of the classifier, and task."""
 
     state: Mapping[str, Tensor]
     label: str
     num_classes: int | None = None
+    task: str | None = None
 
 
 def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoint | None:
@@ -63,7 +64,9 @@ def read(source: str | os.PathLike[str] | Mapping[str, Tensor]) -> Checkpoint:
     path = hub.fetch(text, hub.FILES)
     if path is None:
         raise WeightsError(f"{text!r} holds none of {', '.join(hub.FILES)}")
-    return Checkpoint(_read_file(path), repr(text), hub.read_config(text).get("num_classes"))
+    config = hub.read_config(text)
+    task = (config.get("model_args") or {}).get("task")
+    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task)
 
 
 def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
@@ -95,10 +98,15 @@ def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict
     return dict(entries.load(spec, spec.convert)(state, model)) if spec.convert else state
 
 
-def save(model: nn.Module, folder: str | os.PathLike[str]) -> Path:
+def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[str, Any] | None = None) -> Path:
     """Save a model made by `zoo.create` for `weights=FOLDER` and, once uploaded, for `hf-hub:`.
 
     Each file is whole or not there.
+
+    Args:
+        model: what to save.
+        folder: where to.
+        preparation: of its inputs, in the words of timm's `pretrained_cfg`.
 
     Raises:
         WeightsError: If the model was not made by name, a keyword was an object, or the folder cannot be written.
@@ -119,7 +127,7 @@ def save(model: nn.Module, folder: str | os.PathLike[str]) -> Path:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as scratch:
             save_file(state, Path(scratch) / "model.safetensors", metadata={"format": "pt"})
-            text = json.dumps(_config(model, spec), indent=2) + "\n"
+            text = json.dumps(_config(model, spec, preparation or {}), indent=2) + "\n"
             (Path(scratch) / "config.json").write_text(text, encoding="utf-8")
             for name in ("model.safetensors", "config.json"):
                 os.replace(Path(scratch) / name, target / name)
@@ -128,16 +136,18 @@ def save(model: nn.Module, folder: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _config(model: nn.Module, spec: ModelSpec) -> dict[str, Any]:
+def _config(model: nn.Module, spec: ModelSpec, preparation: Mapping[str, Any]) -> dict[str, Any]:
     from zoo import __version__
 
-    num_classes = plain(getattr(model, "num_classes", spec.config.get("num_classes")))
+    # a vocabulary is no number of labels: a model that writes tokens is made again by its `vocab_size`
+    writes = spec.task in ("generate", "masked-token")
+    num_classes = None if writes else plain(getattr(model, "num_classes", spec.config.get("num_classes")))
     return {
         "architecture": spec.name,
         "num_classes": num_classes,
         "num_features": plain(getattr(model, "num_features", None)),
         "model_args": {key: plain(value) for key, value in spec.config.items() if key != "num_classes"},
-        "pretrained_cfg": {"num_classes": num_classes},
+        "pretrained_cfg": {"num_classes": num_classes, **preparation},
         "modality": spec.modality,
         "zoo_version": __version__,
         "plugin": spec.plugin,

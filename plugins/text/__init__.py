@@ -1,0 +1,1 @@
+"""Text: tokens, models, weights and data."""

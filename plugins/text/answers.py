@@ -1,0 +1,112 @@
+"""From the answers of a model to texts and labels: `Postprocess`, and the names of labels beside its weights."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo import hub
+from zoo.errors import ConfigError, InputError, WeightsError
+from zoo.plugins.text.reader import frame_of, tokenizer_of
+
+
+class Postprocess:
+    """Turn an answer into what users read.
+
+    Args:
+        config: of the model; `repository` says where its tokenizer.json and labels.json lie.
+
+    Raises:
+        ConfigError: If the tokenizer's vocabulary, or the number of labels, is not the model's.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.tokenizer = tokenizer_of(config)
+        self.labels = labels_of(config)
+        self.task = config.get("task")
+
+    def __call__(
+        self, answer: Any, texts: str | Sequence[str] | None = None, there: Tensor | None = None
+    ) -> list[str] | list[dict[str, float]] | list[list[str]]:
+        """Give texts for what was generated, labels with probabilities for sets, labels for words or tokens.
+
+        Args:
+            answer: what `generate` gave, rows of ids, or scores (batch, labels) or (batch, tokens, labels).
+            texts: what was given to `preprocess`: each of its words gets a label. Without, each token does.
+            there: which tokens are there, for labels of tokens.
+
+        Raises:
+            InputError: If the answer is none of these.
+        """
+        if hasattr(answer, "best"):
+            return self.tokenizer.decode_batch(answer.best())
+        if isinstance(answer, list) or not answer.is_floating_point():
+            return self.tokenizer.decode_batch([self._ended(row) for row in answer])
+        if answer.ndim == 2:
+            return [self._probabilities(row) for row in answer.float().softmax(-1)]
+        if answer.ndim != 3:
+            raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
+        texts = [texts] if isinstance(texts, str) else texts
+        if self.task == "masked-token":
+            return self._filled(answer, texts)
+        return self._tags(answer.argmax(-1), texts, there)
+
+    def _ended(self, row: Tensor | Sequence[int]) -> list[int]:
+        ids: list[int] = row.tolist() if isinstance(row, Tensor) else list(row)
+        return ids[: ids.index(self.tokenizer.eos)] if self.tokenizer.eos in ids else ids
+
+    def _probabilities(self, row: Tensor) -> dict[str, float]:
+        names = self._names(len(row))
+        return {names[place]: float(row[place]) for place in row.argsort(descending=True).tolist()}
+
+    def _tags(self, classes: Tensor, texts: Sequence[str] | None, there: Tensor | None) -> list[list[str]]:
+        """Read the labels at the first token of each word, or at every token that is there."""
+        names = self._names(int(classes.max()) + 1)
+        if texts is not None:
+            frame = frame_of(self.tokenizer, "encoder")
+            read = self.tokenizer.word_rows(texts, frame, classes.shape[1], truncate=True)
+            return [[names[row[place]] for place in places] for row, (_, places) in zip(classes, read, strict=True)]
+        mask = torch.ones_like(classes, dtype=torch.bool)
+        if there is not None:
+            mask = there if there.dtype == torch.bool else torch.arange(classes.shape[1]) < there[:, None]
+        return [[names[place] for place in row[kept]] for row, kept in zip(classes, mask, strict=True)]
+
+    def _filled(self, scores: Tensor, texts: Sequence[str] | None) -> list[str]:
+        """Put the best token in the place of each mask."""
+        if texts is None:
+            raise InputError("the texts with their masks are needed too: postprocess(answer, texts)")
+        rows = self.tokenizer.rows(texts, frame_of(self.tokenizer, "encoder"), scores.shape[1], truncate=True)
+        best = scores[..., : self.tokenizer.vocab_size].argmax(-1).tolist()
+        mask = self.tokenizer.mask
+        return self.tokenizer.decode_batch(
+            [[best[i][j] if token == mask else token for j, token in enumerate(row)] for i, row in enumerate(rows)]
+        )
+
+    def _names(self, count: int) -> Sequence[str]:
+        names = self.labels or [str(place) for place in range(count)]
+        if len(names) < count:
+            raise ConfigError(f"an answer with label {count - 1}: labels.json names {len(names)}")
+        return names
+
+
+def labels_of(config: Mapping[str, Any]) -> list[str]:
+    """Give the names of the labels that lie beside a model's weights; none where there are none.
+
+    Raises:
+        WeightsError: If they cannot be read, or are not as many as the model has.
+    """
+    where = config.get("repository")
+    path = hub.fetch(where, ("labels.json",)) if where else None
+    if path is None:
+        return []
+    try:
+        labels = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise WeightsError(f"{where!r}: labels.json cannot be read: {error}") from error
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise WeightsError(f"{where!r}: labels.json is no list of names")
+    if config.get("num_classes") not in (None, len(labels)):
+        raise WeightsError(f"{where!r}: labels.json has {len(labels)} names, the model {config['num_classes']} labels")
+    return labels

@@ -1,0 +1,113 @@
+"""Weights of Hugging Face's text models and of `torch.nn.Transformer` in our layout, and back."""
+
+from torch import Tensor, nn
+
+from zoo.core.attention import Attention
+from zoo.core.errors import ConfigError
+from zoo.core.generator import Generator
+from zoo.core.head import MaskedToken
+from zoo.core.model import Model
+from zoo.core.position import Sinusoidal
+from zoo.plugins.text.layouts import BERT, GPT2, MARIAN, TORCH, State
+
+LAYOUTS = (BERT, GPT2, MARIAN, TORCH)
+POSITIONS = ("stem.tokens.position.table", "target.position.table")
+ABSENT = ("head.pooler.", "head.transform.", "head.norm.", "head.scores.")
+"""Parts of BERT that models of another task have no place for."""
+MARIAN_POSITIONS = 512
+"""How many sinusoids are written down where a model computes as many as it needs."""
+
+
+def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+    """Give a text model's weights in our layout; keys no table knows are kept, for the error that lists them.
+
+    Args:
+        state: weights in Hugging Face's layout of BERT, GPT-2 or Marian, in that of `torch.nn.Transformer`, or in ours.
+            The weights of `torch.nn.Transformer` have no embedding: put yours under `target.embed.weight`.
+        model: for what it has room for: positions beyond its `max_len` are cut, and the pooler and the output that
+            BERT's other tasks have are left out.
+    """
+    own = model.state_dict()
+    ours = dict(state)
+    for layout in LAYOUTS:
+        prefix = layout.found(state)
+        if prefix is not None:
+            ours = _fitted(layout.ours(state, prefix), own)
+            break
+    for key in POSITIONS:
+        if key in ours and key in own:
+            ours[key] = ours[key][: len(own[key])]
+    return ours
+
+
+def _fitted(ours: dict[str, Tensor], own: State) -> dict[str, Tensor]:
+    """Leave out what the model has no room for, and what says nothing."""
+    absent = ABSENT if "head.transform.weight" in own else (*ABSENT, "cls.predictions.")
+    found = {key: value for key, value in ours.items() if key in own or not key.startswith(absent)}
+    bias = found.pop("head.bias", None)
+    if bias is not None and ("head.bias" in own or bias.is_meta or bias.any()):
+        found["head.bias"] = bias.flatten()
+    return found
+
+
+def to_hf(model: nn.Module) -> dict[str, Tensor]:
+    """Give the weights of a text model in Hugging Face's layout, with all keys of its class there.
+
+    A `Bert` gives those of `BertModel`, or with labels or the task `masked-token` those of the `BertFor…` of its task;
+    a `Gpt` those of `GPT2LMHeadModel`, a `Transformer` those of `MarianMTModel`.
+
+    Raises:
+        ConfigError: If a weight has no name there, or heads have sizes that do not fit.
+    """
+    refuse_unequal_heads(model)
+    if isinstance(model, Model):
+        return _to_bert(model)
+    if isinstance(model, Generator) and model.encoder is None:
+        return GPT2.prefixed(GPT2.theirs(model.state_dict()))
+    if isinstance(model, Generator):
+        return _to_marian(model)
+    raise ConfigError(f"{type(model).__name__} is no text model with a layout at Hugging Face")
+
+
+def _to_bert(model: Model) -> dict[str, Tensor]:
+    theirs = BERT.theirs(model.state_dict())
+    if not isinstance(model.head, MaskedToken):
+        del theirs["cls.predictions.decoder.weight"]
+    return BERT.prefixed(theirs) if any(key.startswith(BERT.outside) for key in theirs) else theirs
+
+
+def _to_marian(model: Generator) -> dict[str, Tensor]:
+    state = dict(model.state_dict())
+    bias = state.get("head.bias", state["target.embed.weight"].new_zeros(model.num_classes))
+    state["head.bias"] = bias[None]
+    if isinstance(model.target.position, Sinusoidal):
+        state["target.position.table"] = model.target.position((MARIAN_POSITIONS,))
+    return MARIAN.prefixed(MARIAN.theirs(state))
+
+
+def to_torch(model: nn.Module) -> dict[str, Tensor]:
+    """Give the weights of a `Transformer`, or of an `EncoderDecoder`, in the layout of `torch.nn.Transformer`.
+
+    That has no embedding and no output: `target.embed.weight` and what else belongs to them are left out. It has norms
+    behind both stacks: make ours with `norm="post-last"` or `norm="pre"`, or theirs without norms.
+
+    Raises:
+        ConfigError: If a weight has no name there, or heads have sizes that do not fit.
+    """
+    refuse_unequal_heads(model)
+    state = model.state_dict()
+    return TORCH.theirs({key: value for key, value in state.items() if not key.startswith(("target.", "head."))})
+
+
+def refuse_unequal_heads(model: nn.Module) -> None:
+    """Refuse heads that other libraries do not have.
+
+    Raises:
+        ConfigError: If queries, keys and values are not all as wide as the vectors.
+    """
+    for name, part in model.named_modules():
+        if isinstance(part, Attention) and part.qkv.out_features != 3 * part.qkv.in_features:
+            raise ConfigError(
+                f"{name} has {part.num_heads} heads of {part.head_dim} and {part.value_dim} channels over "
+                f"{part.qkv.in_features}: the other library divides the channels evenly"
+            )

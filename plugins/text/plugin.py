@@ -1,0 +1,169 @@
+"""The names of the text plugin: one table of sizes for each family, with its source. Nothing heavy is imported."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from zoo.hookspecs import hookimpl
+from zoo.plugins.text.sources import SOURCES
+from zoo.spec import ModelSpec, SourceSpec
+
+TRANSLATOR = "models:Transformer"
+BASE: dict[str, Any] = {
+    "vocab_size": 41_000,
+    "dim": 512,
+    "depth": 6,
+    "num_heads": 8,
+    "mlp_dim": 2048,
+    "dropout": 0.1,
+    "label_smoothing": 0.1,
+    "position": "sinusoidal",
+    "max_len": 512,
+}
+
+# name: (what differs from base, parameters, million that are printed); arXiv:1706.03762 table 3. The paper gives no
+# vocabulary: with 41,000 all rows of base, (B) and (C) round to what it prints; big does with its 37,000 (sec. 5.1)
+# but for one million, and would have 218 with 41,000.
+TRANSFORMER: dict[str, tuple[dict[str, Any], int, int]] = {
+    "transformer-base": ({}, 65_130_496, 65),
+    "transformer-h1": ({"num_heads": 1}, 65_130_496, 65),
+    "transformer-h4": ({"num_heads": 4}, 65_130_496, 65),
+    "transformer-h16": ({"num_heads": 16}, 65_130_496, 65),
+    "transformer-h32": ({"num_heads": 32}, 65_130_496, 65),
+    "transformer-dk16": ({"head_dim": 16, "value_dim": 64}, 58_038_784, 58),
+    "transformer-dk32": ({"head_dim": 32, "value_dim": 64}, 60_402_688, 60),
+    "transformer-n2": ({"depth": 2}, 35_704_832, 36),
+    "transformer-n4": ({"depth": 4}, 50_417_664, 50),
+    "transformer-n8": ({"depth": 8}, 79_843_328, 80),
+    "transformer-d256": ({"dim": 256}, 27_858_944, 28),
+    "transformer-d1024": ({"dim": 1024}, 167_985_152, 168),
+    "transformer-ff1024": ({"mlp_dim": 1024}, 52_535_296, 53),
+    "transformer-ff4096": ({"mlp_dim": 4096}, 90_320_896, 90),
+    "transformer-p0": ({"dropout": 0.0}, 65_130_496, 65),
+    "transformer-p20": ({"dropout": 0.2}, 65_130_496, 65),
+    "transformer-ls0": ({"label_smoothing": 0.0}, 65_130_496, 65),
+    "transformer-ls20": ({"label_smoothing": 0.2}, 65_130_496, 65),
+    "transformer-learned-positions": ({"position": "learned"}, 65_392_640, 65),
+    "transformer-big": (
+        {"vocab_size": 37_000, "dim": 1024, "num_heads": 16, "mlp_dim": 4096, "dropout": 0.3},
+        214_245_376,
+        213,
+    ),
+}
+
+# the same in small, for two cores: post-norm, the vocabulary of bytes
+TINY = {"vocab_size": 260, "dim": 128, "depth": 3, "num_heads": 4, "mlp_dim": 512}
+TRANSFORMER_TINY = {"transformer-tiny": (TINY, 1_421_824)}
+
+# name: (what differs from base, parameters); arXiv:1711.02132 sec. 4: base and big of arXiv:1706.03762, branched
+WEIGHTED: dict[str, tuple[dict[str, Any], int]] = {
+    "weighted-transformer-base": ({}, 65_155_264),
+    "weighted-transformer-large": (TRANSFORMER["transformer-big"][0], 214_393_216),
+}
+
+# name: (what differs from base, parameters); arXiv:1711.02281 sec. 5.1: base of arXiv:1706.03762, and the classifier of
+# lengths
+NAT = {"nat-base": ({"length": "predicted"}, 65_151_529)}
+
+# name: (what differs from base, parameters); the models of OPUS-MT from English to German, by Marian; their ids come
+# from SentencePiece models of their own, so there is nothing that reads texts for them
+MARIAN: dict[str, tuple[dict[str, Any], int]] = {
+    "marian-base": (
+        {"vocab_size": 58_101, "position": "learned", "activation": "silu", "output_bias": True, "eps": 1e-5,
+         "symbols": [58_100, 58_100, 0]},
+        74_206_453,
+    )
+}  # fmt: skip
+
+# name: (dim, depth, heads, mlp, parameters with pooler, repository); arXiv:1810.04805 sec. 3, arXiv:1908.08962 table 1
+BERT = {
+    "bert-tiny": (128, 2, 2, 512, 4_385_920, "google/bert_uncased_L-2_H-128_A-2"),
+    "bert-mini": (256, 4, 4, 1024, 11_170_560, "google/bert_uncased_L-4_H-256_A-4"),
+    "bert-small": (512, 4, 8, 2048, 28_763_648, "google/bert_uncased_L-4_H-512_A-8"),
+    "bert-medium": (512, 8, 8, 2048, 41_373_184, "google/bert_uncased_L-8_H-512_A-8"),
+    "bert-base": (768, 12, 12, 3072, 109_482_240, "google-bert/bert-base-uncased"),
+    "bert-large": (1024, 24, 16, 4096, 335_141_888, "google-bert/bert-large-uncased"),
+}
+
+# name: (dim, depth, heads, mlp, parameters, repository); Radford et al. 2019, table 2
+GPT2 = {
+    "gpt2-small": (768, 12, 12, 3072, 124_439_808, "openai-community/gpt2"),
+    "gpt2-medium": (1024, 24, 16, 4096, 354_823_168, "openai-community/gpt2-medium"),
+}
+
+# the same in small, for two cores: the vocabulary of bytes, rotary positions (arXiv:2104.09864), so of any length
+DECODER_TINY = {
+    "decoder-tiny": (
+        {"vocab_size": 260, "dim": 128, "depth": 5, "num_heads": 4, "mlp_dim": 512, "max_len": 512,
+         "position": "rotary", "dropout": 0.1},
+        1_024_896,
+    )
+}  # fmt: skip
+
+
+@hookimpl
+def zoo_models() -> Iterator[ModelSpec]:
+    """Give every text model."""
+    paper = "arXiv:1706.03762"
+    for name, (changes, parameters, printed) in TRANSFORMER.items():
+        yield _translator(name, TRANSLATOR, parameters, BASE | changes, f"{paper} table 3", peer="torch_peer",
+                          description=f"{printed} million parameters in the paper.")  # fmt: skip
+    for name, (changes, parameters) in TRANSFORMER_TINY.items():
+        yield _translator(name, TRANSLATOR, parameters, BASE | changes, paper, peer="torch_peer",
+                          description="For two cores.")  # fmt: skip
+    for name, (changes, parameters) in MARIAN.items():
+        yield _translator(name, TRANSLATOR, parameters, BASE | changes, "OPUS-MT", preprocess=None, postprocess=None,
+                          description="For weights of OPUS-MT: give vocab_size= and symbols= of the pair.")  # fmt: skip
+    for name, (changes, parameters) in WEIGHTED.items():
+        yield _translator(name, "weighted:WeightedTransformer", parameters, BASE | changes, "arXiv:1711.02132")
+    for name, (changes, parameters) in NAT.items():
+        yield _translator(name, "nat:NonAutoregressiveTransformer", parameters, BASE | changes, "arXiv:1711.02281")
+    for name, (dim, depth, heads, mlp, parameters, repository) in BERT.items():
+        yield _text_model(
+            name, "models:Bert", parameters, source="arXiv:1810.04805",
+            config={"vocab_size": 30_522, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
+                    "num_classes": 0, "position": "learned", "max_len": 512, "dropout": 0.1},
+            task="classify", tasks=("classify", "tag", "features", "masked-token"), example="encoder_example",
+            preprocess="encoder", peer="bert_peer", weights={"uncased": f"hf-hub:{repository}"},
+        )  # fmt: skip
+    for name, (dim, depth, heads, mlp, parameters, repository) in GPT2.items():
+        config = {"vocab_size": 50_257, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
+                  "position": "learned", "max_len": 1024, "dropout": 0.1}  # fmt: skip
+        yield _decoder(
+            name,
+            parameters,
+            config,
+            "Radford et al. 2019",
+            peer="gpt2_peer",
+            weights={"openai": f"hf-hub:{repository}"},
+        )
+    for name, (config, parameters) in DECODER_TINY.items():
+        yield _decoder(name, parameters, config, "Radford et al. 2019, arXiv:2104.09864")
+
+
+@hookimpl
+def zoo_sources() -> tuple[SourceSpec, ...]:
+    """Give the data sources of text."""
+    return SOURCES
+
+
+def _translator(
+    name: str, entry: str, parameters: int, config: dict[str, Any], source: str, **fields: Any
+) -> ModelSpec:
+    own = {"task": "generate", "tasks": ("generate",), "example": "translation_example", "preprocess": "source"}
+    return _text_model(name, entry, parameters, config=config, source=source, **(own | fields))
+
+
+def _decoder(name: str, parameters: int, config: dict[str, Any], source: str, **fields: Any) -> ModelSpec:
+    own = {"task": "generate", "tasks": ("generate",), "example": "encoder_example", "preprocess": "prompt"}
+    return _text_model(
+        name, "models:Gpt", parameters, config=config, source=source, claims=("causal",), **(own | fields)
+    )
+
+
+def _text_model(name: str, entry: str, parameters: int, **fields: Any) -> ModelSpec:
+    entries = {"example": "examples", "preprocess": "prepare", "postprocess": "prepare", "peer": "peers"}
+    fields = {"postprocess": "postprocess", "convert": "zoo.plugins.text.convert:to_zoo"} | fields
+    for key, module in entries.items():
+        if fields.get(key) is not None:
+            fields[key] = f"zoo.plugins.text.{module}:{fields[key]}"
+    return ModelSpec(name=name, entry=f"zoo.plugins.text.{entry}", modality="text", parameters=parameters, **fields)

@@ -1,0 +1,98 @@
+"""From texts to the inputs of a model: `Preprocess`, and the tokenizer that lies beside its weights."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from zoo import hub
+from zoo.errors import ConfigError, WeightsError
+from zoo.plugins.text.prepare import Form
+from zoo.plugins.text.tokens import Frame, Tokenizer, pad_rows
+
+_PADDED_VOCABULARY = 128
+"""Published vocabularies are filled up to a multiple of this for speed."""
+
+
+class Preprocess:
+    """Turn a text, or a list of them, into a batch of model inputs.
+
+    Args:
+        config: of the model; `repository` says where its tokenizer.json lies, without it bytes are read.
+        form: what the text is to the model.
+
+    Raises:
+        ConfigError: If the tokenizer's vocabulary is not the model's.
+    """
+
+    def __init__(self, config: Mapping[str, Any], form: Form) -> None:
+        self.tokenizer = tokenizer_of(config)
+        self.form = form
+        self.frame = frame_of(self.tokenizer, form)
+        self.max_len = limit_of(config)
+
+    def __call__(
+        self, texts: str | Sequence[str], max_len: int | None = None, truncate: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Give ids and which of them are there.
+
+        Args:
+            texts: one or several; one makes a batch of one.
+            max_len: the most tokens, the model's own without.
+            truncate: cut what is longer.
+
+        Raises:
+            InputError: If there is no text, one has no tokens, or is too long.
+        """
+        texts = [texts] if isinstance(texts, str) else texts
+        frame = self.frame
+        if self.form == "prompt" and not frame and "" in texts:
+            frame = Frame((self.tokenizer.bos,))
+        rows = self.tokenizer.rows(texts, frame, max_len or self.max_len, truncate)
+        return pad_rows(rows, self.tokenizer.pad, "left" if self.form == "prompt" else "right")
+
+    def __repr__(self) -> str:
+        return f"Preprocess({self.form}, {self.tokenizer.vocab_size} tokens, {self.frame})"
+
+
+def frame_of(tokenizer: Tokenizer, form: Form) -> Frame:
+    """Give the symbols around a text: those of the tokenizer's own template, or what the form needs.
+
+    An encoder reads begin and end, an encoder-decoder's source has an end (arXiv:1706.03762), a prompt a begin, unless
+    the vocabulary has one symbol for begin and end, as that of GPT-2, whose prompts are bare.
+    """
+    if tokenizer.frame:
+        return tokenizer.frame
+    if form == "prompt":
+        return Frame(() if tokenizer.bos == tokenizer.eos else (tokenizer.bos,))
+    return Frame((tokenizer.bos,) if form == "encoder" else (), (tokenizer.eos,))
+
+
+def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
+    """Give the tokenizer of a model's weights, or of bytes where none are named.
+
+    Raises:
+        WeightsError: If the weights come without a tokenizer.
+        ConfigError: If its vocabulary is not the model's.
+    """
+    where, wanted = config.get("repository"), config.get("vocab_size")
+    if not where:
+        tokenizer = Tokenizer.byte_level()
+        if wanted is not None and wanted < tokenizer.vocab_size:
+            raise ConfigError(f"vocab_size={wanted} of the model is less than the {tokenizer.vocab_size} of the bytes")
+        return tokenizer
+    path = hub.fetch(where, ("tokenizer.json",))
+    if path is None:
+        raise WeightsError(f"{where!r} has no tokenizer.json")
+    tokenizer = Tokenizer.load(path)
+    if wanted is not None and not 0 <= wanted - tokenizer.vocab_size < _PADDED_VOCABULARY:
+        raise ConfigError(
+            f"the tokenizer of {where!r} has {tokenizer.vocab_size} tokens, the model's vocab_size is {wanted}: "
+            "they are not of one model"
+        )
+    return tokenizer
+
+
+def limit_of(config: Mapping[str, Any]) -> int | None:
+    """Give the most tokens a model reads: those whose positions it learned; any number where it learned none."""
+    return config.get("max_len") if config.get("position") == "learned" else None

@@ -1,0 +1,40 @@
+"""The data sources of this plugin, by name, and the libraries it may need; nothing heavy is imported."""
+
+from zoo.spec import Requirement, SourceSpec
+
+TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install="attention-zoo[text]")
+SACREBLEU = Requirement(module="sacrebleu", distribution="sacrebleu", install="attention-zoo[text]")
+
+
+def _source(name: str, takes: str, description: str, module: str = "data") -> SourceSpec:
+    return SourceSpec(
+        name=name,
+        modality="text",
+        corpus=f"zoo.plugins.text.{module}:open_{name}",
+        takes=takes,
+        description=description,
+        requires=(TOKENIZERS, SACREBLEU),
+    )
+
+
+SOURCES = (
+    _source(
+        "parallel",
+        "FILE",
+        "your pairs of texts: two columns (.tsv, .csv), two keys (.jsonl), two files A,B line by line, or a folder of "
+        "train, valid and test; FILE?source=en&target=de names columns or keys",
+    ),
+    _source(
+        "labelled",
+        "FILE",
+        "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv)",
+    ),
+    _source("tagged", "FILE", "your sentences, a label for each word: CoNLL columns, a blank line between sentences"),
+    _source("lines", "FILE", "your texts, one in each line, for models of language and masked tokens"),
+    _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "tasks"),
+    _source("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again", "tasks"),
+    _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", "tasks"),
+    _source("parse", "", "sentences of a small English grammar, with their trees in brackets", "tasks"),
+    _source("tags", "", "sentences of a small English grammar, with the parts of speech", "tasks"),
+    _source("topics", "", "short texts, with all their topics in alphabetical order", "tasks"),
+)

@@ -1,0 +1,84 @@
+"""Vocabularies: the bytes, which need no file, and byte-pair or word-piece units learned from the user's texts."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from zoo.errors import ConfigError
+
+SYMBOLS = ("<pad>", "<s>", "</s>", "<unk>")
+"""At 0, 1, 2 and 3."""
+PIECE_SYMBOLS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
+"""Those of arXiv:1810.04805, in the same order."""
+
+
+def byte_level() -> tokenizers.Tokenizer:
+    """Make the vocabulary of four symbols and 256 bytes: byte b of a text's UTF-8 is token 4 + b."""
+    tokens = [*SYMBOLS, *(f"<0x{byte:02X}>" for byte in range(256))]
+    vocabulary = {token: place for place, token in enumerate(tokens)}
+    backend = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, unk_token="<unk>"))
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    backend.add_special_tokens(list(SYMBOLS))
+    return backend
+
+
+def byte_pairs(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
+    """Learn byte-pair units over bytes (arXiv:1508.07909), so that every text has tokens; each digit is one alone.
+
+    Raises:
+        ConfigError: If the vocabulary has no room for the symbols and the bytes.
+    """
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    _check_room(vocab_size, len(SYMBOLS) + len(alphabet), f"{len(SYMBOLS)} symbols and {len(alphabet)} bytes")
+    backend = tokenizers.Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size, special_tokens=list(SYMBOLS), initial_alphabet=alphabet, show_progress=False
+    )
+    backend.train_from_iterator(texts, trainer)
+    return backend
+
+
+def word_pieces(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
+    """Learn word pieces that keep case, with [CLS] in front and [SEP] behind as in arXiv:1810.04805.
+
+    Raises:
+        ConfigError: If the vocabulary has no room for the symbols and one letter.
+    """
+    _check_room(vocab_size, len(PIECE_SYMBOLS) + 1, f"{len(PIECE_SYMBOLS)} symbols and one letter")
+    backend = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer = normalizers.NFC()
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(cleanup=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=list(PIECE_SYMBOLS), show_progress=False)
+    backend.train_from_iterator(texts, trainer)
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    return backend
+
+
+LEARNERS: Mapping[str, Callable[[Iterable[str], int], tokenizers.Tokenizer]] = {
+    "bpe": byte_pairs,
+    "wordpiece": word_pieces,
+}
+
+
+def learn(texts: Iterable[str], kind: str, vocab_size: int) -> tokenizers.Tokenizer:
+    """Learn a vocabulary of a kind, `bpe` or `wordpiece`.
+
+    Raises:
+        ConfigError: If the kind is neither, or the vocabulary is too small.
+    """
+    if kind not in LEARNERS:
+        raise ConfigError(f"kind={kind!r} of a tokenizer is not one of {', '.join(LEARNERS)}")
+    return LEARNERS[kind](texts, vocab_size)
+
+
+def _check_room(vocab_size: int, least: int, what: str) -> None:
+    if vocab_size < least:
+        raise ConfigError(f"vocab_size={vocab_size} is less than {least}: {what}")

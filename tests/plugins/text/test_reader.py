@@ -1,0 +1,97 @@
+import re
+from pathlib import Path
+
+import pytest
+import tokenizers
+from tokenizers import models, pre_tokenizers
+
+from zoo.errors import ConfigError, InputError, WeightsError
+from zoo.plugins.text.prepare import encoder, form_of, prompt, source
+from zoo.plugins.text.reader import frame_of, limit_of
+from zoo.plugins.text.tokens import Frame, Tokenizer
+from zoo.registry import registry
+from zoo.spec import ModelSpec
+
+BYTES = Tokenizer.byte_level()
+
+
+def saved(tokenizer: Tokenizer, folder: Path) -> dict[str, object]:
+    tokenizer.save(folder / "tokenizer.json")
+    return {"repository": f"local-dir:{folder}", "vocab_size": tokenizer.vocab_size}
+
+
+def gpt() -> Tokenizer:
+    vocabulary = {"<|endoftext|>": 0, "a": 1, "b": 2}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, "<|endoftext|>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return Tokenizer(backend)
+
+
+def test_an_encoder_reads_texts_between_begin_and_end() -> None:
+    ids, lengths = encoder({}, False)(["ab", ""])
+    assert ids.tolist() == [[1, 101, 102, 2], [1, 2, 0, 0]]
+    assert lengths.tolist() == [4, 2]
+
+
+def test_a_source_has_an_end() -> None:
+    ids, lengths = source({}, False)("ab")
+    assert ids.tolist() == [[101, 102, 2]]
+    assert lengths.tolist() == [3]
+
+
+def test_a_prompt_has_a_begin_and_padding_on_the_left() -> None:
+    ids, there = prompt({}, False)(["ab", ""])
+    assert ids.tolist() == [[1, 101, 102], [0, 0, 1]]
+    assert there.tolist() == [[True] * 3, [False, False, True]]
+
+
+def test_a_prompt_is_bare_where_one_symbol_is_begin_and_end_but_never_empty(tmp_path: Path) -> None:
+    prepare = prompt(saved(gpt(), tmp_path), False)
+    assert prepare("a b")[0].tolist() == [[1, 2]]
+    assert prepare("")[0].tolist() == [[0]]
+
+
+def test_the_template_of_a_tokenizer_goes_before_the_usual_frame() -> None:
+    pieces = Tokenizer.train(["a b"], "wordpiece", 20)
+    assert frame_of(pieces, "source") == Frame((1,), (2,))
+    assert frame_of(BYTES.with_frame(Frame((), (2, 2))), "encoder") == Frame((), (2, 2))
+
+
+def test_texts_are_cut_to_learned_positions_only_when_asked() -> None:
+    prepare = encoder({"max_len": 4, "position": "learned"}, False)
+    with pytest.raises(InputError, match=r"text 0 of 5 tokens is longer than max_len=4: pass truncate=True"):
+        prepare("abc")
+    assert prepare("abc", truncate=True)[0].tolist() == [[1, 101, 102, 2]]
+    assert prepare("abc", max_len=3, truncate=True)[0].tolist() == [[1, 101, 2]]
+    assert limit_of({"max_len": 4, "position": "sinusoidal"}) is None
+
+
+def test_no_text_at_all() -> None:
+    with pytest.raises(InputError, match="an empty batch: there is no text"):
+        source({}, False)([])
+
+
+def test_a_vocabulary_that_is_not_the_model_s(tmp_path: Path) -> None:
+    config = saved(gpt(), tmp_path)
+    said = f"the tokenizer of 'local-dir:{tmp_path}' has 3 tokens, the model's vocab_size is 2: they are not of one"
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        prompt(config | {"vocab_size": 2}, False)
+    with pytest.raises(ConfigError, match="has 3 tokens, the model's vocab_size is 131"):
+        prompt(config | {"vocab_size": 131}, False)
+    assert prompt(config | {"vocab_size": 128}, False).tokenizer.vocab_size == 3
+    with pytest.raises(ConfigError, match="vocab_size=100 of the model is less than the 260 of the bytes"):
+        prompt({"vocab_size": 100}, False)
+
+
+def test_weights_without_a_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
+        source({"repository": f"local-dir:{tmp_path}"}, False)
+
+
+def test_the_entry_of_its_preprocessing_says_how_a_model_reads() -> None:
+    forms = {spec.name: form_of(spec) for spec in registry().models if spec.modality == "text"}
+    assert forms["transformer-tiny"] == "source"
+    assert forms["bert-tiny"] == "encoder"
+    assert forms["decoder-tiny"] == "prompt"
+    other = ModelSpec(name="a", entry="m:a", modality="vision", example="m:e", preprocess="elsewhere:prompt")
+    assert form_of(other) is None
