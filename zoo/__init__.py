@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from zoo.hookspecs import ZOO_PLUGIN_API, hookimpl
     from zoo.registry import Registry
     from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, Requirement, SourceSpec, StudySpec
+    from zoo.training.face import train
 
 __version__ = "0.1.0"
 
@@ -59,14 +60,16 @@ __all__ = [
     "plugins",
     "postprocess",
     "preprocess",
+    "train",
 ]
 
 _FROM = {
     "zoo.build": ("create", "create_model", "example", "info", "list_models", "plugins", "postprocess", "preprocess"),
     "zoo.hookspecs": ("ZOO_PLUGIN_API", "hookimpl"),
     "zoo.registry": ("Registry",),
+    "zoo.training.face": ("train",),
     "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),
     "zoo.errors": tuple(name for name in __all__ if name.endswith("Error")),
 }
-_PACKAGES = dict.fromkeys(("bench", "core", "testing", "weights"), __name__)
+_PACKAGES = dict.fromkeys(("bench", "core", "testing", "training", "weights"), __name__)
 __getattr__, __dir__ = exports(__name__, _PACKAGES | {name: where for where, names in _FROM.items() for name in names})

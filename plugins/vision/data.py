@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,10 +41,21 @@ class _Looks:
     limit: int | None = None
     reference: Reference | None = None
     notes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
     mean: float = 0.5
     deviation: float = 0.25
     shift: int = 1
     mirror: bool = False
+
+    @property
+    def preparation(self) -> dict[str, Any]:
+        """Say what `prepare` does in the words of timm's `pretrained_cfg`."""
+        return {
+            "input_size": [self.channels, self.image_size, self.image_size],
+            "mean": [self.mean] * self.channels,
+            "std": [self.deviation] * self.channels,
+            "crop_pct": 1.0,
+        }
 
     def prepare(self, inputs: Tensor) -> Tensor:
         """Turn bytes into floats of mean 0 and deviation 1, at the size asked for."""
@@ -218,6 +230,7 @@ def _pictures(
         image_size=pictures.shape[-1],
         fingerprint=f"{content.hexdigest()}-{seed}",
         limit=len(splits["train"]),
+        classes=tuple(classes),
         mean=float(sample.mean()),
         deviation=max(float(sample.std()), 1e-3),
         splits={split: Examples(pictures[index], labels[index]) for split, index in splits.items()},

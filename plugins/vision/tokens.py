@@ -17,6 +17,7 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.position import position_encoding
 from zoo.core.tokens import Tokens
 from zoo.entries import require
+from zoo.hub import read_config
 from zoo.plugins.vision.sources import TIMM
 
 Size = Any
@@ -150,6 +151,8 @@ def example(config: Mapping[str, Any], batch_size: int, seed: int) -> tuple[Floa
 def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
     """Make the transform of the vision transformers: bicubic, centre crop of 0.9, values to -1 … 1 (arXiv:2106.10270).
 
+    A repository that was named itself says what its model was trained with.
+
     Args:
         config: of the model; small images, below 64 pixels, are not cropped.
         train: whether to augment: random resized crop, flip, colour jitter.
@@ -157,9 +160,10 @@ def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
     size = pair(config.get("image_size", 224))
     channels = config.get("in_chans", 3)
     crop = 0.9 if min(size) >= 64 else 1.0
-    return Preprocess(
-        channels, train, input_size=(channels, *size), mean=(0.5,) * channels, std=(0.5,) * channels, crop_pct=crop
-    )
+    options = {"input_size": (channels, *size), "mean": (0.5,) * channels, "std": (0.5,) * channels, "crop_pct": crop}
+    if "repository" in config and "tag" not in config:
+        options |= read_config(config["repository"]).get("pretrained_cfg") or {}
+    return Preprocess(channels, train, **options)
 
 
 def timm_preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":

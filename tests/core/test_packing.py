@@ -1,8 +1,10 @@
 """Reading without padding gives what reading with it gives."""
 
+from dataclasses import replace
+
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.core import Causal, Chunk, Encoder, Full, Lengths, Segments, Tokens, Valid, Window, attend
 from zoo.core.attention import Attention, attention_maps
@@ -106,3 +108,46 @@ def test_packed_sets_are_computed_apart(pattern: Pattern) -> None:
         strict=True,
     ):
         torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("position", ["rotary", "alibi", "shaw"])
+def test_vectors_that_stand_apart_keep_their_distances(position: str) -> None:
+    model, places = encoder(position), torch.tensor([0, 2, 3, 7, 8, 12]).expand(4, 6)
+    given = tokens(Lengths(LENGTHS), places)
+    y = model(given).x[THERE]
+    with rows_apart():
+        torch.testing.assert_close(y, model(given).x[THERE])
+    assert not torch.allclose(y, model(tokens(Lengths(LENGTHS))).x[THERE])
+
+
+def test_sets_with_a_pattern_that_goes_by_place_are_not_packed() -> None:
+    given = tokens(Lengths(LENGTHS))
+    assert pack(given) is not None
+    assert pack(replace(given, pattern=Window(1))) is not None
+    assert pack(replace(given, pattern=Chunk(2))) is None
+
+
+def test_blocks_whose_mlp_is_another_are_not_packed() -> None:
+    class Mixing(nn.Module):
+        """Add the mean over the places, which packing would take over all sets."""
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + x.mean(1, keepdim=True)
+
+    model = Encoder(8, 2, 2, 16, mlp=lambda *_: Mixing()).double()
+    assert not packable(model.blocks)
+    given = tokens(Lengths(LENGTHS))
+    y = model(given).x[THERE]
+    with rows_apart():
+        torch.testing.assert_close(y, model(given).x[THERE])
+
+
+def test_a_set_of_the_next_row_is_another_though_its_number_is_the_same() -> None:
+    ids = torch.tensor([[0] * 60 + [1] * 63, [1] * 60 + [2] * 63])
+    assert Segments(ids).apart.lengths.tolist() == [60, 63, 60, 63]
+    q, k, v = (torch.randn(2, 123, 2, 4, dtype=torch.float64) for _ in range(3))
+    seen: list[int] = []
+    with watch(lambda plan, problem: seen.append(problem.batch)):
+        y = attend(q, k, v, keys=Segments(ids))
+    assert seen == [4]
+    torch.testing.assert_close(y, attend(q, k, v, keys=Segments(ids), backend="reference"))

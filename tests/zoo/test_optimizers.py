@@ -7,7 +7,7 @@ from torch.optim import Muon
 
 from zoo import ConfigError
 from zoo.core import Encoder, Tokens
-from zoo.optimizers import block_matrices, optimizers_for, trapezoid
+from zoo.optimizers import block_matrices, noam, noam_peak, optimizers_for, schedule_for, trapezoid
 
 
 def test_decay_is_for_matrices_only() -> None:
@@ -53,6 +53,46 @@ def test_the_schedule_rises_stays_and_falls_to_nothing() -> None:
     assert trapezoid(1)(0) == 1.0
 
 
+def test_noam_times_its_peak_is_the_rate_of_the_paper() -> None:
+    factor, peak = noam(4000), noam_peak(512, 4000)
+    for step in (1, 100, 4000, 4001, 100_000):
+        assert peak * factor(step - 1) == pytest.approx(512**-0.5 * min(step**-0.5, step * 4000**-1.5))
+    assert factor(3999) == 1.0
+
+
+def test_a_cosine_rises_to_its_peak_and_falls_to_nothing() -> None:
+    factor = schedule_for("cosine", 110, 10)
+    assert [factor(step) for step in (0, 4, 9, 59, 109)] == pytest.approx([0.1, 0.5, 1.0, 0.5, 0.0])
+
+
+def test_a_constant_rate_stays_after_its_warm_up() -> None:
+    factor = schedule_for("constant", 100, 10)
+    assert [factor(step) for step in (0, 9, 10, 99)] == pytest.approx([0.1, 1.0, 1.0, 1.0])
+
+
+def test_a_trapezoid_by_name_rises_in_the_steps_that_were_given() -> None:
+    assert schedule_for("trapezoid", 50, 5)(4) == 1.0
+    assert schedule_for("trapezoid", 50, 5)(3) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("warmup", [0, 11])
+def test_a_warm_up_outside_the_training_is_refused(warmup: int) -> None:
+    with pytest.raises(ConfigError, match=f"warmup={warmup}: between 1 step and all 10"):
+        schedule_for("cosine", 10, warmup)
+
+
+def test_an_unknown_schedule_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"schedule='cosin' is not one of .* Did you mean 'cosine'"):
+        schedule_for("cosin", 10, 1)
+
+
+def test_adam_is_set_as_in_the_paper() -> None:
+    (optimizer,) = optimizers_for("adam", nn.Linear(2, 2), 0.1, 0.5)
+    assert type(optimizer) is torch.optim.Adam
+    (group,) = optimizer.param_groups
+    assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
+
+
 def test_an_unknown_optimizer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="optimizer='adam' is not one of adamw, muon"):
-        optimizers_for("adam", nn.Linear(2, 2), 0.1, 0.0)
+    with pytest.raises(ConfigError, match=r"optimizer='adamm' is not one of adam, adamw, muon. Did you mean"):
+        optimizers_for("adamm", nn.Linear(2, 2), 0.1, 0.0)

@@ -18,7 +18,8 @@ import zoo
 from zoo.bench.source import Examples, Source, open_source
 from zoo.core.flops import count
 from zoo.optimizers import optimizers_for, trapezoid
-from zoo.train import Batch, shuffled, train
+from zoo.training.corpus import Batch
+from zoo.training.loop import Plan, fit, plain, shuffled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,22 +55,21 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     torch.manual_seed(run.seed)
     source = _source(run.data, run.image_size)
     model = build(run.model, source)
-    outcome = train(
+    outcome = fit(
         model,
-        functional.cross_entropy,
+        plain(functional.cross_entropy),
         _batches(source, run),
         optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
-        steps=run.steps,
-        schedule=trapezoid(run.steps, run.warmup),
+        plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup)),
         fabric=fabric,
-        validate=lambda model: float(_correct(model, source.validation(), source, fabric).mean()),
+        validate=lambda model: {"accuracy": float(_correct(model, source.validation(), source, fabric).mean())},
     )
     correct = _correct(model.eval(), source.test(), source, fabric)
     return {
         "accuracy": float(correct.mean()),
         "validation": outcome.best_score,
         "best_step": outcome.best_step,
-        "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score in outcome.history],
+        "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score, _ in outcome.history],
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -121,7 +121,7 @@ def _batches(source: Source, run: Run) -> Iterator[Batch]:
         inputs = source.prepare(examples.inputs[index])
         if run.augment:
             inputs = source.augment(inputs, generator)
-        yield (inputs,), examples.labels[index]
+        yield Batch((inputs,), examples.labels[index])
 
 
 def _correct(model: nn.Module, examples: Examples, source: Source, fabric: Fabric) -> NDArray[np.bool_]:

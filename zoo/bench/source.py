@@ -1,6 +1,6 @@
 """What a study asks of a data source; a plugin's entry `(argument, seed)` returns one."""
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from zoo.entries import load
 from zoo.errors import DataError
@@ -39,6 +39,14 @@ class Source(Protocol):
     @property
     def num_classes(self) -> int:
         """Count the classes."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Name the classes; empty where they have none but numbers."""
+
+    @property
+    def preparation(self) -> dict[str, Any]:
+        """Say what `prepare` does in the words of timm's `pretrained_cfg`, for predictions."""
 
     @property
     def channels(self) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from zoo import __version__
-from zoo.cli import bench, models, plan
+from zoo.cli import bench, generate, models, plan, predict, train
 from zoo.errors import ZooError
 from zoo.registry import registry
 
@@ -42,6 +42,9 @@ def build() -> typer.Typer:
     app.command("info")(models.info)
     app.command("plugins")(models.plugins)
     app.command("plan")(plan.plan)
+    app.command("train")(train.train)
+    app.command("generate")(generate.generate)
+    app.command("predict")(predict.predict)
     app.add_typer(bench.app, name="bench")
     registry().call("zoo_commands", app=app)
     return app

@@ -1,105 +1,165 @@
 """The one training loop of the house, on Lightning Fabric: device, precision and strategy are Fabric's.
 
-Whoever trains brings the parts: a model, a loss, batches without end, optimisers, a schedule, and a validation to
-choose the checkpoint by. The loop reads nothing back from the device between two validations.
+Whoever trains brings the parts: a model, an objective, batches, optimisers, a plan, and a validation to choose the
+checkpoint by. The loop reads nothing back from the device between two validations, unless processes have to agree.
 """
 
-import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from zoo.errors import ZooError
+from zoo.core.loss import count_asked
+from zoo.errors import ConfigError, ZooError
 from zoo.optimizers import Schedule
+from zoo.training.checkpoint import Snapshot
+from zoo.training.corpus import Batch
+from zoo.training.state import DivergedError, Outcome, Training, Validation
 
-Batch = tuple[tuple[Tensor, ...], Tensor]
-"""Model inputs and the target of the loss."""
+__all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "Watch", "Wish", "fit", "plain", "shuffled"]
+
+Objective = Callable[[Any, Batch, int], Tensor]
+"""Model, batch and step to one number: the mean over what the batch asks. The model is called as Fabric wrapped it."""
 
 
-class DivergedError(ZooError, ArithmeticError):
-    """Report a loss that is no longer a finite number."""
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Say how a training goes.
 
-
-@dataclass
-class Outcome:
-    """Report a training: what it cost and which checkpoint was kept."""
+    Args:
+        steps: of the optimisers.
+        schedule: factor of the learning rate at each step.
+        clip: largest norm of the gradient, of each optimiser's parameters.
+        accumulate: batches whose gradients one step adds up, as if they were one batch.
+        validations: how often, evenly spaced, the last at the end.
+        patience: validations without a better score until it ends; None for never.
+    """
 
     steps: int
-    seconds: float
-    """In training steps, validation left out."""
-    best_step: int = 0
-    best_score: float = -math.inf
-    history: list[tuple[int, float, float]] = field(default_factory=list)
-    """Step, mean loss since the entry before, validation score."""
+    schedule: Schedule
+    clip: float = 1.0
+    accumulate: int = 1
+    validations: int = 5
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        counts = {"steps": self.steps, "accumulate": self.accumulate, "validations": self.validations}
+        counts |= {} if self.patience is None else {"patience": self.patience}
+        for name, count in counts.items():
+            if count < 1:
+                raise ConfigError(f"{name}={count}: at least 1 is needed")
+        if not self.clip > 0:
+            raise ConfigError(f"clip={self.clip}: a norm above 0 is needed, inf for none")
+
+    @property
+    def due(self) -> set[int]:
+        """Give the steps after which the model is validated."""
+        return {math.ceil(self.steps * (i + 1) / self.validations) for i in range(self.validations)}
 
 
-def train(
+class Wish(NamedTuple):
+    """Ask something of a running training."""
+
+    save: bool = False
+    stop: bool = False
+
+
+class Watch:
+    """Hear what happens in a training, and ask for checkpoints; this one lets it run."""
+
+    def begun(self, outcome: Outcome) -> None:
+        """Hear what was done before."""
+
+    def stepped(self, step: int, loss: Tensor) -> None:
+        """Hear of a step; reading the loss makes an accelerator wait."""
+
+    def validated(self, outcome: Outcome) -> None:
+        """Hear of a validation, the last of the history."""
+
+    def wish(self) -> Wish:
+        """Say what is wanted after the next step."""
+        return Wish()
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot: after validations, and when it was wished for."""
+
+
+def plain(loss: Callable[[Tensor, Tensor], Tensor]) -> Objective:
+    """Make an objective of a loss of answer and target."""
+    return lambda forward, batch, step: loss(forward(*batch.inputs), batch.target)
+
+
+def fit(
     model: nn.Module,
-    loss: Callable[[Tensor, Tensor], Tensor],
+    objective: Objective,
     batches: Iterable[Batch],
     optimizers: Sequence[Optimizer],
     *,
-    steps: int,
-    schedule: Schedule,
+    plan: Plan,
     fabric: Fabric,
-    clip: float = 1.0,
-    validate: Callable[[nn.Module], float] | None = None,
-    validations: int = 5,
+    validate: Callable[[nn.Module], Mapping[str, float]] | None = None,
+    watch: Watch | None = None,
+    start: Snapshot | None = None,
 ) -> Outcome:
     """Train a model in place and leave it at its best checkpoint.
 
     Args:
         model: any module; it is moved to Fabric's device.
-        loss: answer and target to one number.
-        batches: at least `steps` of them.
+        objective: what is made small.
+        batches: at least as many as the plan asks for, from the step on at which it starts.
         optimizers: over the model's parameters together, at their highest learning rates.
-        steps: optimiser steps.
-        schedule: factor of the learning rate at each step.
+        plan: how long, how fast, how often.
         fabric: device, precision and strategy.
-        clip: largest norm of the gradient, of each optimiser's parameters.
-        validate: score of the model, higher is better; the best is kept. None keeps the last.
-        validations: how often, evenly spaced, the last at the end.
+        validate: scores of the model, the first of which chooses: higher is better. None keeps the last.
+        watch: hears what happens.
+        start: where an earlier training of the same parts was; it goes on as if it had never been interrupted.
 
     Raises:
         DivergedError: If the loss is not finite.
+        WeightsError: If the snapshot is of other parts.
     """
     forward, *steppers = fabric.setup(model, *optimizers)
-    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
-    peak = [group["lr"] for group in groups]
-    due = {math.ceil(steps * (i + 1) / validations) for i in range(validations)}
-    outcome, kept, losses = Outcome(steps, 0.0), copy.deepcopy(model.state_dict()), _Losses()
-    source = iter(batches)
+    if hasattr(model, "training_loss"):
+        forward.mark_forward_method("training_loss")
+    rates = _Rates(optimizers, plan.schedule)
+    training = Training(model, optimizers, fabric)
+    if start is not None:
+        training.restore(start)
+    watch = watch or Watch()
+    watch.begun(training.outcome)
+    update = _Update(objective, forward, steppers, plan, fabric)
+    source, due = iter(batches), plan.due
     model.train()
-    for step in range(steps):
+    for step in range(training.outcome.steps, plan.steps):
+        if plan.patience is not None and training.outcome.waited >= plan.patience:
+            training.outcome.ended = "patience"
+            break
         started = time.perf_counter()
-        for group, rate in zip(groups, peak, strict=True):
-            group["lr"] = rate * schedule(step)
-        inputs, target = _next(source, step, fabric)
-        value = loss(forward(*inputs), target)
-        fabric.backward(value)
-        for stepper in steppers:
-            if clip < math.inf:
-                fabric.clip_gradients(forward, stepper, max_norm=clip, error_if_nonfinite=False)
-            stepper.step()
-            stepper.zero_grad()
-        losses.add(value.detach())
-        outcome.seconds += time.perf_counter() - started
+        rates.set(step)
+        parts = [_next(source, step) for _ in range(plan.accumulate)]
+        shares, wish = _agreed(parts, watch.wish(), fabric)
+        loss = update(parts, shares, step)
+        training.losses.add(loss)
+        training.outcome.steps = step + 1
+        training.outcome.seconds += time.perf_counter() - started
+        watch.stepped(step + 1, loss)
         if step + 1 in due:
-            mean = losses.mean(step + 1)
-            score = _score(model, validate) if validate else -mean
-            outcome.history.append((step + 1, mean, score))
-            if score > outcome.best_score or validate is None:
-                outcome.best_step, outcome.best_score = step + 1, score
-                kept = copy.deepcopy(model.state_dict())
-    model.load_state_dict(kept)
-    return outcome
+            _validate(training, validate)
+            watch.validated(training.outcome)
+        if wish.save or wish.stop or step + 1 in due:
+            watch.save(training.snapshot())
+        if wish.stop and step + 1 < plan.steps:
+            training.outcome.ended = "asked to"
+            return training.outcome
+    training.model.load_state_dict(training.best)
+    return training.outcome
 
 
 def shuffled(count: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
@@ -109,61 +169,86 @@ def shuffled(count: int, batch_size: int, generator: torch.Generator) -> Iterato
         yield from order[: max(1, count // batch_size) * batch_size].split(batch_size)
 
 
-@cache
-def profitable_precision(threshold: float = 2.0) -> str:
-    """Choose bf16 where a measured matrix product says that it pays, float32 otherwise; measured once a process.
+class _Rates:
+    """Set the learning rates: the highest, as the optimisers were made, times the schedule's factor."""
 
-    Processors with matrix units gain eightfold and more, others nothing: casting needs a gain of two to pay.
+    def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule) -> None:
+        self.optimizers, self.schedule = optimizers, schedule
+        self.peaks = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
+
+    def set(self, step: int) -> None:
+        for optimizer, peaks in zip(self.optimizers, self.peaks, strict=True):
+            for group, peak in zip(optimizer.param_groups, peaks, strict=True):
+                group["lr"] = peak * self.schedule(step)
+
+
+class _Update:
+    """Take one step of the optimisers."""
+
+    def __init__(self, objective: Objective, forward: Any, steppers: Sequence[Any], plan: Plan, fabric: Fabric) -> None:
+        self.objective, self.forward, self.steppers, self.plan, self.fabric = objective, forward, steppers, plan, fabric
+
+    def __call__(self, parts: Sequence[Batch], shares: Sequence[float] | None, step: int) -> Tensor:
+        total: Tensor | float = 0.0
+        for at, batch in enumerate(parts):
+            with self._apart(at < len(parts) - 1):
+                value = self.objective(self.forward, self.fabric.to_device(batch), step)
+                if shares is not None:
+                    value = value * shares[at]
+                self.fabric.backward(value)
+            total = total + value.detach()
+        for stepper in self.steppers:
+            if self.plan.clip < math.inf:
+                self.fabric.clip_gradients(self.forward, stepper, max_norm=self.plan.clip, error_if_nonfinite=False)
+            stepper.step()
+            stepper.zero_grad()
+        assert isinstance(total, Tensor)
+        return total
+
+    def _apart(self, apart: bool) -> Any:
+        """Let processes add up their gradients after the last batch only."""
+        wanted = apart and self.fabric.world_size > 1
+        return self.fabric.no_backward_sync(self.forward) if wanted else nullcontext()
+
+
+def _agreed(parts: Sequence[Batch], wish: Wish, fabric: Fabric) -> tuple[list[float] | None, Wish]:
+    """Give each batch's share of all that the step asks, and what any process wishes.
+
+    With shares by what is asked, several batches, on several processes, are as good as one. Processes add up their
+    gradients to a mean, so that theirs are taken times their number.
     """
-    if torch.accelerator.is_available():
-        return "bf16-mixed"
-    return "bf16-mixed" if bf16_gain() >= threshold else "32-true"
+    if len(parts) == 1 and fabric.world_size == 1:
+        return None, wish
+    asked = [int(count_asked(part.target)) for part in parts]
+    told: Any = torch.tensor([sum(asked), wish.save, wish.stop], dtype=torch.float64)
+    if fabric.world_size > 1:
+        told = fabric.all_reduce(told.to(fabric.device), reduce_op="sum")
+    total, save, stop = told.tolist()
+    return [fabric.world_size * count / max(total, 1) for count in asked], Wish(save > 0, stop > 0)
 
 
-@cache
-def bf16_gain(side: int = 512, repeats: int = 5) -> float:
-    """Measure how many times faster this processor multiplies bf16 matrices than float32 ones."""
-    full = torch.ones(side, side)
-    return _fastest(full, repeats) / _fastest(full.bfloat16(), repeats)
+def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, float]] | None) -> None:
+    outcome = training.outcome
+    mean = training.losses.mean(outcome.steps, training.fabric)
+    scores = _scores(training.model, validate) if validate else {}
+    scores = training.fabric.broadcast(scores) if training.fabric.world_size > 1 else scores
+    score = next(iter(scores.values())) if scores else -mean
+    outcome.history.append(Validation(outcome.steps, mean, score, scores))
+    if score > outcome.best_score or validate is None:
+        outcome.best_step, outcome.best_score = outcome.steps, score
+        training.best = training.weights()
 
 
-def _fastest(matrix: Tensor, repeats: int) -> float:
-    durations = []
-    for _ in range(repeats + 1):  # the first is the library's set-up
-        started = time.thread_time()  # what other processes take does not count
-        matrix @ matrix
-        durations.append(time.thread_time() - started)
-    return min(durations[1:])
-
-
-def _next(source: Iterator[Batch], step: int, fabric: Fabric) -> Batch:
-    try:
-        return fabric.to_device(next(source))
-    except StopIteration:
-        raise ZooError(f"the batches ended after {step} steps") from None
-
-
-def _score(model: nn.Module, validate: Callable[[nn.Module], float]) -> float:
+def _scores(model: nn.Module, validate: Callable[[nn.Module], Mapping[str, float]]) -> Mapping[str, float]:
     model.eval()
     with torch.no_grad():
-        score = validate(model)
+        scores = validate(model)
     model.train()
-    return score
+    return scores
 
 
-class _Losses:
-    """Add losses up on the device; read them only when asked for their mean."""
-
-    def __init__(self) -> None:
-        self.total: Tensor | float = 0.0
-        self.count = 0
-
-    def add(self, value: Tensor) -> None:
-        self.total, self.count = self.total + value, self.count + 1
-
-    def mean(self, step: int) -> float:
-        mean = float(self.total) / self.count
-        if not math.isfinite(mean):
-            raise DivergedError(f"the loss is {mean} by step {step}")
-        self.total, self.count = 0.0, 0
-        return mean
+def _next(source: Iterator[Batch], step: int) -> Batch:
+    try:
+        return Batch(*next(source))
+    except StopIteration:
+        raise ZooError(f"the batches ended after {step} steps") from None

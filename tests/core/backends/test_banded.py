@@ -237,6 +237,18 @@ def test_a_window_that_has_to_look_where_it_stands_equals_the_reference(
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.parametrize("start", [4, 5])
+def test_a_dilated_window_behind_a_start_reads_its_own_sets_only(start: int) -> None:
+    sets = Segments(torch.arange(40)[None] // 9, (torch.arange(20)[None] + start) // 9)
+    answers = []
+    for backend in ("reference", "banded"):
+        tensors = draw(10, 1, 20, 40)
+        y = attend(*tensors, Window(2, 1, 3), sets, q_start=start, backend=backend)  # type: ignore[call-overload]
+        answers.append([y, *gradients(y, tensors)])
+    for wanted, got in zip(*answers, strict=True):
+        torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
+
+
 def test_each_block_of_a_long_row_drops_its_own_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoo.core.backends.chunk_products.BLOCK", 1)
     tensors = draw(8, 1, 40, 40)

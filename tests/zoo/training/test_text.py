@@ -1,0 +1,67 @@
+"""Texts through `zoo.train`: a table of pairs, a vocabulary that is learned, the aids, what is left in the folder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.training.loop import Wish
+from zoo.training.run import Trained
+
+TINY: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+AIDS = {"scheduled_sampling": 0.5, "corrupt": 0.2, "guided_attention": 1.0, "monotonic": 0.5}
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write pairs of words and the same words backwards."""
+    monkeypatch.setattr("zoo.training.keep.draw", lambda *arguments: None)
+    words = [f"{a}{b}{c}" for a in "abcde" for b in "fghi" for c in "jkl"]
+    (tmp_path / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
+    return tmp_path / "pairs.tsv"
+
+
+def train(pairs: Path, **options: Any) -> Trained:
+    settings: dict[str, Any] = {"steps": 4, "validations": 2, "batch_size": 8, "precision": "32-true"}
+    settings["tokenizer"] = "wordpiece:60"  # learned again, ties may break another way
+    return zoo.train("transformer-tiny", str(pairs), pairs.parent / "out", **(settings | TINY | AIDS | options))
+
+
+def test_pairs_of_texts_train_a_model_that_answers_with_text(pairs: Path) -> None:
+    trained = train(pairs)
+    name = f"local-dir:{pairs.parent / 'out'}"
+    model: Any = zoo.create(name, pretrained=True).eval()
+    inputs = zoo.preprocess(name)(["afj", "bgk"])
+    answers = zoo.postprocess(name)(model.generate(*inputs, max_len=4))
+    assert [type(answer) for answer in answers] == [str, str]
+    wanted: Any = trained.model
+    assert torch.equal(wanted.generate(*inputs, max_len=4).ids, model.generate(*inputs, max_len=4).ids)
+    record = json.loads((pairs.parent / "out" / "training.json").read_text())
+    assert record["settings"]["label_smoothing"] == 0.1
+    assert record["settings"]["optimizer"] == "muon"
+
+
+@pytest.mark.parametrize("tokenizer", ["byte", "wordpiece:60"])
+def test_a_training_on_text_goes_on_with_the_vocabulary_it_learned(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("zoo.training.stop.Stop.wish", lambda self: Wish(True, True))
+        assert train(pairs, tokenizer=tokenizer).outcome.steps == 1
+    learned = (pairs.parent / "out" / "tokenizer.json").read_bytes()
+    resumed = train(pairs, tokenizer=tokenizer, resume=True)
+    assert resumed.outcome.steps == 4
+    assert (pairs.parent / "out" / "tokenizer.json").read_bytes() == learned
+    if tokenizer == "byte":
+        whole = train(pairs, tokenizer=tokenizer, overwrite=True).model.state_dict()
+        assert all(torch.equal(value, whole[key]) for key, value in resumed.model.state_dict().items())
+
+
+def test_the_data_have_to_be_the_same(pairs: Path) -> None:
+    train(pairs)
+    pairs.write_text(pairs.read_text().replace("afj", "xyz"))
+    with pytest.raises(zoo.ConfigError, match=r"was another.*\n  fingerprint"):
+        train(pairs, resume=True)

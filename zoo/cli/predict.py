@@ -1,0 +1,113 @@
+"""`zoo predict CHECKPOINT INPUT`: labels with their probabilities, or a label for each word."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zoo.cli import checkpoint
+from zoo.errors import ConfigError, InputError, WeightsError
+
+if TYPE_CHECKING:
+    from zoo.spec import ModelSpec
+
+_BATCH = 32
+
+
+def predict(
+    model: checkpoint.Checkpoint,
+    inputs: Annotated[list[str] | None, typer.Argument(help="Texts, or files of pictures; else piped lines.")] = None,
+    file: Annotated[str | None, typer.Option(help="Read one input from each line.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Labels shown of each input.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all labels.")] = False,
+    device: checkpoint.Device = "cpu",
+) -> None:
+    """Label inputs: the likeliest labels of each, or a label for each of its words."""
+    name = checkpoint.reference(model)
+    lines = checkpoint.given(inputs, file)
+    for line, answer in Reader(name, device).answers(lines):
+        if as_json:
+            key = "labels" if isinstance(answer, dict) else "tags" if isinstance(answer, list) else "text"
+            typer.echo(json.dumps({"input": line, key: answer}, ensure_ascii=False))
+        else:
+            typer.echo(_shown(line, answer, top))
+
+
+def _shown(line: str, answer: Any, top: int) -> str:
+    if isinstance(answer, dict):
+        best = sorted(answer.items(), key=lambda item: -item[1])[:top]
+        return f"{line}\t" + "  ".join(f"{label} {probability:.3f}" for label, probability in best)
+    if isinstance(answer, str):
+        return answer
+    words = line.split()
+    if len(words) != len(answer):
+        return f"{line}\t{' '.join(answer)}"
+    return "\n".join(f"{word}\t{tag}" for word, tag in zip(words, answer, strict=True)) + "\n"
+
+
+class Reader:
+    """Hold a model that labels, what prepares its inputs, and what names its answers.
+
+    Args:
+        name: of the model, as for `zoo.create`.
+        device: where it computes.
+
+    Raises:
+        ConfigError: If the model gives no labels.
+    """
+
+    def __init__(self, name: str, device: str) -> None:
+        from zoo import build
+
+        self.spec = build.info(name)
+        if self.spec.task in ("generate", "features"):
+            other = "zoo generate lets it write" if self.spec.task == "generate" else "it gives vectors"
+            raise ConfigError(f"{name!r} is a '{self.spec.name}' without labels: {other}")
+        self.model = checkpoint.load(name, device)
+        self.device = device
+        self.read = build.preprocess(name)
+        self.show = build.postprocess(name) if self.spec.postprocess else Probabilities(self.spec)
+
+    def answers(self, lines: list[str]) -> Iterator[tuple[str, Any]]:
+        """Give each input with its answer: probabilities by label, or a list of tags."""
+        import torch
+
+        for first in range(0, len(lines), _BATCH):
+            part = lines[first : first + _BATCH]
+            with torch.no_grad():
+                answer = self.model(*self._inputs(part)).cpu()
+            yield from zip(part, self.show(answer, part), strict=True)
+
+    def _inputs(self, lines: list[str]) -> tuple[Any, ...]:
+        try:
+            inputs = self.read(lines)
+        except OSError as error:  # of files that are named
+            raise InputError(f"an input cannot be read: {error}") from error
+        inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+        return tuple(each.to(self.device) for each in inputs)
+
+
+class Probabilities:
+    """Name the scores of a set's labels, for models that bring nothing of their own.
+
+    Args:
+        spec: of the model; beside its weights lies `labels.json`, a list of names.
+    """
+
+    def __init__(self, spec: "ModelSpec") -> None:
+        from zoo import hub
+
+        where = next(iter(spec.weights.values()), "")
+        path = hub.fetch(where, ("labels.json",)) if where else None
+        try:
+            self.names = json.loads(path.read_text(encoding="utf-8")) if path else []
+        except ValueError as error:
+            raise WeightsError(f"{str(path)!r} cannot be read: {error}") from error
+
+    def __call__(self, answer: Any, inputs: list[str]) -> list[dict[str, float]]:
+        """Give the probability of each label."""
+        names = self.names or [str(place) for place in range(answer.shape[-1])]
+        if answer.ndim != 2 or len(names) != answer.shape[-1]:
+            raise WeightsError(f"labels.json names {len(names)} labels, the answers are {tuple(answer.shape)}")
+        return [dict(zip(names, row, strict=True)) for row in answer.float().softmax(-1).tolist()]

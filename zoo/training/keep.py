@@ -1,0 +1,184 @@
+"""The folder of a training: the model as `zoo.create` reads it, checkpoints to go on from, a record, a figure."""
+
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from zoo import __version__, weights
+from zoo.errors import ConfigError, DataError, WeightsError
+from zoo.training import checkpoint
+from zoo.training.checkpoint import Snapshot
+from zoo.training.corpus import Corpus
+from zoo.training.loop import Watch, Wish
+from zoo.training.state import Outcome
+
+RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
+OURS = (RECORD, STATE, FIGURE, "model.safetensors", "config.json", "tokenizer.json", "labels.json")
+OFTEN = 120.0
+"""Seconds after which a checkpoint is written, besides those at each validation."""
+_DRAWN = 15.0
+"""Seconds between two figures, which take one to draw."""
+
+
+class Keeper(Watch):
+    """Write the folder of a training while it runs.
+
+    Args:
+        folder: where to.
+        model: what is trained.
+        corpus: what it is trained on.
+        facts: of the training, for its record: how it could be repeated.
+        often: seconds between checkpoints.
+    """
+
+    def __init__(
+        self, folder: Path, model: nn.Module, corpus: Corpus, facts: Mapping[str, Any], often: float = OFTEN
+    ) -> None:
+        self.folder, self.model, self.corpus = folder, model, corpus
+        self.facts = dict(facts)
+        self.often = often
+        self.saved = self.drawn = time.monotonic()
+
+    def begun(self, outcome: Outcome) -> None:
+        """Make the folder ready, so that its model can be used from the first validation on."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not outcome.history:
+            self.corpus.save(self.folder)
+        self.record(outcome)
+
+    def validated(self, outcome: Outcome) -> None:
+        """Save the model if it is the best so far."""
+        if outcome.best_step == outcome.steps:
+            self.save_model()
+        self.record(outcome)
+        if time.monotonic() - self.drawn >= _DRAWN:
+            self.draw(outcome)
+
+    def wish(self) -> Wish:
+        """Ask for a checkpoint where the last is long ago."""
+        return Wish(save=time.monotonic() - self.saved >= self.often)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Write a checkpoint."""
+        checkpoint.write(self.folder / STATE, snapshot)
+        self.saved = time.monotonic()
+
+    def save_model(self) -> None:
+        """Save the model as it is."""
+        weights.save(self.model, self.folder, getattr(self.corpus, "preparation", None))
+
+    def draw(self, outcome: Outcome) -> None:
+        """Draw the figure."""
+        draw(self.folder / FIGURE, outcome, self.corpus.metric)
+        self.drawn = time.monotonic()
+
+    def record(self, outcome: Outcome, scores: Mapping[str, float] | None = None) -> None:
+        """Write what is known: settings, history, and at the end the scores."""
+        done = {
+            "steps_done": outcome.steps,
+            "best_step": outcome.best_step,
+            "ended": outcome.ended if scores is not None else "running",
+            "seconds": round(outcome.seconds, 2),
+            "history": [{"step": e.step, "loss": e.loss, **e.scores} for e in outcome.history],
+        }
+        text = json.dumps({"zoo_version": __version__, **self.facts, **done, "test": dict(scores or {})}, indent=1)
+        checkpoint.write_text(self.folder / RECORD, text + "\n")
+
+
+def refuse_existing(folder: Path, resume: bool, overwrite: bool) -> None:
+    """Refuse to train into what holds something already.
+
+    Raises:
+        ConfigError: If it does, and neither going on nor beginning anew was asked for.
+        DataError: If it is no folder.
+    """
+    if resume and overwrite:
+        raise ConfigError("resume and overwrite: one goes on with what the other removes, give one of them")
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"out={str(folder)!r} is a file: a folder is wanted")
+    if resume or not folder.exists() or not any(folder.iterdir()):
+        return
+    if not (folder / RECORD).exists() and not overwrite:
+        raise ConfigError(f"out={str(folder)!r} holds something that is no training: give an empty or a new folder")
+    if not overwrite:
+        raise ConfigError(
+            f"out={str(folder)!r} holds a training: --resume goes on with it, --overwrite begins anew and removes it"
+        )
+
+
+def clear(folder: Path) -> None:
+    """Remove what a training wrote, and nothing else."""
+    for name in OURS:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read what is known of a training; empty if there is none.
+
+    Raises:
+        WeightsError: If the file cannot be read.
+    """
+    path = folder / RECORD
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"{str(path)!r} cannot be read: {error}") from error
+    return found
+
+
+def refuse_other(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to go on with a training that was set differently.
+
+    Raises:
+        ConfigError: If it was; the text lists what differs.
+    """
+    before, now = _flat(record), _flat(json.loads(json.dumps(facts)))
+    differ = [key for key in now if key != "command" and before.get(key) != now[key]]
+    if differ:
+        lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
+        told = f"\nIts command was: {record['command']}" if record.get("command") else ""
+        raise ConfigError(
+            "\n".join([f"the training in {str(folder)!r} was another, and goes on as it began:", *lines]) + told
+        )
+
+
+def draw(path: Path, outcome: Outcome, metric: str) -> None:
+    """Draw the losses and the score by step, where matplotlib is installed."""
+    if find_spec("matplotlib") is None or not outcome.history:
+        return
+    from matplotlib.figure import Figure
+
+    steps = [entry.step for entry in outcome.history]
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(steps, [entry.loss for entry in outcome.history], "o-", color="tab:blue", label="training loss")
+    if all("loss" in entry.scores for entry in outcome.history):
+        losses = [entry.scores["loss"] for entry in outcome.history]
+        axes.plot(steps, losses, "s--", color="tab:cyan", label="validation loss")
+    axes.set(xlabel="step", ylabel="loss")
+    right = axes.twinx()
+    right.plot(steps, [entry.score for entry in outcome.history], "^-", color="tab:orange", label=metric)
+    right.axvline(outcome.best_step, color="grey", linewidth=0.8, linestyle=":")
+    right.set_ylabel(f"validation {metric}")
+    figure.legend(loc="outside upper center", ncols=3)
+    scratch = path.with_name(f".{path.name}")
+    figure.savefig(scratch, format="png", dpi=120)
+    scratch.replace(path)
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Write settings beside the other facts."""
+    flat = {key: value for key, value in facts.items() if key != "settings"}
+    return flat | dict(facts.get("settings", {}))

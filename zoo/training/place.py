@@ -1,0 +1,69 @@
+"""Where a training runs: devices, strategy and machines, as Lightning Fabric takes them."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+
+from zoo.errors import ConfigError
+
+_PARTED = ("FSDPStrategy", "DeepSpeedStrategy", "ModelParallelStrategy", "XLAFSDPStrategy")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Name the devices.
+
+    Args:
+        devices: how many, which, or `auto`.
+        strategy: `auto`, `ddp`, `ddp_spawn`, ...
+        num_nodes: machines.
+        accelerator: `auto`, `cpu`, `cuda`, ...
+    """
+
+    devices: int | str | list[int] = "auto"
+    strategy: str = "auto"
+    num_nodes: int = 1
+    accelerator: str = "auto"
+
+    @property
+    def kind(self) -> str:
+        """Name the accelerator."""
+        if self.accelerator != "auto":
+            return self.accelerator
+        return "cpu" if not torch.accelerator.is_available() else "cuda"
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process is the first of all, or the one that will start the others."""
+        return not any(int(os.environ.get(name, "0")) for name in ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID"))
+
+    def fabric(self, precision: str) -> Fabric:
+        """Start Fabric, and with a strategy of several processes the other ones.
+
+        Raises:
+            ConfigError: If Fabric does not know the place.
+        """
+        devices: Any = self.devices
+        if isinstance(devices, str) and devices.lstrip("-").isdigit():
+            devices = int(devices)
+        try:
+            fabric = Fabric(
+                accelerator=self.accelerator,
+                devices=devices,
+                strategy=self.strategy,
+                num_nodes=self.num_nodes,
+                precision=precision,  # type: ignore[arg-type]
+            )
+        except (ValueError, TypeError, RuntimeError, ImportError) as error:
+            asked = f"devices={self.devices!r}, strategy={self.strategy!r}, num_nodes={self.num_nodes}"
+            raise ConfigError(f"{asked}, accelerator={self.accelerator!r}: {error}") from error
+        if type(fabric.strategy).__name__ in _PARTED:
+            raise ConfigError(
+                f"strategy={self.strategy!r} parts the weights, and checkpoints and validation here need them whole: "
+                "take ddp, with accumulate= and precision= where memory is short"
+            )
+        fabric.launch()
+        return fabric
