@@ -75,6 +75,8 @@ class Mlp(nn.Module):
 
     def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
         """Apply to each vector alone."""
+        if not self.training:
+            return self.down(self.activation(self.up(x)))
         return self.dropout(self.down(self.dropout(self.activation(self.up(x)))))
 
 
@@ -147,17 +149,21 @@ class Block(nn.Module, ABC):
     def read(self, tokens: Tokens, state: LayerState | None) -> Float[Tensor, "b n d"]:
         """Let the tokens read each other, and what the state keeps."""
         y = self.attention(tokens) if state is None else self.attention(tokens, None, state.own)
-        return self.drop_path(self.dropout(y))
+        return self.dropped(y)
+
+    def dropped(self, y: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
+        """Drop channels, and the branch for whole rows, in training."""
+        return self.drop_path(self.dropout(y)) if self.training else y
 
     def read_context(
         self, cross: nn.Module, tokens: Tokens, context: Tokens | None, state: LayerState | None
     ) -> Float[Tensor, "b n d"]:
         """Let the tokens read the context, or what the state keeps of it."""
         if state is not None:
-            return self.drop_path(self.dropout(cross(state.placed(tokens), context, state.cross)))
+            return self.dropped(cross(state.placed(tokens), context, state.cross))
         if context is None:
             raise InputError("this block reads the vectors of an encoder: give context=")
-        return self.drop_path(self.dropout(cross(tokens, context)))
+        return self.dropped(cross(tokens, context))
 
 
 class PreNormBlock(Block):

@@ -27,16 +27,16 @@ class Linear(nn.Linear):
 
 def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Give `x @ weight.T + bias`; see `Linear`."""
-    device = x.device.type
-    if device == "cpu" and FEW[0] <= x.numel() // max(x.shape[-1], 1) <= FEW[1] and in_panels(x, weight):
+    if not x.is_cpu:
+        return linear(x, weight, bias)
+    if FEW[0] <= x.numel() // max(x.shape[-1], 1) <= FEW[1] and in_panels(x, weight):
         return by_panels(x, weight, bias)
-    autocast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
-    dtype = torch.get_autocast_dtype(device) if autocast else x.dtype
-    if dtype is not torch.bfloat16 or device != "cpu" or torch.compiler.is_compiling() or fast_bfloat16():
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
+    if dtype is not torch.bfloat16 or torch.compiler.is_compiling() or fast_bfloat16():
         return linear(x, weight, bias)
     if x.dtype is weight.dtype is dtype and x.numel() < MANY * x.shape[-1] and not torch.is_grad_enabled():
         return linear(x, weight, bias)  # a matrix that is read once is not worth a copy in float32
-    with torch.autocast(device, enabled=False):
+    with torch.autocast("cpu", enabled=False):
         if x.dtype is weight.dtype is torch.bfloat16:
             y: Tensor = _InFloat32.apply(x, weight, bias)
             return y

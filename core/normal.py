@@ -19,6 +19,8 @@ def normal(pattern: Pattern, queries: int | None = None, keys: int | None = None
         keys: how many keys there are.
         start: position of the first query.
     """
+    if type(pattern) is Full:
+        return pattern
     if isinstance(pattern, And):
         pattern = _joined(pattern, And)
     elif isinstance(pattern, Or):

@@ -142,6 +142,16 @@ def spread_of(model: Any, plain: Plain) -> bool:
     return len({len(plain(model, row, 9)) for row in ROWS}) > 2
 
 
+def test_behind_an_end_stands_padding_also_while_most_rows_still_write(writer: Maker, plain: Plain) -> None:
+    model = next(model for model in map(seeded(writer), range(50)) if spread_of(model, plain))
+    early, *_, late = sorted(ROWS, key=lambda row: len(plain(model, row, 9)))
+    sizes = rows_read(model)
+    got = model.generate(*padded([early, *[late] * 5], "right"), max_len=9).ids[:, 0].tolist()
+    assert sizes[len(plain(model, early, 9))] == 6  # the row that has ended is still computed
+    ended, writes = plain(model, early, 9), plain(model, late, 9)
+    assert got == [ended + [0] * (len(writes) - len(ended)), *[writes] * 5]
+
+
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("max_len", [None, 4])
 def test_each_row_writes_until_the_model_is_full(writer: Maker, beam: int, max_len: int | None) -> None:

@@ -151,3 +151,24 @@ def test_a_set_of_the_next_row_is_another_though_its_number_is_the_same() -> Non
         y = attend(q, k, v, keys=Segments(ids))
     assert seen == [4]
     torch.testing.assert_close(y, attend(q, k, v, keys=Segments(ids), backend="reference"))
+
+
+def test_sets_are_computed_apart_only_where_each_stands_in_one_piece_and_reads_itself() -> None:
+    ids = torch.tensor([[0] * 50 + [1] * 40 + [-1] * 33])
+    others = torch.tensor([[1] * 50 + [0] * 40 + [-1] * 33])
+    pieces = torch.tensor([[0] * 50 + [1] * 40 + [0] * 33])
+    assert Segments(ids).together
+    assert Segments(ids, ids.clone()).together
+    assert not Segments(ids, others).together
+    assert not Segments(pieces).together
+    q, k, v = (torch.randn(1, 123, 2, 4, dtype=torch.float64) for _ in range(3))
+    for sets in (Segments(ids, others), Segments(pieces)):
+        torch.testing.assert_close(attend(q, k, v, keys=sets), attend(q, k, v, keys=sets, backend="reference"))
+
+
+def test_rows_without_any_set_give_zero() -> None:
+    nothing = Segments(torch.full((2, 123), -1))
+    assert nothing.together
+    assert (len(nothing.apart.lengths), nothing.apart.longest) == (0, 0)
+    q, k, v = (torch.randn(2, 123, 2, 4) for _ in range(3))
+    assert not attend(q, k, v, keys=nothing).any()
