@@ -157,9 +157,11 @@ def postprocess(name: str) -> Callable[..., Any]:
 
 
 def _placed(spec: ModelSpec, tag: str) -> dict[str, Any]:
-    """Say with the configuration which weights were named, and where they are."""
+    """Say with the configuration which weights were named, and where they are; or where the default ones are."""
     where = spec.weights.get(tag or "hub")
-    return {**spec.config, **({"tag": tag} if tag else {}), **({"repository": where} if where else {})}
+    if where:
+        return {**spec.config, "repository": where, **({"tag": tag} if tag else {})}
+    return {**spec.config, **({"default": next(iter(spec.weights.values()))} if spec.weights else {})}
 
 
 def plugins() -> list[PluginInfo]:

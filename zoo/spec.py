@@ -42,7 +42,7 @@ class ModelSpec:
     """`(config, batch_size, seed) -> tuple of model inputs`."""
     preprocess: str | None = None
     """`(config, train) -> callable` from raw input to model input; `config["tag"]` holds the weights' tag and
-    `config["repository"]` where they are, if they were named."""
+    `config["repository"]` where they are, if they were named, else `config["default"]` where the default ones are."""
     postprocess: str | None = None
     """`(config) -> callable` from a model's answer to what users read, labels or text; config as for `preprocess`."""
     convert: str | None = None

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from zoo import hub
 from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.plugins.text.reader import frame_of, tokenizer_of
+from zoo.plugins.text.tokens import Tokenizer
 
 
 class Postprocess:
@@ -23,9 +25,16 @@ class Postprocess:
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self.tokenizer = tokenizer_of(config)
+        self.config = dict(config)
         self.labels = labels_of(config)
         self.task = config.get("task")
+        if "repository" in config or "default" not in config:
+            self.tokenizer  # noqa: B018  a vocabulary that does not fit is refused at once
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model's weights."""
+        return tokenizer_of(self.config)
 
     def __call__(
         self, answer: Any, texts: str | Sequence[str] | None = None, there: Tensor | None = None

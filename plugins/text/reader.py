@@ -1,6 +1,7 @@
 """From texts to the inputs of a model: `Preprocess`, and the tokenizer that lies beside its weights."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -18,7 +19,8 @@ class Preprocess:
     """Turn a text, or a list of them, into a batch of model inputs.
 
     Args:
-        config: of the model; `repository` says where its tokenizer.json lies, without it bytes are read.
+        config: of the model; `repository` says where its tokenizer.json lies, or `default` where that of its published
+            weights does, which is fetched when it is needed; without both bytes are read.
         form: what the text is to the model.
 
     Raises:
@@ -26,10 +28,21 @@ class Preprocess:
     """
 
     def __init__(self, config: Mapping[str, Any], form: Form) -> None:
-        self.tokenizer = tokenizer_of(config)
+        self.config = dict(config)
         self.form = form
-        self.frame = frame_of(self.tokenizer, form)
         self.max_len = limit_of(config)
+        if "repository" in config or "default" not in config:
+            self.tokenizer  # noqa: B018  a vocabulary that does not fit is refused at once
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model's weights."""
+        return tokenizer_of(self.config)
+
+    @property
+    def frame(self) -> Frame:
+        """The symbols around a text."""
+        return frame_of(self.tokenizer, self.form)
 
     def __call__(
         self, texts: str | Sequence[str], max_len: int | None = None, truncate: bool = False
@@ -52,7 +65,8 @@ class Preprocess:
         return pad_rows(rows, self.tokenizer.pad, "left" if self.form == "prompt" else "right")
 
     def __repr__(self) -> str:
-        return f"Preprocess({self.form}, {self.tokenizer.vocab_size} tokens, {self.frame})"
+        where = self.config.get("repository") or self.config.get("default") or "bytes"
+        return f"Preprocess({self.form}, {where})"
 
 
 def frame_of(tokenizer: Tokenizer, form: Form) -> Frame:
@@ -75,7 +89,7 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
         WeightsError: If the weights come without a tokenizer.
         ConfigError: If its vocabulary is not the model's.
     """
-    where, wanted = config.get("repository"), config.get("vocab_size")
+    where, wanted = config.get("repository") or config.get("default"), config.get("vocab_size")
     if not where:
         tokenizer = Tokenizer.byte_level()
         if wanted is not None and wanted < tokenizer.vocab_size:

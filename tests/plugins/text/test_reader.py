@@ -5,6 +5,7 @@ import pytest
 import tokenizers
 from tokenizers import models, pre_tokenizers
 
+import zoo
 from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.plugins.text.prepare import encoder, form_of, prompt, source
 from zoo.plugins.text.reader import frame_of, limit_of
@@ -95,3 +96,21 @@ def test_the_entry_of_its_preprocessing_says_how_a_model_reads() -> None:
     assert forms["decoder-tiny"] == "prompt"
     other = ModelSpec(name="a", entry="m:a", modality="vision", example="m:e", preprocess="elsewhere:prompt")
     assert form_of(other) is None
+
+
+def test_a_name_without_a_tag_reads_as_its_published_weights_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Tokenizer.byte_level().save(tmp_path / "tokenizer.json")
+    asked: list[str] = []
+
+    def fetch(reference: str, names: tuple[str, ...]) -> Path:
+        asked.append(reference)
+        return tmp_path / names[0]
+
+    monkeypatch.setattr("zoo.hub.fetch", fetch)
+    prepare = zoo.preprocess("bert-base")
+    assert not asked  # nothing is fetched before there is something to read
+    with pytest.raises(ConfigError, match=r"has 260 tokens, the model's vocab_size is 30522"):
+        prepare("Attention")
+    assert asked == ["hf-hub:google-bert/bert-base-uncased"]
