@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from zoo.core.beam import Beam, Pool, candidates, search
+from zoo.core.beam import Beam, Frontier, Pool, candidates, search
 from zoo.core.decode import length_penalty
+from zoo.core.symbols import Symbols
 
 Maker = Callable[..., Any]
 Told = Callable[..., list[float]]
@@ -93,17 +94,37 @@ def test_a_search_follows_what_a_search_by_lists_follows(writer: Maker, seed: in
 Scored = list[tuple[float, list[int]]]
 
 
-def by_lists(chances: Callable[[list[int]], list[float]], width: int, n_best: int, max_len: int) -> Scored:
+def by_lists(
+    chances: Callable[[list[int]], list[float]], width: int, n_best: int, max_len: int, alpha: float = 0.6
+) -> Scored:
     """Search with lists and no early stop: the sense of `Frontier`, spelled out."""
     live: Scored = [(0.0, [])]
     finished: Scored = []
     for step in range(1, max_len + 1):
         grown = [(s + chance, [*one, token]) for s, one in live for token, chance in enumerate(chances(one))]
         grown.sort(reverse=True)
-        finished += [(s / length_penalty(step, 0.6), one) for s, one in grown[:width] if one[-1] == 2]
+        finished += [(s / length_penalty(step, alpha), one) for s, one in grown[:width] if one[-1] == 2]
         live = [(s, one) for s, one in grown if one[-1] != 2][:width]
-    finished += [(s / length_penalty(max_len, 0.6), one) for s, one in live]
+    finished += [(s / length_penalty(max_len, alpha), one) for s, one in live]
     return sorted(finished, reverse=True)[:n_best]
+
+
+@pytest.mark.parametrize("alpha", [-1.5, 0.0, 3.0])
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize(("seed", "sharp"), [(0, 3.0), (0, 1.0), (1, 1.0), (2, 1.0)])
+def test_the_search_stops_only_where_no_longer_answer_is_better(
+    seed: int, sharp: float, width: int, alpha: float
+) -> None:
+    """What follows depends on the last token only, as a table says: nothing else can make a difference."""
+    table = torch.randn(VOCAB, VOCAB, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * sharp
+    chances = table.log_softmax(-1)
+    frontier = Frontier(table[3:4], Beam(width, width, alpha), [8], Symbols(pad=0, bos=1, eos=2))
+    scores = table[3:4]
+    while frontier.advance(scores) is not None:
+        scores = table[frontier.ids[..., -1].flatten()]
+    got = frontier.answers()
+    wanted = by_lists(lambda one: chances[one[-1] if one else 3].tolist(), width, width, 8, alpha)
+    assert got.scores[0].tolist() == pytest.approx([score for score, _ in wanted])
 
 
 @pytest.mark.parametrize(("position", "seed"), [("rotary", 0), ("rotary", 1), ("learned", 2)])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.core import Causal, Chunk, Symbols, Window
-from zoo.core.decode import Generated, length_penalty
+from zoo.core.decode import Generated, Written, collect, length_penalty
 from zoo.core.pattern import Pattern
 from zoo.core.reading import Again, Cached
 
@@ -150,6 +150,38 @@ def test_behind_an_end_stands_padding_also_while_most_rows_still_write(writer: M
     assert sizes[len(plain(model, early, 9))] == 6  # the row that has ended is still computed
     ended, writes = plain(model, early, 9), plain(model, late, 9)
     assert got == [ended + [0] * (len(writes) - len(ended)), *[writes] * 5]
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_row_that_is_full_leaves_though_most_others_still_write(writer: Maker, beam: int) -> None:
+    """Learned positions end at 8: another step of the full row would be an error."""
+    model = writer(position="learned", max_len=8)
+    with torch.no_grad():
+        model.head.bias[2] = -30.0
+    sizes = rows_read(model)
+    got = model.generate(*padded([ROWS[0], *[[6]] * 5], "right"), beam=beam)
+    assert got.lengths[:, 0].tolist() == [3, 7, 7, 7, 7, 7]
+    assert sizes == [6, *[6 * beam] * 2, *[5 * beam] * 4]
+
+
+def test_what_was_written_is_counted_and_scored_up_to_the_end() -> None:
+    """Row 0 ends at its second token and is still computed at the third; row 1 is cut off."""
+    scores = torch.tensor([[0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]], dtype=torch.bfloat16)
+    rows, writing = torch.arange(2), torch.tensor([True, True])
+    ids = torch.tensor([[3, 0], [2, 1], [0, 1]])
+    steps = [
+        Written(ids[0], scores, rows, writing),
+        Written(ids[1], scores, rows, writing),
+        Written(ids[2], scores, rows, torch.tensor([False, True])),
+    ]
+    got = collect(steps, 0.6, Symbols(pad=0, bos=1, eos=2))
+    assert got.ids[:, 0].tolist() == [[3, 2, 0], [0, 1, 1]]
+    assert got.lengths[:, 0].tolist() == [1, 3]
+    chances = scores.float().log_softmax(-1)
+    first = chances[0, 3] + chances[0, 2]
+    other = chances[1, 0] + 2 * chances[1, 1]
+    wanted = torch.stack([first / length_penalty(2, 0.6), other / length_penalty(3, 0.6)])
+    torch.testing.assert_close(got.scores[:, 0], wanted)
 
 
 @pytest.mark.parametrize("beam", [1, 3])

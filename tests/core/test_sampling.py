@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoo.core.sampling import Greedy, Sample, choice, top
+from zoo.core.sampling import Greedy, Sample, choice, nucleus, top
 
 Maker = Callable[..., Any]
 
@@ -50,6 +50,34 @@ def test_the_fewest_that_sum_up_to_p_are_drawn_from(top_p: float, kept: int) -> 
     limit = SCORES.sort(descending=True).values[kept - 1]
     torch.testing.assert_close(got, SCORES.masked_fill(limit > SCORES, -torch.inf).softmax(-1), atol=0.015, rtol=0)
     assert not got[limit > SCORES].any()
+
+
+def test_of_the_best_k_the_fewest_that_sum_up_to_p_are_drawn_from() -> None:
+    """Of the best three, tokens 3, 0 and 5, the probabilities are 0.59, 0.22 and 0.20."""
+    got = chances(SCORES, Sample(1.0, 3, 0.7, 0))
+    wanted = SCORES.masked_fill(SCORES < 1, -torch.inf).softmax(-1)
+    torch.testing.assert_close(got, wanted, atol=0.015, rtol=0)
+    assert got.nonzero()[:, 0].tolist() == [0, 3]
+
+
+def test_a_draw_of_zero_takes_no_token_of_probability_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "rand", lambda *_, dtype, **options: torch.zeros(1, dtype=dtype))
+    scores = torch.tensor([[-torch.inf, 0.0, 1.0]])
+    assert Sample(1.0, None, None, 0)(scores, torch.tensor([0]), 1).tolist() == [1]
+
+
+@pytest.mark.parametrize("at", [0, 1279, 1280, 1499])
+def test_the_largest_is_found_in_blocks_and_behind_the_last(at: int) -> None:
+    assert top(torch.zeros(1, 1500).index_fill(1, torch.tensor([at]), 1.0), 1)[1].tolist() == [[at]]
+
+
+def test_a_nucleus_is_as_wide_as_its_row_asks_for() -> None:
+    narrow, wide = torch.zeros(1000, dtype=torch.float64), torch.zeros(1000, dtype=torch.float64)
+    narrow[7] = 20
+    for rows in ([wide], [wide, narrow], [narrow]):
+        kept, at = nucleus(torch.stack(rows).softmax(-1), 0.9995)
+        assert (kept > 0).sum(-1).tolist() == [1000 if row is wide else 1 for row in rows]
+        assert rows[-1] is wide or at[-1, 0] == 7
 
 
 @pytest.mark.parametrize("seed", range(2))
