@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from zoo.core.errors import InputError
@@ -12,8 +12,10 @@ from zoo.core.keys import Keys, Lengths, Valid
 from zoo.core.position import Learned, position_encoding
 from zoo.core.tokens import Tokens
 
-There = Int[Tensor, " b"] | Bool[Tensor, "b n"] | None
-"""Which tokens are there: how many of each row, a mask, or None for all."""
+There = Shaped[Tensor, " b"] | Shaped[Tensor, "b n"] | None
+"""Which tokens are there: how many of each row, whole numbers; a boolean mask; or None for all."""
+
+_WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 class TokenEmbed(nn.Module):
@@ -45,17 +47,17 @@ class TokenEmbed(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, ids: Int[Tensor, "b n"], there: There = None, position: Int[Tensor, "#b n"] | None = None
+        self, ids: Shaped[Tensor, "b n"], there: There = None, position: Int[Tensor, "#b n"] | None = None
     ) -> Tokens:
         """Give the vectors.
 
         Args:
-            ids: tokens; what is not there may be any of the vocabulary.
+            ids: tokens, whole numbers; what is not there may be any of the vocabulary.
             there: how many tokens each row has, from its front, or which; all if None.
             position: where they stand; counted from the first token that is there if None.
 
         Raises:
-            InputError: If an id is no token of the vocabulary.
+            InputError: If an id is no token of the vocabulary, or `there` is neither lengths nor a mask.
         """
         check_ids(ids, self.embed.num_embeddings)
         keys = as_keys(there)
@@ -112,18 +114,31 @@ class TokenEmbed(nn.Module):
 
 
 def as_keys(there: There) -> Keys | None:
-    """Turn lengths or a mask into keys."""
+    """Turn lengths or a mask into keys.
+
+    Raises:
+        InputError: If it is neither.
+    """
     if there is None:
         return None
-    return Valid(there) if there.dtype == torch.bool else Lengths(there)
+    if there.dtype == torch.bool and there.ndim == 2:
+        return Valid(there)
+    if there.dtype in _WHOLE and there.ndim == 1:
+        return Lengths(there)
+    raise InputError(
+        f"there of shape {tuple(there.shape)} of {there.dtype}: give lengths (b,), whole numbers, or a boolean mask "
+        "(b, n); one of 0 and 1 is made one by .bool()"
+    )
 
 
-def check_ids(ids: Int[Tensor, "b n"], vocab_size: int) -> None:
+def check_ids(ids: Shaped[Tensor, "b n"], vocab_size: int) -> None:
     """Refuse ids that are no tokens.
 
     Raises:
-        InputError: If there is one; the text names the first.
+        InputError: If there is one, the text names the first; or if they are no whole numbers.
     """
+    if ids.dtype not in _WHOLE:
+        raise InputError(f"ids of {ids.dtype}: tokens are whole numbers")
     if ids.device.type == "meta" or torch.compiler.is_compiling() or not ids.numel():
         return
     bad = (ids < 0) | (ids >= vocab_size)

@@ -1,13 +1,13 @@
 """`Generator`, the composition that writes: a decoder, perhaps behind an encoder, and a head for the next token."""
 
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.attention import attention_maps
 from zoo.core.beam import Beam, search
 from zoo.core.decode import Generated, collect, write
 from zoo.core.embed import There
@@ -17,12 +17,12 @@ from zoo.core.prompt import Prompt, budgets, prompt_of
 from zoo.core.reading import Reading, evaluating, reading_of
 from zoo.core.sampling import choice
 from zoo.core.state import DecoderState
-from zoo.core.symbols import SYMBOLS as SYMBOLS
-from zoo.core.symbols import Symbols as Symbols
+from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
+from zoo.core.writer import Writer
 
 
-class Generator(nn.Module):
+class Generator(Writer):
     """Compose a model that writes sequences of its own length; inputs are the source's, then the ids written so far.
 
     Without an encoder the inputs are the ids, and perhaps which of them are there.
@@ -36,9 +36,6 @@ class Generator(nn.Module):
         symbols: padding, begin and end.
         max_len: the most tokens it can write, with the prompt; None for any number.
     """
-
-    spec: Any = None
-    """The resolved `ModelSpec` of a model that was made by name."""
 
     def __init__(
         self,
@@ -75,10 +72,6 @@ class Generator(nn.Module):
         tokens, context = self.read(*inputs)
         states = [each.x for each in self.decoder.states(tokens, context)]
         return states[-1], [states[i] for i in take(indices, len(states))]
-
-    def attention_maps(self, *inputs: Any) -> list[Float[Tensor, "b h q k"]]:
-        """Give the attention weights of each layer in the order of use; rows sum to 1, or to 0 with nothing to read."""
-        return attention_maps(self, *inputs)
 
     def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
         """Give the target's tokens, and the encoder's of the source if there is one.
@@ -137,7 +130,8 @@ class Generator(nn.Module):
         was drawn from, divided by the length penalty.
 
         Args:
-            inputs: the source's; without an encoder, the prompt's ids, and perhaps which of them are there.
+            inputs: the source's; without an encoder, the prompt's ids, and which of them are there. Padded ids need
+                that: padding is known by it alone, not by its id.
             max_len: new tokens at most, the end counted; None for as many as the model holds.
             beam: answers that are followed at once.
             length_penalty: α of ((5 + length) / 6)^α, arXiv:1609.08144 eq. 14; 0 for none.
@@ -153,6 +147,7 @@ class Generator(nn.Module):
             ConfigError: If a wish cannot be, or two do not go together.
             InputError: If a prompt is padding only, or leaves no room in the model.
         """
+        check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
         wish = Beam(beam, n_best, length_penalty)
         choose = choice(temperature, top_k, top_p, seed)
         wish.check(choose, drawn(temperature, top_k, top_p))
@@ -187,6 +182,7 @@ class Generator(nn.Module):
             ConfigError: See `generate`; at the call, not at the first step.
             InputError: See `generate`.
         """
+        check_whole(max_len=max_len, top_k=top_k)
         choose = choice(temperature, top_k, top_p, seed)
         reading, first, budget = self._begin(inputs, prompt, max_len)
         return (step.ids for step in write(reading, first, choose, budget, self.symbols))
@@ -207,20 +203,6 @@ class Generator(nn.Module):
             first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
             budget = budgets(first, max_len, self.max_len)
         return reading_of(self, context, first, max(budget)), first, budget
-
-    def reset_classifier(self, num_classes: int) -> None:
-        """Refuse another vocabulary than the model has."""
-        self.head.reset(num_classes)
-
-    @property
-    def num_features(self) -> int:
-        """Channels of the vectors before the head."""
-        return self.head.dim
-
-    @property
-    def num_classes(self) -> int:
-        """Tokens of the vocabulary."""
-        return self.head.num_classes
 
     def _decoded(self, inputs: tuple[Any, ...]) -> Tokens:
         tokens, context = self.read(*inputs)
@@ -251,6 +233,17 @@ def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, There]:
     if len(ids) != b:
         raise InputError(f"a prompt of {len(ids)} rows for a source of {b}: give one for each, or one for all")
     return ids, there
+
+
+def check_whole(**numbers: Any) -> None:
+    """Refuse numbers of things that are no whole numbers.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    for name, value in numbers.items():
+        if value is not None and not isinstance(value, Integral):
+            raise ConfigError(f"{name}={value!r} is no whole number")
 
 
 def drawn(temperature: float | None, top_k: int | None, top_p: float | None) -> str:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
+from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Valid
 from zoo.core.linear import Linear, multiply
 from zoo.core.tokens import Tokens
@@ -86,7 +86,13 @@ class PooledClassify(Classify):
 
 
 def first(tokens: Tokens) -> Float[Tensor, "b d"]:
-    """Give the first vector of each set that is there; the first of all where none is."""
+    """Give the first vector of each set that is there; the first of all where none is.
+
+    Raises:
+        InputError: If there are no vectors at all.
+    """
+    if not tokens.x.shape[1]:
+        raise InputError(f"0 vectors in each of {len(tokens.x)} sets: there is no first one to label")
     if not isinstance(tokens.keys, Valid):
         return tokens.x[:, 0]
     b, n = tokens.x.shape[:2]

@@ -8,19 +8,19 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core.attention import attention_maps
 from zoo.core.decode import Generated, ended, precise
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Lengths
 from zoo.core.length import Length, counts
 from zoo.core.loss import IGNORED, cross_entropy
 from zoo.core.model import take
-from zoo.core.reading import evaluating, rows
+from zoo.core.reading import evaluating
 from zoo.core.symbols import SYMBOLS, Symbols
-from zoo.core.tokens import Tokens
+from zoo.core.tokens import Tokens, rows
+from zoo.core.writer import Writer
 
 
-class NonAutoregressive(nn.Module):
+class NonAutoregressive(Writer):
     """Compose a model whose decoder starts from copies of the source and writes every token at once.
 
     The source's vectors are copied evenly over the places (arXiv:1711.02281 sec. 3.1, without fertilities), which read
@@ -42,9 +42,6 @@ class NonAutoregressive(nn.Module):
     Raises:
         ConfigError: If padding cannot be told from begin and end.
     """
-
-    spec: Any = None
-    """The resolved `ModelSpec` of a model that was made by name."""
 
     def __init__(
         self,
@@ -88,10 +85,6 @@ class NonAutoregressive(nn.Module):
         states = [fitted(each.x, n) for each in self.decoder.states(tokens, context)]
         return states[-1], [states[i] for i in take(indices, len(states))]
 
-    def attention_maps(self, *inputs: Any) -> list[Float[Tensor, "b h q k"]]:
-        """Give the attention weights of each layer in the order of use; rows sum to 1, or to 0 with nothing to read."""
-        return attention_maps(self, *inputs)
-
     def read(self, *inputs: Any) -> tuple[Tokens, Tokens, int]:
         """Give what the decoder starts from, the encoder's vectors, and how many places the target has.
 
@@ -126,7 +119,7 @@ class NonAutoregressive(nn.Module):
     def copies(self, source: Tokens, places: Int[Tensor, " b"]) -> Tokens:
         """Copy a source's vectors evenly over places: place t of T gets vector ⌊t s / T⌋ of s."""
         t = torch.arange(int(places.max()), device=source.x.device)
-        index = t * counts(source)[:, None] // places[:, None]
+        index = t * counts(source)[:, None] // places[:, None].clamp(min=1)
         index = index.clamp(max=source.x.shape[1] - 1)  # behind a row's last place there is padding
         there = source.there()
         if there is not None:  # the vectors that are there may stand anywhere
@@ -156,7 +149,7 @@ class NonAutoregressive(nn.Module):
         tokens = cross_entropy(scores, wanted.masked_fill(behind, self.symbols.eos), smoothing)
         return tokens + self.length.loss(encoded, asked)
 
-    def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1) -> Generated:
+    def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1, **others: Any) -> Generated:
         """Write all places at once, in evaluation mode and without gradients, up to the first end.
 
         Args:
@@ -164,14 +157,19 @@ class NonAutoregressive(nn.Module):
             max_len: most tokens, the end counted; None for as many as `length` says.
             candidates: lengths to try; the answer with the best mean log-probability is taken, arXiv:1904.09324
                 sec. 3.3.
+            others: none; wishes that only a `Generator` takes are refused by their names.
 
         Returns:
             One answer for each row; its score is the mean log-probability of its tokens, the end counted.
 
         Raises:
-            ConfigError: If a number is below 1, or there are not so many candidates.
+            ConfigError: If a number is below 1, there are not so many candidates, or something else is wished.
             InputError: If there is no row.
         """
+        for name, value in others.items():
+            raise ConfigError(
+                f"{name}={value} of a model that writes all places at once: it takes max_len and candidates"
+            )
         for name, value in (("max_len", max_len), ("candidates", candidates)):
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value} is below 1")
@@ -186,20 +184,6 @@ class NonAutoregressive(nn.Module):
             each = torch.arange(b, device=places.device).repeat_interleave(candidates)
             scores = self.head(self.decoder(self.copies(rows(tokens, each), places), rows(encoded, each)))
             return best_of(precise(scores), places, b, self.symbols)
-
-    def reset_classifier(self, num_classes: int) -> None:
-        """Refuse another vocabulary than the model has."""
-        self.head.reset(num_classes)
-
-    @property
-    def num_features(self) -> int:
-        """Channels of the vectors before the head."""
-        return self.head.dim
-
-    @property
-    def num_classes(self) -> int:
-        """Tokens of the vocabulary."""
-        return self.head.num_classes
 
 
 def best_of(

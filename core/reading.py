@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,10 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.keys import Valid
 from zoo.core.prompt import Prompt
 from zoo.core.state import DecoderState
-from zoo.core.tokens import Tokens
+from zoo.core.tokens import Tokens, rows
 
 AHEAD = 64
 """New tokens that a state makes room for at first."""
@@ -128,17 +126,6 @@ def reading_of(model: Any, context: Tokens | None, prompt: Prompt, longest: int)
     except ConfigError:
         return Again(model, context)
     return Cached(model, context, state)
-
-
-def rows(tokens: Tokens, index: Int[Tensor, " rows"]) -> Tokens:
-    """Take these rows of a batch in this order."""
-    there, position = tokens.there(), tokens.position
-    return replace(
-        tokens,
-        x=tokens.x[index],
-        keys=None if there is None else Valid(there[index]),
-        position=position if position is None or len(position) == 1 else position[index],
-    )
 
 
 @contextmanager

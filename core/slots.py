@@ -151,9 +151,10 @@ class Growing(Slots):
         """See `State.take`; on a CPU, rows that stay where they are, and room that is empty, are not copied."""
         everything = self.tensors
         graph = torch.is_grad_enabled() or any(x.requires_grad for x in everything.values())
-        if graph or len(index) != self.batch or index.device.type != "cpu":
+        if graph or len(index) != self.batch or any(x.device.type != "cpu" for x in everything.values()):
             super().take(index)
             return
+        index = index.cpu()
         moved = (index != torch.arange(self.batch)).nonzero()[:, 0]
         for x in everything.values():
             used = x[:, : self.longest]

@@ -1,6 +1,6 @@
 """`Tokens`, the one type that flows through the house: a set of vectors and who may read whom."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -87,6 +87,17 @@ def tokens_of(value: Any) -> Tokens:
         shown = f"a tensor of {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
         raise InputError(f"{shown} where Tokens belong: wrap vectors (batch, length, channels) as Tokens(x)")
     return value
+
+
+def rows(tokens: Tokens, index: Int[Tensor, " rows"]) -> Tokens:
+    """Take these rows of a batch in this order."""
+    there, position = tokens.there(), tokens.position
+    return replace(
+        tokens,
+        x=tokens.x[index],
+        keys=None if there is None else Valid(there[index]),
+        position=position if position is None or len(position) == 1 else position[index],
+    )
 
 
 def left_padded(x: Float[Tensor, "b n d"], lengths: Int[Tensor, " b"], pattern: Pattern | None = None) -> Tokens:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from torch import nn
 
 from zoo.core import Attention, Tokens
-from zoo.core.block import DropPath, Mlp
+from zoo.core.block import DropPath, Mlp, silu
 from zoo.core.inner import with_position
 from zoo.core.transformer import Stack, drop_rates
-from zoo.plugins.conformer.convolution import ConvolutionModule, swish
+from zoo.plugins.conformer.convolution import ConvolutionModule
 
 relative_attention = with_position(Attention, "transformer-xl", length=1)
 """Makes the paper's attention, sec. 2.1, from `(dim, num_heads)`: it reads by content and by true offset."""
@@ -89,7 +89,7 @@ def conformer_encoder(
     """
 
     def make(rate: float) -> ConformerBlock:
-        first, last = (Mlp(dim, mlp_dim, dropout, activation=swish) for _ in range(2))
+        first, last = (Mlp(dim, mlp_dim, dropout, activation=silu) for _ in range(2))
         parts = first, attention(dim, num_heads), convolution(dim), last
         return ConformerBlock(dim, *parts, dropout=dropout, drop_path=rate, eps=eps)
 

@@ -9,16 +9,12 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import conv2d, glu, pad, silu
+from torch.nn.functional import conv2d, glu, pad
 
 from zoo.core import ConfigError, Segments, Tokens
+from zoo.core.block import silu
 from zoo.core.linear import Linear
 from zoo.plugins.conformer.norm import FrameBatchNorm
-
-
-def swish(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """Give x sigmoid(x), arXiv:1710.05941, of a temporary, in place where no gradient can want it."""
-    return silu(x, inplace=not (x.requires_grad or torch.compiler.is_compiling()))
 
 
 def same(kernel_size: int) -> tuple[int, int]:
@@ -64,7 +60,7 @@ class ConvolutionModule(nn.Module):
         """Give each frame what it reads of its neighbours."""
         x = glu(self.gated(self.norm(tokens.x)))
         x = self.depthwise(tokens.with_x(x))
-        return self.out(swish(self.inner_norm(x, tokens.keys)))
+        return self.out(silu(self.inner_norm(x, tokens.keys)))
 
 
 class Depthwise(nn.Module):

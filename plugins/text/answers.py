@@ -47,17 +47,21 @@ class Postprocess:
             there: which tokens are there, for labels of tokens.
 
         Raises:
-            InputError: If the answer is none of these.
+            InputError: If the answer is none of these or empty, or there are not as many texts.
         """
         if hasattr(answer, "best"):
             return self.tokenizer.decode_batch(answer.best())
         if isinstance(answer, list) or not answer.is_floating_point():
             return self.tokenizer.decode_batch([self._ended(row) for row in answer])
+        if not answer.numel():
+            raise InputError(f"an answer of shape {tuple(answer.shape)}: it holds no scores")
+        texts = [texts] if isinstance(texts, str) else texts
+        if texts is not None and len(texts) != len(answer):
+            raise InputError(f"{len(texts)} texts for an answer of {len(answer)} rows: give those it answers")
         if answer.ndim == 2:
             return [self._probabilities(row) for row in answer.float().softmax(-1)]
         if answer.ndim != 3:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
-        texts = [texts] if isinstance(texts, str) else texts
         if self.task == "masked-token":
             return self._filled(answer, texts)
         return self._tags(answer.argmax(-1), texts, there)
@@ -79,7 +83,8 @@ class Postprocess:
             return [[names[row[place]] for place in places] for row, (_, places) in zip(classes, read, strict=True)]
         mask = torch.ones_like(classes, dtype=torch.bool)
         if there is not None:
-            mask = there if there.dtype == torch.bool else torch.arange(classes.shape[1]) < there[:, None]
+            place = torch.arange(classes.shape[1], device=there.device)
+            mask = (there if there.dtype == torch.bool else place < there[:, None]).to(classes.device)
         return [[names[place] for place in row[kept]] for row, kept in zip(classes, mask, strict=True)]
 
     def _filled(self, scores: Tensor, texts: Sequence[str] | None) -> list[str]:

@@ -46,6 +46,10 @@ def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
         if len(paths) > 2:
             raise DataError(f"{place}: {len(paths)} files, where two belong together")
         rows = read_side_by_side(*paths) if len(paths) == 2 else read_table(paths[0], ("source", "target"), options)
+        for row in rows:
+            for side, text in zip(("source", "target"), row.values, strict=True):
+                if not text.strip():
+                    raise DataError(f"{row.place}: the {side} is empty")
         return [Pair(row.values[0], row.values[1], row.place) for row in rows]
 
     opened, parts = _open(place, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())

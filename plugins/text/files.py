@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -108,17 +109,23 @@ def read_table(path: Path, keys: Sequence[str], options: Mapping[str, str]) -> l
 
 
 def read_side_by_side(one: Path, other: Path) -> list[Row]:
-    """Read two files whose lines belong together.
+    """Read two files whose lines belong together; lines that are blank in both are nothing.
 
     Raises:
         DataError: If one has more lines than the other, or both have none.
     """
     left, right = ([line for _, line in lines(path)] for path in (one, other))
     if len(left) != len(right):
-        raise DataError(f"{one} has {len(left)} lines, {other} has {len(right)}: line by line they belong together")
-    if not left:
+        longer, shorter = (one, other) if len(left) > len(right) else (other, one)
+        raise DataError(
+            f"{one} has {len(left)} lines, {other} has {len(right)}: line by line they belong together, and "
+            f"{longer}:{min(len(left), len(right)) + 1} has no counterpart in {shorter}"
+        )
+    pairs = enumerate(zip(left, right, strict=True), 1)
+    rows = [Row(pair, f"{one}:{number}") for number, pair in pairs if any(text.strip() for text in pair)]
+    if not rows:
         raise DataError(f"{one} and {other} are empty: they have no examples")
-    return [Row(pair, f"{one}:{number}") for number, pair in enumerate(zip(left, right, strict=True), 1)]
+    return rows
 
 
 def read_columns(path: Path, options: Mapping[str, str]) -> list[Sentence]:
@@ -126,14 +133,17 @@ def read_columns(path: Path, options: Mapping[str, str]) -> list[Sentence]:
 
     Args:
         path: of the file; of a .conllu file, words are in column 2 and labels in column 4 (universaldependencies.org).
-        options: `token` and `tag`, numbers of the columns from 1; the first and the last without.
+        options: `token` and `tag`, numbers of the columns from 1; of another file, the first and the last without.
 
     Raises:
-        DataError: If a line has too few columns, or there is no sentence.
+        DataError: If a line has too few columns, both are the same, or there is no sentence.
     """
     universal = path.suffix.lower() == ".conllu"
-    columns = [_number(path, options, key, default) for key, default in (("token", 2), ("tag", 4))]
-    token, tag = columns if universal or options else [None, None]
+    token = _number(path, options, "token", 2 if universal else 1)
+    tag = _number(path, options, "tag", 4) if universal or "tag" in options else None
+    if token == tag:
+        raise DataError(f"{path}: token and tag are both column {token}")
+    needed = token + 1 if tag is None else max(token, tag)
     sentences: list[Sentence] = []
     words: list[tuple[str, str]] = []
     start = 1
@@ -145,14 +155,13 @@ def read_columns(path: Path, options: Mapping[str, str]) -> list[Sentence]:
             continue
         if line.startswith("-DOCSTART-"):
             continue
-        cells = line.split("\t") if "\t" in line else line.split()
+        cells = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
         if universal and not cells[0].isdigit():  # comments, and words that stand for several or for none
             continue
-        needed = max(token or 1, tag or 2)
         if len(cells) < needed:
             raise DataError(f"{path}:{number}: {_columns(len(cells))}, {needed} wanted: word … label")
         start = start if words else number
-        words.append((cells[(token or 1) - 1], cells[tag - 1 if tag else -1]))
+        words.append((cells[token - 1], cells[-1 if tag is None else tag - 1]))
     if not sentences:
         raise DataError(f"{path} is empty: it has no sentences")
     return sentences

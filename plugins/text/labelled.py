@@ -27,7 +27,18 @@ class Labelled(NamedTuple):
     place: str = ""
 
 
-class LabelledCorpus(TextCorpus):
+class _Labels(TextCorpus):
+    """Score what both corpora ask."""
+
+    metric = "accuracy"
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Give the share of labels, of texts or of words, that the model ranks first."""
+        with judged(model) as device:
+            return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}
+
+
+class LabelledCorpus(_Labels):
     """Serve texts with a label each to an encoder.
 
     Args:
@@ -43,7 +54,6 @@ class LabelledCorpus(TextCorpus):
     """
 
     task = "classify"
-    metric = "accuracy"
 
     def __init__(
         self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Labelled], labels: Sequence[str]
@@ -67,13 +77,8 @@ class LabelledCorpus(TextCorpus):
         rows = [self.rows[split][place] for place in places]
         return Batch(pad_rows(rows, self.tokenizer.pad), self.classes[split][list(places)])
 
-    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
-        """Give the share of texts whose label the model ranks first."""
-        with judged(model) as device:
-            return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}
 
-
-class TaggedCorpus(TextCorpus):
+class TaggedCorpus(_Labels):
     """Serve sentences to an encoder, with the label of each word at its first token, as arXiv:1810.04805 sec. 5.3.
 
     Args:
@@ -89,7 +94,6 @@ class TaggedCorpus(TextCorpus):
     """
 
     task = "tag"
-    metric = "accuracy"
 
     def __init__(
         self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Sentence], labels: Sequence[str]
@@ -99,9 +103,13 @@ class TaggedCorpus(TextCorpus):
         classes = {label: number for number, label in enumerate(labels)}
         for split, sentences in parts.by_name().items():
             _check_known(((tag, each.place) for each in sentences for tag in each.tags), classes)
-            texts = [" ".join(each.words) for each in sentences]
-            found = tokenizer.word_rows(texts, frame)
-            check_lengths([row for row, _ in found], [each.place for each in sentences], texts, limit_of(spec.config))
+            found = tokenizer.word_rows([each.words for each in sentences], frame)
+            check_lengths(
+                [row for row, _ in found],
+                [each.place for each in sentences],
+                [" ".join(each.words) for each in sentences],
+                limit_of(spec.config),
+            )
             self.rows[split] = Rows([row for row, _ in found])
             self.targets[split] = Rows(
                 [
@@ -117,11 +125,6 @@ class TaggedCorpus(TextCorpus):
         rows = [self.rows[split][place] for place in places]
         targets = [self.targets[split][place] for place in places]
         return Batch(pad_rows(rows, self.tokenizer.pad), pad_rows(targets, IGNORED)[0])
-
-    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
-        """Give the share of words whose label the model ranks first."""
-        with judged(model) as device:
-            return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}
 
 
 def names_of(labels: Iterable[str], name: str) -> list[str]:

@@ -10,10 +10,11 @@ from zoo.core.attention import Attention
 from zoo.core.block import PostNormBlock, PreNormBlock, activated
 from zoo.core.embed import TokenEmbed
 from zoo.core.errors import ConfigError
-from zoo.core.generator import SYMBOLS, Generator, Symbols
+from zoo.core.generator import Generator
 from zoo.core.head import MaskedToken, NextToken, PooledClassify, head
 from zoo.core.inner import with_position
 from zoo.core.model import Model
+from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
 from zoo.core.transformer import Decoder, Encoder
 from zoo.plugins.text.parts import Make, init_text, of_vocabulary, sized
@@ -56,6 +57,7 @@ class Transformer(Generator):
         output_bias: whether each token has a number that is added to its score, as in Marian.
         shift: in training, positions that are added are counted from a random number up to this, the same in source
             and target (arXiv:2109.05969), so that places far along are known where all texts were short; 0 for none.
+            Learned positions leave a batch less room the longer it is.
 
     Raises:
         ConfigError: If a value is not one of those there are, or the attention does not take the heads' sizes.
@@ -114,7 +116,10 @@ class Transformer(Generator):
         if not (self.training and self.shift) or len(inputs) < 2:
             return super().read(*inputs)
         ids, there, target = inputs[0], inputs[1] if len(inputs) > 2 else None, inputs[-1]
-        start = torch.randint(self.shift + 1, (len(ids), 1), device=ids.device)
+        most = self.shift
+        if self.max_len is not None:
+            most = max(0, min(most, self.max_len - max(ids.shape[1], target.shape[1])))
+        start = torch.randint(most + 1, (len(ids), 1), device=ids.device)
         places = (torch.ones_like(ids) if there is None or there.dtype != torch.bool else there).long().cumsum(1) - 1
         written = start + torch.arange(target.shape[1], device=ids.device)
         return self.target(target, None, written), self.encode(ids, there, start + places)

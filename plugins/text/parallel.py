@@ -148,13 +148,14 @@ def _rows(
 ) -> tuple[Rows, Rows]:
     sources = tokenizer.rows([pair.source for pair in pairs], frame)
     targets = tokenizer.rows([pair.target for pair in pairs], Frame((tokenizer.bos,), (tokenizer.eos,)))
+    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
     checked = (
-        [[left + right[2:] for left, right in zip(sources, targets, strict=True)]]
+        [([left + right[2:] for left, right in zip(sources, targets, strict=True)], texts[0])]
         if alone
-        else [sources, [row[1:] for row in targets]]
+        else [(sources, texts[0]), ([row[1:] for row in targets], texts[1])]
     )
-    for rows in checked:
-        check_lengths(rows, [pair.place for pair in pairs], [pair.source for pair in pairs], limit)
+    for rows, own in checked:
+        check_lengths(rows, [pair.place for pair in pairs], own, limit)
     return Rows(sources), Rows(targets)
 
 

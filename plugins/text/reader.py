@@ -9,10 +9,11 @@ from torch import Tensor
 from zoo import hub
 from zoo.errors import ConfigError, WeightsError
 from zoo.plugins.text.prepare import Form
-from zoo.plugins.text.tokens import Frame, Tokenizer, pad_rows
+from zoo.plugins.text.tokens import BARE, Frame, Tokenizer, pad_rows
 
-_PADDED_VOCABULARY = 128
-"""Published vocabularies are filled up to a multiple of this for speed."""
+_FILLED, _MULTIPLE = 128, 8
+"""Published vocabularies are filled up to multiples of 8 … 128 for speed: by fewer than the first, to one of the
+second."""
 
 
 class Preprocess:
@@ -58,10 +59,9 @@ class Preprocess:
             InputError: If there is no text, one has no tokens, or is too long.
         """
         texts = [texts] if isinstance(texts, str) else texts
-        frame = self.frame
-        if self.form == "prompt" and not frame and "" in texts:
-            frame = Frame((self.tokenizer.bos,))
-        rows = self.tokenizer.rows(texts, frame, max_len or self.max_len, truncate)
+        empty = Frame((self.tokenizer.bos,)) if self.form == "prompt" else BARE
+        most = self.max_len if max_len is None else max_len
+        rows = self.tokenizer.rows(texts, self.frame, most, truncate, empty)
         return pad_rows(rows, self.tokenizer.pad, "left" if self.form == "prompt" else "right")
 
     def __repr__(self) -> str:
@@ -99,12 +99,16 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
     if path is None:
         raise WeightsError(f"{where!r} has no tokenizer.json")
     tokenizer = Tokenizer.load(path)
-    if wanted is not None and not 0 <= wanted - tokenizer.vocab_size < _PADDED_VOCABULARY:
+    if wanted is not None and not _fits(tokenizer.vocab_size, wanted):
         raise ConfigError(
             f"the tokenizer of {where!r} has {tokenizer.vocab_size} tokens, the model's vocab_size is {wanted}: "
             "they are not of one model"
         )
     return tokenizer
+
+
+def _fits(tokens: int, wanted: int) -> bool:
+    return tokens == wanted or (wanted % _MULTIPLE == 0 and 0 < wanted - tokens < _FILLED)
 
 
 def limit_of(config: Mapping[str, Any]) -> int | None:

@@ -23,9 +23,10 @@ Example = TypeVar("Example")
 SIZES = (10_000, 500, 1000)
 """Sentences of training, validation and test."""
 NUMBERS = (20_000, 500, 2000)
-_SHORT = 100
-"""Numbers below this are in the training so often, since of 99,999 so few are short that a model would miss them:"""
-_TIMES = 20
+_TIMES = {1: 100, 2: 20, 3: 4}
+"""Digits of a number to how often it is in the training; else a model hardly meets the short ones, 1% of all."""
+_HELD_OUT = 100
+"""From here on numbers are held out: the words of smaller ones are the language's own."""
 _WORDS = "bpe:1000"
 """Enough for each word of the grammar to be one token."""
 
@@ -50,13 +51,14 @@ def open_numbers(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> P
     """
     if argument not in LANGUAGES:
         raise DataError(f"'numbers:{argument}': languages are {', '.join(LANGUAGES)}")
-    numbers = list(range(_SHORT, LARGEST + 1))
+    numbers = list(range(_HELD_OUT, LARGEST + 1))
     random.Random(seed).shuffle(numbers)
     held = sum(NUMBERS[1:])
-    rest = sorted(numbers[held:], key=lambda number: number >= 1000)
+    rest = sorted([*range(1, _HELD_OUT), *numbers[held:]], key=lambda number: number >= 1000)
+    often = [number for number in rest for _ in range(_TIMES.get(len(str(number)), 1))]
     write = LANGUAGES[argument]
-    drawn = numbers[:held] + list(range(1, _SHORT)) * _TIMES + rest
-    parts = _parts([Pair(str(number), write(number)) for number in drawn[: sum(NUMBERS)]], NUMBERS)
+    drawn = (numbers[:held] + often)[: sum(NUMBERS)]
+    parts = _parts([Pair(str(number), write(number)) for number in drawn], NUMBERS)
     chosen = choose_tokenizer(tokenizer, "bpe:400", [pair.target for pair in parts.train])
     units = "char" if argument == "de" else "13a"  # a German number is one word, and BLEU counts four in a row
     about = _about(f"numbers:{argument}", f"numbers of 1 to {LARGEST:,} in words", parts, chosen.content)

@@ -44,7 +44,8 @@ class Tokenizer:
 
     Args:
         backend: its vocabulary names the symbols as usual, `[PAD]` or `<pad>`, `[CLS]` or `<s>`, … A vocabulary
-            without a begin, as T5's, begins with padding; one without padding pads with its end.
+            without a begin, as T5's, begins with padding; one without padding pads with its end. What it says about
+            cutting and padding is not done: `encode` says it.
 
     Raises:
         ConfigError: If the vocabulary has no symbol for the end.
@@ -52,6 +53,8 @@ class Tokenizer:
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
         self.backend = backend
+        backend.no_truncation()
+        backend.no_padding()
         eos = self._find(_EOS)
         if eos is None:
             raise ConfigError(f"a vocabulary without an end: it has none of {', '.join(_EOS)}")
@@ -147,22 +150,51 @@ class Tokenizer:
         return Tokenizer(backend)
 
     def rows(
-        self, texts: Sequence[str], frame: Frame = BARE, max_len: int | None = None, truncate: bool = False
+        self,
+        texts: Sequence[str],
+        frame: Frame = BARE,
+        max_len: int | None = None,
+        truncate: bool = False,
+        empty: Frame = BARE,
     ) -> list[list[int]]:
-        """Give the ids of each text in its frame; see `encode`."""
-        return [row for row, _ in self._framed(texts, frame, max_len, truncate)]
+        """Give the ids of each text in its frame; see `encode`.
+
+        Args:
+            texts: what is read.
+            frame: the symbols around each.
+            max_len: the most tokens of a row, symbols counted.
+            truncate: cut longer texts.
+            empty: what stands for a text without tokens, where the frame is bare.
+
+        Raises:
+            InputError: As for `encode`.
+        """
+        return [row for row, _ in self._framed(texts, frame, max_len, truncate, empty)]
 
     def word_rows(
-        self, texts: Sequence[str], frame: Frame = BARE, max_len: int | None = None, truncate: bool = False
+        self,
+        texts: Sequence[str | Sequence[str]],
+        frame: Frame = BARE,
+        max_len: int | None = None,
+        truncate: bool = False,
     ) -> list[tuple[list[int], list[int]]]:
-        """Give the ids of each text, and where each of its words, parted by white space, begins among them.
+        """Give the ids of each text, and where each of its words begins among them.
+
+        Args:
+            texts: each a text, whose words are parted by white space, or its words, which may have spaces.
+            frame: the symbols around each.
+            max_len: the most tokens of a row, symbols counted.
+            truncate: cut longer texts; words that are cut off begin nowhere.
 
         Raises:
             InputError: As for `encode`, or if a word has no token.
         """
         found = []
-        for text, (row, offsets) in zip(texts, self._framed(texts, frame, max_len, truncate), strict=True):
-            places = [len(frame.before) + place for place in _word_starts(text, offsets, truncate)]
+        words = [text.split() if isinstance(text, str) else text for text in texts]
+        whole = [text if isinstance(text, str) else " ".join(text) for text in texts]
+        framed = self._framed(whole, frame, max_len, truncate)
+        for text, parts, (row, offsets) in zip(whole, words, framed, strict=True):
+            places = [len(frame.before) + place for place in _word_starts(text, parts, offsets, truncate)]
             found.append((row, places))
         return found
 
@@ -215,23 +247,24 @@ class Tokenizer:
         return ids
 
     def _framed(
-        self, texts: Sequence[str], frame: Frame, max_len: int | None, truncate: bool
+        self, texts: Sequence[str], frame: Frame, max_len: int | None, truncate: bool, empty: Frame = BARE
     ) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
         if not texts:
             raise InputError("an empty batch: there is no text")
         for number, encoding in enumerate(self._encodings(texts)):
             ids, offsets = encoding.ids, encoding.offsets
-            if not len(ids) + len(frame):
+            around = frame if ids or frame else empty
+            if not len(ids) + len(around):
                 raise InputError(f"text {number} ({texts[number]!r}) has no tokens")
-            if max_len is not None and len(ids) + len(frame) > max_len:
+            if max_len is not None and len(ids) + len(around) > max_len:
                 if not truncate:
                     raise InputError(
-                        f"text {number} of {len(ids) + len(frame)} tokens is longer than max_len={max_len}: "
+                        f"text {number} of {len(ids) + len(around)} tokens is longer than max_len={max_len}: "
                         "pass truncate=True to cut it"
                     )
-                _check_room(frame, max_len)
-                ids, offsets = ids[: max_len - len(frame)], offsets[: max_len - len(frame)]
-            yield [*frame.before, *ids, *frame.behind], offsets
+                _check_room(around, max_len)
+                ids, offsets = ids[: max_len - len(around)], offsets[: max_len - len(around)]
+            yield [*around.before, *ids, *around.behind], offsets
 
     def _encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         for text in texts:
@@ -268,10 +301,10 @@ def pad_rows(
     return ids, torch.arange(ids.shape[1]) >= ids.shape[1] - lengths[:, None]
 
 
-def _word_starts(text: str, offsets: Sequence[tuple[int, int]], cut: bool) -> Iterator[int]:
+def _word_starts(text: str, words: Sequence[str], offsets: Sequence[tuple[int, int]], cut: bool) -> Iterator[int]:
     """Find the first token of each word: the first that ends behind where the word starts."""
     place, start = 0, 0
-    for word in text.split():
+    for word in words:
         start = text.index(word, start)
         while place < len(offsets) and offsets[place][1] <= start:
             place += 1

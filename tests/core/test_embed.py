@@ -94,3 +94,18 @@ def test_more_than_was_learned_is_refused_with_both_lengths() -> None:
         embed()(torch.zeros(1, 10, dtype=torch.long))
     with pytest.raises(InputError, match=text):
         embed().follow(torch.zeros(1, 1, dtype=torch.long), 9)
+
+
+def test_which_are_there_is_said_by_lengths_or_a_boolean_mask() -> None:
+    for there in (torch.ones(2, 4, dtype=torch.long), torch.ones(2, 4), torch.ones(2)):
+        text = f"there of shape {tuple(there.shape)} of {there.dtype}: give lengths (b,), whole numbers, or a boolean"
+        with pytest.raises(InputError, match=re.escape(text)):
+            embed()(IDS, there)
+        with pytest.raises(InputError, match=re.escape(text)):
+            embed().follow(IDS, 0, there)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
+def test_tokens_are_whole_numbers(dtype: torch.dtype) -> None:
+    with pytest.raises(InputError, match=f"ids of {dtype}: tokens are whole numbers"):
+        embed()(IDS.to(dtype))

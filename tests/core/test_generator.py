@@ -1,5 +1,6 @@
 """`Generator`: the surface of a model, what it refuses, and steps that agree with the whole."""
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -149,3 +150,15 @@ def test_another_vocabulary_is_refused(writer: Maker) -> None:
     writer().reset_classifier(7)
     with pytest.raises(ConfigError, match="num_classes=9 of a model that writes tokens: its vocabulary has 7"):
         writer().reset_classifier(9)
+
+
+@pytest.mark.parametrize("name", ["beam", "n_best", "max_len", "top_k"])
+def test_numbers_of_things_are_whole(writer: Maker, name: str) -> None:
+    generate: Any = inspect.unwrap(Generator.generate)  # the hook of the tests has refused the type before
+    with pytest.raises(ConfigError, match=re.escape(f"{name}=2.5 is no whole number")):
+        generate(writer(), IDS, **{"max_len": 3, name: 2.5})
+
+
+def test_a_mask_of_whole_numbers_is_refused(writer: Maker) -> None:
+    with pytest.raises(InputError, match=re.escape("there of shape (2, 3) of torch.int64: give lengths")):
+        writer().generate(IDS, torch.ones_like(IDS), max_len=3)

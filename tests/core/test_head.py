@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from zoo.core import Classify, ConfigError, Features, Lengths, NextToken, Tag, Tokens, Valid
+from zoo.core import Classify, ConfigError, Features, InputError, Lengths, NextToken, Tag, Tokens, Valid
 from zoo.core.head import MaskedToken, PooledClassify, head
 
 
@@ -101,3 +101,9 @@ def test_a_vocabulary_cannot_be_replaced() -> None:
     NextToken(3, 5).reset(5)
     with pytest.raises(ConfigError, match="num_classes=6 of a model that writes tokens: its vocabulary has 5"):
         NextToken(3, 5).reset(6)
+
+
+@pytest.mark.parametrize("keys", [None, Lengths(torch.zeros(2, dtype=torch.long)), Valid(torch.zeros(2, 0).bool())])
+def test_no_vectors_have_no_first(keys: Lengths | Valid | None) -> None:
+    with pytest.raises(InputError, match="0 vectors in each of 2 sets: there is no first one to label"):
+        Classify(4, 3)(Tokens(torch.zeros(2, 0, 4), keys=keys))

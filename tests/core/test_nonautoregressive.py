@@ -213,3 +213,26 @@ def test_copying_is_learned_with_either_way_to_find_the_length(length: Length) -
     best = model.generate(source, lengths).best()
     right = [row[:n] == one for row, n, one in zip(source.tolist(), lengths.tolist(), best, strict=True)]
     assert sum(right) / len(right) > 0.97
+
+
+@pytest.mark.parametrize("length", [LengthPredictor(DIM, 3), CutAtEnd(1.0, 3)], ids=["predicted", "cut"])
+def test_a_target_of_padding_only_says_nothing_and_asks_nothing(length: Length) -> None:
+    model = model_with(length)
+    blank, unasked = TARGET_IDS.clone(), TARGET.clone()
+    blank[1], unasked[1] = 0, -100
+    scores = model(SOURCE, THERE, blank)
+    assert scores.isfinite().all()
+    torch.testing.assert_close(scores[0], model(SOURCE, THERE, TARGET_IDS)[0])
+    loss = model.training_loss((SOURCE, THERE, blank), unasked)
+    loss.backward()
+    assert loss.isfinite()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    assert model(SOURCE, THERE, torch.zeros_like(blank)).shape == (2, 5, VOCAB)
+
+
+def test_wishes_of_other_writers_are_refused() -> None:
+    for wish in ({"beam": 2}, {"temperature": 0.5}):
+        ((name, value),) = wish.items()
+        said = f"{name}={value} of a model that writes all places at once: it takes max_len and candidates"
+        with pytest.raises(ConfigError, match=said):
+            model_with().generate(SOURCE, THERE, **wish)

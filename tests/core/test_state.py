@@ -47,6 +47,8 @@ from zoo.core.state import State
 
 DIM, HEADS, SIZE = 8, 2, 4
 
+CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
 
 def graph(seed: int, nodes: int = 40) -> Tensor:
     return (torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(seed)) < 0.4).nonzero().T
@@ -360,6 +362,23 @@ def test_what_does_not_fit_is_refused_with_its_value() -> None:
         state.crop(torch.tensor([1, 1, 1]))
     with pytest.raises(InputError, match="batch=0: a state has at least one row"):
         Growing(0)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=CUDA)])
+def test_rows_are_taken_by_an_index_on_another_device(device: str) -> None:
+    state = Growing(3, capacity=4)
+    k = torch.randn(3, 2, 2, 4, device=device)
+    state.append(k, k)
+    state.reorder(torch.tensor([2, 0, 0]))
+    assert {x.device.type for x in state.tensors.values()} == {device}
+    assert state.read().k.shape == k.shape
+    if device == "cuda":
+        torch.testing.assert_close(state.read().k, k[[2, 0, 0]])
+        on_cpu = Growing(3)
+        on_cpu.append(k.cpu(), k.cpu())
+        on_cpu.reorder(torch.tensor([2, 0, 0], device=device))
+        torch.testing.assert_close(on_cpu.read().k, k[[2, 0, 0]].cpu())
 
 
 @pytest.mark.parametrize("index", [[0, 2], [-1, 0], []])

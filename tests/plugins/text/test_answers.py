@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,16 @@ def test_labels_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "labels.json").write_text("[")
     with pytest.raises(WeightsError, match=r"labels.json cannot be read"):
         postprocess(config)
+
+
+def test_answers_and_texts_of_unequal_rows(tmp_path: Path) -> None:
+    config = place(tmp_path, ["X", "Y"])
+    for shape in ((2, 5, 2), (2, 2)):
+        with pytest.raises(InputError, match="3 texts for an answer of 2 rows"):
+            postprocess(config)(torch.zeros(shape), ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (0, 5, 2), (1, 0, 2)])
+def test_an_answer_without_anything(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=re.escape(f"an answer of shape {shape}: it holds no scores")):
+        postprocess(place(tmp_path, ["X", "Y"]))(torch.zeros(shape))

@@ -407,3 +407,28 @@ def test_a_tokenizer_that_nobody_knows(name: str) -> None:
     said = f"tokenizer={name!r} is not one of byte, bpe:SIZE, wordpiece:SIZE, nor the path of a tokenizer.json"
     with pytest.raises(ConfigError, match=re.escape(said)):
         choose_tokenizer(name, "byte", ["a"])
+
+
+def test_words_with_spaces_have_one_label(write: Write) -> None:
+    text = "".join(f"1\t{number} 000\t_\tNUM\n2\tpommes\t_\tNOUN\n\n" for number in range(20))
+    corpus = open_tagged(write("t.conllu", text), ENCODER, 0, "byte")
+    (ids, _), target = corpus.batch(everything(corpus), draw())
+    for row, classes in zip(ids, target, strict=True):
+        first, second = (classes != -100).nonzero()[:, 0].tolist()
+        assert corpus.tokenizer.decode(row[first:second]).endswith(" 000 ")
+        assert [corpus.labels[classes[place]] for place in (first, second)] == ["NUM", "NOUN"]
+
+
+def test_a_target_longer_than_the_model_writes_is_quoted_itself(write: Write) -> None:
+    path = write("p.tsv", "".join(f"{number}\tone long answer {number}\n" for number in range(5)))
+    said = re.escape("tokens ('one long answer ")
+    with pytest.raises(DataError, match=said):
+        open_parallel(path, spec("source", max_len=8, position="learned"), 0, "byte")
+
+
+def test_a_pair_with_an_empty_side_names_its_line(write: Write) -> None:
+    with pytest.raises(DataError, match=r"p.tsv:2: the target is empty"):
+        open_parallel(write("p.tsv", "a\tb\nc\t \ne\tf\n"), SOURCE, 0, "byte")
+    one, other = write("p.en", "a\n\n\nd\n"), write("p.de", "a\n\nc\nd\n")
+    with pytest.raises(DataError, match=r"p.en:3: the source is empty"):
+        open_parallel(f"{one},{other}", SOURCE, 0, "byte")

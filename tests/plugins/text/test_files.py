@@ -99,9 +99,13 @@ def test_an_unknown_ending(write: Write) -> None:
 
 def test_two_files_belong_together_line_by_line(write: Write) -> None:
     one, other = write("a.en", "one\n\nthree\n"), write("a.de", "eins\n\ndrei")
-    assert [row.values for row in read_side_by_side(one, other)] == [("one", "eins"), ("", ""), ("three", "drei")]
-    with refused(f"{one} has 3 lines, {other} has 2: line by line they belong together"):
-        read_side_by_side(one, write("a.de", "eins\nzwei\n"))
+    assert [row.values for row in read_side_by_side(one, other)] == [("one", "eins"), ("three", "drei")]
+    assert read_side_by_side(one, other)[1].place == f"{one}:3"
+    write("a.de", "eins\nzwei\n")
+    with refused(f"{one} has 3 lines, {other} has 2: line by line they belong together, and {one}:3 has no counter"):
+        read_side_by_side(one, other)
+    with refused(f"and {one}:3 has no counterpart"):
+        read_side_by_side(other, one)
     with refused("are empty"):
         read_side_by_side(write("b.en", ""), write("b.de", ""))
 
@@ -179,3 +183,22 @@ def test_the_two_files_of_a_part_are_found_by_their_languages(write: Write, tmp_
     assert found == {"train": (en, de), "test": (test,)}
     with refused("name two languages"):
         locate(str(tmp_path))
+
+
+def test_token_and_tag_are_named_one_by_one(write: Write) -> None:
+    path = write("a.conll", "The DT x O\n")
+    found = [read_columns(path, options)[0][:2] for options in ({"tag": "2"}, {"token": "3"})]
+    assert found == [(("The",), ("DT",)), (("x",), ("O",))]
+    universal = write("a.conllu", "1\tThe\tthe\tDET\tDT\n")
+    found = [read_columns(universal, options)[0][:2] for options in ({"tag": "5"}, {"token": "3"})]
+    assert found == [(("The",), ("DT",)), (("the",), ("DET",))]
+    with refused("a.conll:1: 4 columns, 5 wanted: word … label"):
+        read_columns(path, {"token": "4"})
+    with refused("a.conll: token and tag are both column 1"):
+        read_columns(path, {"tag": "1"})
+
+
+def test_spaces_and_tabs_part_columns_and_no_other_space_does(write: Write) -> None:
+    assert read_columns(write("a.conll", " 10\u00a0000  NUM \n"), {})[0][:2] == (("10\u00a0000",), ("NUM",))
+    universal = write("a.conllu", "1\t10 000\t_\tNUM\n")
+    assert read_columns(universal, {})[0][:2] == (("10 000",), ("NUM",))

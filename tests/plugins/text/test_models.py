@@ -1,5 +1,6 @@
 """The text models: the sizes that are printed, their parts, options, and what they refuse."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -301,3 +302,20 @@ def test_without_training_positions_are_not_shifted() -> None:
 def test_positions_that_cannot_be_shifted(shift: int, position: str) -> None:
     with pytest.raises(ConfigError, match=f"shift={shift} of position='{position}': .* sinusoidal or learned only"):
         Transformer(**SIZES, position=position, shift=shift)
+
+
+def test_shifted_positions_stay_among_those_that_were_learned() -> None:
+    source, target = torch.randint(3, 20, (2, 9)), torch.randint(3, 20, (2, 11))
+    model, begins = shifted().train(), set()
+    for _ in range(40):
+        model.zero_grad()
+        model(source, None, target).square().sum().backward()
+        begins.add(int(model.target.position.table.grad.abs().sum(1).nonzero()[0, 0]))
+    assert begins == {0, 1}
+    with pytest.raises(InputError, match="position 12 is not one of the 12 that were learned"):
+        model(torch.ones(2, 13, dtype=torch.long), None, target)
+
+
+def test_a_batch_without_tokens_has_no_label() -> None:
+    with pytest.raises(InputError, match=re.escape("0 vectors in each of 1 sets: there is no first one to label")):
+        Bert(**SIZES, num_classes=2)(torch.ones(1, 0, dtype=torch.long))

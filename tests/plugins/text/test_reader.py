@@ -50,6 +50,8 @@ def test_a_prompt_is_bare_where_one_symbol_is_begin_and_end_but_never_empty(tmp_
     prepare = prompt(saved(gpt(), tmp_path), False)
     assert prepare("a b")[0].tolist() == [[1, 2]]
     assert prepare("")[0].tolist() == [[0]]
+    ids, there = prepare(["a b", "", "b"])
+    assert [row[kept].tolist() for row, kept in zip(ids, there, strict=True)] == [[1, 2], [0], [2]]
 
 
 def test_the_template_of_a_tokenizer_goes_before_the_usual_frame() -> None:
@@ -77,8 +79,9 @@ def test_a_vocabulary_that_is_not_the_model_s(tmp_path: Path) -> None:
     said = f"the tokenizer of 'local-dir:{tmp_path}' has 3 tokens, the model's vocab_size is 2: they are not of one"
     with pytest.raises(ConfigError, match=re.escape(said)):
         prompt(config | {"vocab_size": 2}, False)
-    with pytest.raises(ConfigError, match="has 3 tokens, the model's vocab_size is 131"):
-        prompt(config | {"vocab_size": 131}, False)
+    for other in (131, 127, 4, 136):
+        with pytest.raises(ConfigError, match=f"has 3 tokens, the model's vocab_size is {other}"):
+            prompt(config | {"vocab_size": other}, False)
     assert prompt(config | {"vocab_size": 128}, False).tokenizer.vocab_size == 3
     with pytest.raises(ConfigError, match="vocab_size=100 of the model is less than the 260 of the bytes"):
         prompt({"vocab_size": 100}, False)
@@ -114,3 +117,10 @@ def test_a_name_without_a_tag_reads_as_its_published_weights_do(
     with pytest.raises(ConfigError, match=r"has 260 tokens, the model's vocab_size is 30522"):
         prepare("Attention")
     assert asked == ["hf-hub:google-bert/bert-base-uncased"]
+
+
+def test_no_room_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="text 0 of 3 tokens is longer than max_len=0"):
+        source({}, False)("ab", max_len=0)
+    with pytest.raises(ConfigError, match="max_len=0 leaves no room for a text"):
+        source({}, False)("ab", max_len=0, truncate=True)

@@ -196,3 +196,23 @@ def test_what_cannot_be_learned() -> None:
         Tokenizer.train(TEXTS, vocab_size=200)
     with pytest.raises(InputError, match="a tokenizer of 1 texts that are empty"):
         Tokenizer.train([""])
+
+
+def test_what_a_file_says_of_cutting_and_padding_is_not_done(tmp_path: Path) -> None:
+    backend = tokenizers.Tokenizer.from_str(PAIRS.backend.to_str())
+    backend.enable_truncation(3)
+    backend.enable_padding(length=40)
+    backend.save(str(tmp_path / "tokenizer.json"))
+    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert again.rows(TEXTS) == PAIRS.rows(TEXTS)
+    assert again.decode(again.rows(["one longer text"])[0]) == "one longer text"
+
+
+@pytest.mark.parametrize("tokenizer", [BYTES, PAIRS, PIECES], ids=["bytes", "pairs", "pieces"])
+def test_words_that_are_given_may_have_spaces(tokenizer: Tokenizer) -> None:
+    words = ["12 the", "dog", "the", "12 12"]
+    ((row, starts),) = tokenizer.word_rows([words], Frame((tokenizer.bos,)))
+    assert len(starts) == 4
+    for word, start, stop in zip(words, starts, [*starts[1:], len(row)], strict=True):
+        assert tokenizer.decode(row[start:stop]).strip() == word
+    assert row == tokenizer.rows([" ".join(words)], Frame((tokenizer.bos,)))[0]

@@ -1,0 +1,102 @@
+"""Tasks learned from nothing on one core, with the settings of `docs/text.md`; what is judged was never trained on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+
+pytestmark = pytest.mark.slow
+
+SMALL: dict[str, Any] = {"depth": 1, "dropout": 0.0}
+"""Enough for strings."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def learned(folder: Path, name: str, data: str, **settings: Any) -> dict[str, float]:
+    """Train, and give the scores of the test examples."""
+    options = {"batch_size": 64, "validations": 2, "seed": 0} | settings
+    return zoo.train(name, data, folder, **options).scores
+
+
+def written(folder: Path, text: str) -> str:
+    """Let the model that lies in a folder answer, as users do."""
+    name = f"local-dir:{folder}"
+    model = zoo.create(name, pretrained=True).eval()
+    answer: str = zoo.postprocess(name)(model.generate(*zoo.preprocess(name)(text), max_len=100))[0]
+    return answer
+
+
+def by_length(scores: dict[str, float], lengths: range) -> list[float]:
+    return [scores[f"exact match, length {length}"] for length in lengths]
+
+
+def test_strings_are_copied_and_longer_ones_too_where_positions_are_shifted(tmp_path: Path) -> None:
+    scores = learned(tmp_path, "transformer-tiny", "copy", steps=1000, shift=32, **SMALL)
+    assert scores["exact match"] >= 0.99
+    assert scores["exact match, longer"] >= 0.99
+    assert min(by_length(scores, range(3, 25))) >= 0.95
+    assert written(tmp_path, "abcdefghijabcdefghij") == "abcdefghijabcdefghij"
+
+
+def test_strings_are_reversed(tmp_path: Path) -> None:
+    scores = learned(tmp_path, "transformer-tiny", "reverse", steps=600, mlp_dim=256, **SMALL)
+    assert scores["exact match"] >= 0.99
+    assert written(tmp_path, "abcdefgh") == "hgfedcba"
+
+
+def test_strings_are_copied_by_a_decoder_that_writes_all_places_at_once(tmp_path: Path) -> None:
+    sizes = {"vocab_size": 260, "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 256}
+    scores = learned(tmp_path, "nat-base", "copy", steps=400, **sizes)
+    assert scores["exact match"] >= 0.99
+    assert scores["exact match, longer"] >= 0.99
+    assert written(tmp_path, "abcdefghijabcdefghij") == "abcdefghijabcdefghij"
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "short"),
+    [
+        ("en", "forty-two thousand seven hundred one", "seven"),
+        ("de", "zweiundvierzigtausendsiebenhunderteins", "sieben"),
+    ],
+)
+def test_numbers_are_written_in_words(tmp_path: Path, language: str, words: str, short: str) -> None:
+    scores = learned(tmp_path, "transformer-tiny", f"numbers:{language}", steps=300)
+    assert scores["BLEU"] >= 99
+    assert scores["exact match"] >= 0.98
+    assert written(tmp_path, "42701") == words
+    assert written(tmp_path, "7") == short
+
+
+def test_sentences_are_parsed(tmp_path: Path) -> None:
+    scores = learned(tmp_path, "transformer-tiny", "parse", steps=900, batch_size=32, depth=2, dropout=0.0)
+    assert scores["exact match"] >= 0.94
+    assert scores["token accuracy"] >= 0.99
+    tree = "(S (NP deep learning) (VP is (ADJV very powerful)))"
+    assert written(tmp_path, "deep learning is very powerful") == tree
+
+
+def test_texts_are_given_the_set_of_their_topics(tmp_path: Path) -> None:
+    scores = learned(tmp_path, "transformer-tiny", "topics", steps=500, batch_size=32, depth=2, dropout=0.0)
+    assert scores["exact match"] >= 0.9
+    assert written(tmp_path, "the dog likes jazz. a storm is near the island") == "animals music weather"
+
+
+def test_words_are_given_their_part_of_speech(tmp_path: Path) -> None:
+    scores = learned(tmp_path, "bert-tiny", "tags", steps=200)
+    assert scores["accuracy"] >= 0.99
+    name, text = f"local-dir:{tmp_path}", "she walks near the walks"
+    model = zoo.create(name, pretrained=True).eval()
+    with torch.no_grad():
+        answer = model(*zoo.preprocess(name)(text))
+    assert zoo.postprocess(name)(answer, [text]) == [["PRON", "VERB", "ADP", "DET", "NOUN"]]
