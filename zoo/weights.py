@@ -5,6 +5,7 @@ Nothing pickled but tensors is ever loaded.
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from zoo.errors import WeightsError
 from zoo.keywords import is_shown, plain
 from zoo.spec import ModelSpec
 
+_SHOWN = 5
+"""Keys named in an error, of each fault."""
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -31,6 +35,7 @@ class Checkpoint:
     label: str
     num_classes: int | None = None
     task: str | None = None
+    architecture: str | None = None
 
 
 def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoint | None:
@@ -66,14 +71,14 @@ def read(source: str | os.PathLike[str] | Mapping[str, Tensor]) -> Checkpoint:
         raise WeightsError(f"{text!r} holds none of {', '.join(hub.FILES)}")
     config = hub.read_config(text)
     task = (config.get("model_args") or {}).get("task")
-    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task)
+    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task, config.get("architecture"))
 
 
 def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
     """Bring a checkpoint to the layout of a model and check that every key is there, and no other.
 
     Raises:
-        WeightsError: If keys are missing, left over or of another shape; the text lists them all.
+        WeightsError: If keys are missing, left over or of another shape; the text shows the first of each.
     """
     state = converted(model, checkpoint, spec)
     own = model.state_dict()
@@ -87,8 +92,9 @@ def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, 
         ],
     }
     if any(problems.values()):
-        lines = [f"  {len(keys)} {what}: {', '.join(keys)}" for what, keys in problems.items() if keys]
-        raise WeightsError("\n".join([f"Weights of {checkpoint.label} do not fit '{spec.name}':", *lines]))
+        lines = [f"  {len(keys)} {what}: {_some(keys)}" for what, keys in problems.items() if keys]
+        is_a = f" (a '{checkpoint.architecture}')" if checkpoint.architecture else ""
+        raise WeightsError("\n".join([f"Weights of {checkpoint.label}{is_a} do not fit '{spec.name}':", *lines]))
     return state
 
 
@@ -129,11 +135,17 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
             save_file(state, Path(scratch) / "model.safetensors", metadata={"format": "pt"})
             text = json.dumps(_config(model, spec, preparation or {}), indent=2) + "\n"
             (Path(scratch) / "config.json").write_text(text, encoding="utf-8")
+            # safetensors writes files for their owner alone; a text file has the rights that the umask leaves
+            shutil.copymode(Path(scratch) / "config.json", Path(scratch) / "model.safetensors")
             for name in ("model.safetensors", "config.json"):
                 os.replace(Path(scratch) / name, target / name)
     except (OSError, SafetensorError) as error:
         raise WeightsError(f"Cannot save to {str(target)!r}: {error}") from error
     return target
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:_SHOWN]) + (f", … {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else "")
 
 
 def _config(model: nn.Module, spec: ModelSpec, preparation: Mapping[str, Any]) -> dict[str, Any]:

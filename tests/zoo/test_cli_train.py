@@ -17,6 +17,7 @@ import zoo
 from zoo.cli.app import main
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError
+from zoo.training.show import score_text
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -155,6 +156,17 @@ def test_temperature_0_is_greedy_and_says_so(run: Run, writer: str) -> None:
     assert "greedy" in err
 
 
+def test_a_search_at_temperature_0_is_a_search(run: Run, writer: str) -> None:
+    wish = ["generate", writer, "abc", "--max-len", "4", "--beam", "2"]
+    code, out, _ = run(*wish, "--temperature", "0")
+    assert (code, out) == (0, run(*wish)[1])
+
+
+def test_people_read_a_perplexity_as_it_is() -> None:
+    assert score_text("-perplexity", -231.6) == "perplexity 231.6000"
+    assert score_text("accuracy", 0.5) == "accuracy 0.5000"
+
+
 def test_a_stream_is_the_answer_in_pieces(run: Run, writer: str) -> None:
     whole = run("generate", writer, "abc", "--max-len", "8")[1]
     code, out, _ = run("generate", writer, "abc", "--max-len", "8", "--stream")
@@ -212,7 +224,9 @@ def test_what_is_no_checkpoint_is_an_error(run: Run, writer: str, tmp_path: Path
     config.write_text(config.read_text().replace('"depth": 1', '"depth": 2'))
     code, _, err = run("generate", writer, "abc")
     assert code == 2
-    assert "do not fit 'transformer-tiny'" in err
+    assert f"Weights of 'local-dir:{writer}' (a 'transformer-tiny') do not fit 'transformer-tiny'" in err
+    assert err.count(", ") < 10
+    assert " more" in err
 
 
 def test_what_is_no_text_is_named_with_its_line(run: Run, writer: str) -> None:

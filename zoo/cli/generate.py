@@ -41,6 +41,7 @@ def generate(
     lines = checkpoint.given(texts, file)
     if temperature == 0:
         typer.echo("--temperature 0: no draws, the likeliest token each time (greedy)", err=True)
+        temperature = None if beam > 1 else temperature  # nothing is drawn: a search may do that
     writer = Writer(name, device)
     if max_len is None and getattr(writer.model, "max_len", None) is None:
         max_len = _LONGEST

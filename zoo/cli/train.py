@@ -64,12 +64,14 @@ def train(
     )  # fmt: skip
     if not trained.first:
         return
+    from zoo.training.show import score_text
+
     outcome = trained.outcome
     if outcome.ended == "asked to":
         typer.echo(f"stopped behind step {outcome.steps:,}; to go on:\n  {command} --resume", err=True)
         raise typer.Exit(GOES_ON)
     why = f", no better for {trained.settings.patience} validations" if outcome.ended == "patience" else ""
-    shown = [f"{key} {score:.4f}" for key, score in trained.scores.items()]
+    shown = [score_text(key, score) for key, score in trained.scores.items()]
     typer.echo(f"{outcome.steps:,} steps{why}; best at step {outcome.best_step:,}")
     typer.echo(("\n      " if len(shown) > 3 else "  ").join(["test:", *shown]) if shown else "no test examples")
     typer.echo(f"saved in {out}")

@@ -2,7 +2,7 @@
 
     objective = GuidedAttention(ScheduledSampling(Taught(corpus, 0.1), model, rate), model, weight=0.1)
 
-All but the last read their random numbers from torch's own generator, which checkpoints keep.
+Those that draw (`ScheduledSampling`, `Corrupted`) read torch's own generator, which checkpoints keep.
 """
 
 from collections.abc import Callable, Iterator

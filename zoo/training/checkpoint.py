@@ -122,6 +122,7 @@ def _fill(folder: Path, snapshot: Snapshot) -> None:
         save_file({key: x.detach().cpu().contiguous().clone() for key, x in tensors.items()}, path)
         with path.open("rb") as file:
             os.fsync(file.fileno())
+        os.chmod(path, 0o666 & ~_umask())  # safetensors writes files for their owner alone
         sizes[name] = path.stat().st_size
     text = json.dumps({"step": snapshot.step, "sizes": sizes, "facts": snapshot.facts})
     write_text(folder / _STATE, text)

@@ -96,11 +96,13 @@ def train(
         MissingLibraryError: If a library is not there.
     """
     require("zoo train", TRAIN)
-    from zoo.training.keep import clear, refuse_existing
+    from zoo.training.keep import refuse_existing
     from zoo.training.place import Place
-    from zoo.training.run import Begin, Run
+    from zoo.training.run import Begin, Run, kept
     from zoo.training.settings import Settings
 
+    if not isinstance(data, str) and not all(hasattr(data, part) for part in ("task", "epoch", "batch", "score")):
+        raise ConfigError(f"data={data!r} is neither the name of a source, a path, nor a corpus")
     given = Settings(
         steps=steps, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, optimizer=optimizer,
         schedule=schedule, warmup=warmup, weight_decay=weight_decay, precision=precision, accumulate=accumulate,
@@ -114,7 +116,6 @@ def train(
     if resume and folder is None:
         raise ConfigError("resume=True without out=: there is no folder to go on from")
     if folder is not None and place.is_first:
-        refuse_existing(folder, resume, overwrite)
-        if overwrite:
-            clear(folder)
-    return Run(begin, data, folder, given, place, resume, progress, command).go()
+        refuse_existing(folder, resume, overwrite, (name, weights))
+    with kept():
+        return Run(begin, data, folder, given, place, resume, overwrite, progress, command).go()

@@ -1,9 +1,11 @@
 """The folder of a training: the model as `zoo.create` reads it, checkpoints to go on from, a record, a figure."""
 
 import json
+import os
 import shutil
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from zoo.training.state import Outcome
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
 OURS = (RECORD, STATE, FIGURE, "model.safetensors", "config.json", "tokenizer.json", "labels.json")
+LEFT = (".writing-", ".saving-", f".{FIGURE}")
+"""How files begin that a killed training leaves half written."""
 OFTEN = 120.0
 """Seconds after which a checkpoint is written, besides those at each validation."""
 _DRAWN = 15.0
@@ -48,9 +52,9 @@ class Keeper(Watch):
     def begun(self, outcome: Outcome) -> None:
         """Make the folder ready, so that its model can be used from the first validation on."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.record(outcome)  # first, since it marks the folder as ours
         if not outcome.history:
-            self.corpus.save(self.folder)
-        self.record(outcome)
+            save_corpus(self.corpus, self.folder)
 
     def validated(self, outcome: Outcome) -> None:
         """Save the model if it is the best so far."""
@@ -91,22 +95,42 @@ class Keeper(Watch):
         checkpoint.write_text(self.folder / RECORD, text + "\n")
 
 
-def refuse_existing(folder: Path, resume: bool, overwrite: bool) -> None:
+def save_corpus(corpus: Corpus, folder: Path) -> None:
+    """Save vocabulary and names of labels, each file whole or not there."""
+    with tempfile.TemporaryDirectory(prefix=LEFT[0], dir=folder) as scratch:
+        corpus.save(Path(scratch))
+        for path in sorted(Path(scratch).iterdir()):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(path, folder / path.name)
+
+
+def refuse_existing(folder: Path, resume: bool, overwrite: bool, begins: Sequence[Any] = ()) -> None:
     """Refuse to train into what holds something already.
 
+    Args:
+        folder: where to.
+        resume: whether to go on with the training it holds.
+        overwrite: whether to remove the training it holds.
+        begins: model and weights to begin from, which must not lie in the folder.
+
     Raises:
-        ConfigError: If it does, and neither going on nor beginning anew was asked for.
+        ConfigError: If it holds what no training wrote, or a training, and neither going on nor beginning anew was
+            asked for; or if the training would write over what it begins from.
         DataError: If it is no folder.
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite: one goes on with what the other removes, give one of them")
     if folder.exists() and not folder.is_dir():
         raise DataError(f"out={str(folder)!r} is a file: a folder is wanted")
-    if resume or not folder.exists() or not any(folder.iterdir()):
+    for begin in begins:
+        if isinstance(begin, str | Path) and _is_inside(begin, folder):
+            raise ConfigError(f"{str(begin)!r} lies in out={str(folder)!r}, which is written over: give another out")
+    if not folder.exists() or all(path.name.startswith(LEFT) for path in folder.iterdir()):
         return
-    if not (folder / RECORD).exists() and not overwrite:
+    if not _is_training(folder):
         raise ConfigError(f"out={str(folder)!r} holds something that is no training: give an empty or a new folder")
-    if not overwrite:
+    if not resume and not overwrite:
         raise ConfigError(
             f"out={str(folder)!r} holds a training: --resume goes on with it, --overwrite begins anew and removes it"
         )
@@ -136,6 +160,19 @@ def read_record(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise WeightsError(f"{str(path)!r} cannot be read: {error}") from error
     return found
+
+
+def _is_training(folder: Path) -> bool:
+    try:
+        return "zoo_version" in read_record(folder)
+    except WeightsError:
+        return False
+
+
+def _is_inside(name: str | Path, folder: Path) -> bool:
+    """Tell whether a file, folder or `local-dir:` lies in a folder."""
+    path = Path(str(name).removeprefix("local-dir:")).expanduser().resolve()
+    return path.exists() and path.is_relative_to(folder.resolve())
 
 
 def refuse_other(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 import logging
 import random
-from collections.abc import Sequence
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from zoo import build, hub
+from zoo.errors import ConfigError
 from zoo.optimizers import optimizers_for
 from zoo.spec import ModelSpec
 from zoo.training import checkpoint
 from zoo.training.aids import Corrupted, GuidedAttention, ScheduledSampling, Taught, rising
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Corpus, open_corpus, refuse_task
-from zoo.training.keep import STATE, Keeper, read_record, refuse_other
+from zoo.training.keep import STATE, Keeper, clear, read_record, refuse_other
 from zoo.training.loop import Objective, Plan, Watch, Wish, fit
 from zoo.training.order import Order
 from zoo.training.place import Place
@@ -29,6 +31,8 @@ from zoo.training.settings import Settings, resolved
 from zoo.training.show import Show
 from zoo.training.state import Outcome
 from zoo.training.stop import Stop
+
+_LOGGER = "lightning_fabric"
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ class Run:
         given: settings, not resolved.
         place: where it runs.
         resume: whether it goes on with what the folder holds.
+        overwrite: whether the training in the folder is removed, once model and data are there.
         progress: whether it is shown.
         command: that repeats it.
     """
@@ -111,13 +116,14 @@ class Run:
         given: Settings,
         place: Place,
         resume: bool,
+        overwrite: bool,
         progress: bool,
         command: str,
     ) -> None:
         self.begin, self.data, self.folder, self.given, self.place = begin, data, folder, given, place
-        self.resume, self.progress, self.command = resume, progress, command
-        logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces precision and processes
-        self.precision = resolve_precision(given.precision, place.kind)
+        self.resume, self.overwrite, self.progress, self.command = resume, overwrite, progress, command
+        logging.getLogger(_LOGGER).setLevel(logging.ERROR)  # announces precision and processes
+        self.precision = resolve_precision(self._precision(), place.kind)
         self.fabric: Fabric = place.fabric(self.precision)
 
     def go(self) -> Trained:
@@ -129,6 +135,8 @@ class Run:
         refuse_task(corpus, self.begin.spec)
         model = self.begin.make(corpus.overrides())
         order = Order(corpus, self.given.batch_size, seed, self.fabric.global_rank, self.fabric.world_size)
+        if self.overwrite and self.folder is not None and self.fabric.is_global_zero:
+            clear(self.folder)
         per_step = self.given.accumulate * self.fabric.world_size
         settings = resolved(
             self.given, self.begin.spec, corpus, model, order.per_epoch / per_step,
@@ -145,18 +153,36 @@ class Run:
         """Open the data; a vocabulary is learned once, since learning it again may break ties another way."""
         if not isinstance(self.data, str):
             return self.data
-        first, saved = self.fabric.is_global_zero, self.folder and self.folder / "tokenizer.json"
-        if not first:
-            self.fabric.barrier("vocabulary")
-        learned = saved is not None and saved.exists() and (self.resume or not first)
-        tokenizer = str(saved) if learned else self.given.tokenizer or self.begin.tokenizer
-        corpus = open_corpus(self.data, self.begin.spec, self.given.seed, tokenizer)
-        if first and self.folder is not None and not learned:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            corpus.save(self.folder)
-        if first:
-            self.fabric.barrier("vocabulary")
-        return corpus
+        saved = self.folder / "tokenizer.json" if self.resume and self.folder is not None else None
+        tokenizer = str(saved) if saved and saved.exists() else self.given.tokenizer or self.begin.tokenizer
+        if self.fabric.world_size == 1:
+            return self._open(self.data, tokenizer)
+        corpus, told = None, ("", "")
+        if self.fabric.is_global_zero:
+            try:
+                corpus = self._open(self.data, tokenizer)
+                told = ("", _vocabulary(corpus))
+            except Exception as error:
+                self.fabric.broadcast((f"{type(error).__name__}: {error}", ""))  # the others wait for it
+                raise
+        failed, text = self.fabric.broadcast(told)
+        if failed:
+            raise ConfigError(f"data {self.data!r}, in the first process: {failed}")
+        if corpus is not None:
+            return corpus
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "tokenizer.json"
+            path.write_text(text, encoding="utf-8")
+            return self._open(self.data, str(path) if text else tokenizer)
+
+    def _open(self, data: str, tokenizer: str) -> Corpus:
+        return open_corpus(data, self.begin.spec, self.given.seed, tokenizer)
+
+    def _precision(self) -> str:
+        """Find what is asked: `auto` was measured when the training began, and another time might give another."""
+        if self.given.precision != "auto" or not self.resume or self.folder is None:
+            return self.given.precision
+        return str(read_record(self.folder).get("settings", {}).get("precision", "auto"))
 
     def _facts(self, corpus: Corpus, settings: Settings) -> dict[str, Any]:
         return {
@@ -174,10 +200,10 @@ class Run:
         """Read the newest checkpoint, if the training goes on."""
         if not self.resume or self.folder is None:
             return None
-        snapshot = checkpoint.read(self.folder / STATE)
-        if snapshot is not None:
-            refuse_other(read_record(self.folder), facts, self.folder)
-        return snapshot
+        record = read_record(self.folder)
+        if record:
+            refuse_other(record, facts, self.folder)
+        return checkpoint.read(self.folder / STATE)
 
     def _fit(
         self,
@@ -227,6 +253,25 @@ class Run:
         return outcome, scores
 
 
+@contextmanager
+def kept() -> Iterator[None]:
+    """Put back what a training changes for the whole process: random numbers, Lightning's log, denormal numbers.
+
+    Torch cannot be asked whether it flushes denormal numbers: a product of two tells.
+    """
+    logger = logging.getLogger(_LOGGER)
+    level, words, numbers, drawn = logger.level, random.getstate(), np.random.get_state(), torch.get_rng_state()
+    flushes = float(torch.tensor([1e-39]) * torch.tensor([0.5])) == 0.0
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        random.setstate(words)
+        np.random.set_state(numbers)
+        torch.set_rng_state(drawn)
+        torch.set_flush_denormal(flushes)
+
+
 class _Several(Watch):
     """Let several watch."""
 
@@ -252,6 +297,14 @@ class _Several(Watch):
     def save(self, snapshot: Snapshot) -> None:
         for watch in self.watches:
             watch.save(snapshot)
+
+
+def _vocabulary(corpus: Corpus) -> str:
+    """Give the text of the tokenizer that a corpus saves; empty if it has none."""
+    with tempfile.TemporaryDirectory() as scratch:
+        corpus.save(Path(scratch))
+        path = Path(scratch) / "tokenizer.json"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _objective(corpus: Corpus, model: nn.Module, settings: Settings) -> Objective:

@@ -34,7 +34,7 @@ class Settings:
         schedule: `constant`, `cosine`, `noam` or `trapezoid`.
         warmup: steps in which the learning rate rises.
         weight_decay: of matrices.
-        precision: `auto`, `32-true`, `bf16-mixed`, `16-mixed`.
+        precision: `auto`, `32-true`, `bf16-mixed`, `16-mixed`, `bf16-true`, `64-true`.
         accumulate: batches whose gradients one step adds up.
         clip: largest norm of the gradient.
         label_smoothing: share of the right answer that is spread over all, in [0, 1).
@@ -78,6 +78,9 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"{name}={value}: more than 0 is needed")
+        for name in ("epochs", "learning_rate"):
+            if getattr(self, name) == math.inf:
+                raise ConfigError(f"{name}=inf: a finite number is needed")
         for name in ("weight_decay", "guided_attention", "monotonic"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:

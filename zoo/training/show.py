@@ -16,6 +16,11 @@ _SHOWN = 3
 """Scores in a line, of those there are."""
 
 
+def score_text(name: str, score: float) -> str:
+    """Write a score for people: one that was turned round so that higher is better, as `-perplexity`, as it is."""
+    return f"{name[1:]} {-score:.4f}" if name.startswith("-") else f"{name} {score:.4f}"
+
+
 class Show(Watch):
     """Show a training on a terminal, or line by line where there is none; a context manager.
 
@@ -61,7 +66,7 @@ class Show(Watch):
     def validated(self, outcome: Outcome) -> None:
         """Write a line."""
         last = outcome.history[-1]
-        scores = "  ".join(f"{name} {score:.4f}" for name, score in [*last.scores.items()][:_SHOWN])
-        self.score = "  ".join(f"{name} {score:.4f}" for name, score in [*last.scores.items()][:1])
+        shown = [score_text(name, score) for name, score in [*last.scores.items()][:_SHOWN]]
+        scores, self.score = "  ".join(shown), "".join(shown[:1])
         best = "  best so far" if outcome.best_step == last.step else ""
         self.console.print(f"step {last.step:>7,}  loss {last.loss:.4f}  {scores}{best}", markup=False, soft_wrap=True)

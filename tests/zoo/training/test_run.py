@@ -1,4 +1,5 @@
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -170,19 +171,84 @@ def test_a_folder_that_holds_something_is_refused(train: Train, quadrants: Any, 
         train(resume=True)
 
 
-def test_accumulated_batches_are_as_good_as_large_ones(train: Train) -> None:
-    large = train(
-        batch_size=8, steps=5, dropout=0.0, validations=1, optimizer="adam", dtype="float64", precision="64-true"
-    )
-    small = train(
-        batch_size=4, accumulate=2, steps=5, dropout=0.0, validations=1, optimizer="adam", dtype="float64",
-        precision="64-true",
-    )  # fmt: skip
-    assert all(
-        # the noise of the pictures is drawn batch by batch, so that it differs
-        torch.allclose(a, b, atol=0.02)
-        for a, b in zip(weights(large).values(), weights(small).values(), strict=True)
-    )
+def test_accumulated_batches_are_as_good_as_large_ones(train: Train, quadrants: Any) -> None:
+    quadrants.batch = lambda index, generator: quadrants._made(index)  # noise would be drawn batch by batch
+    exact: dict[str, Any] = {"dropout": 0.0, "validations": 1, "optimizer": "adam", "precision": "64-true"}
+    large = weights(train(batch_size=8, steps=5, dtype="float64", **exact))
+    small = weights(train(batch_size=4, accumulate=2, steps=5, dtype="float64", **exact))
+    for key, value in large.items():
+        torch.testing.assert_close(small[key], value, atol=1e-9, rtol=0)
+
+
+def test_overwriting_removes_nothing_that_no_training_wrote(train: Train, tmp_path: Path) -> None:
+    weights = tmp_path / "mine" / "model.safetensors"
+    weights.parent.mkdir()
+    weights.write_bytes(b"months of work")
+    for wish in ({"overwrite": True}, {"resume": True}):
+        with pytest.raises(ConfigError, match="holds something that is no training"):
+            train(weights.parent, **wish)
+    (weights.parent / "training.json").write_text('{"epochs": 3}')  # a name that others use too
+    with pytest.raises(ConfigError, match="holds something that is no training"):
+        train(weights.parent, overwrite=True)
+    assert weights.read_bytes() == b"months of work"
+    assert len(list(weights.parent.iterdir())) == 2
+
+
+def test_what_a_killed_training_left_half_written_is_no_hindrance(train: Train, tmp_path: Path) -> None:
+    (tmp_path / ".writing-abc").write_text("{")
+    assert train(tmp_path, steps=1, validations=1).outcome.steps == 1
+
+
+def test_a_training_that_cannot_begin_removes_nothing(train: Train, quadrants: Any, tmp_path: Path) -> None:
+    train(tmp_path / "out", Stops(quadrants, 2))
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    with pytest.raises(ConfigError):
+        train(tmp_path / "out", overwrite=True, no_such_keyword=1)
+    with pytest.raises(ConfigError, match=r"lies in out=.*which is written over"):
+        train(tmp_path / "out", overwrite=True, weights=str(tmp_path / "out"))
+    assert before == {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+
+
+def test_a_vocabulary_is_whole_or_not_there(train: Train, quadrants: Any, tmp_path: Path) -> None:
+    def cut(folder: Path) -> None:
+        (folder / "labels.json").write_text('["n')
+        raise KeyboardInterrupt
+
+    quadrants.save = cut
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["training.json"]
+    del quadrants.save
+    assert same(train(tmp_path / "out", resume=True), train())
+
+
+def test_going_on_takes_the_precision_of_the_beginning(
+    train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.training.precision.profitable_precision", lambda: "32-true")
+    train(tmp_path / "out", Stops(quadrants, 2), precision="auto")
+    monkeypatch.setattr("zoo.training.precision.profitable_precision", lambda: "bf16-mixed")
+    assert train(tmp_path / "out", precision="auto", resume=True).settings.precision == "32-true"
+
+
+def test_a_training_leaves_the_process_as_it_was(train: Train, tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    wanted = torch.rand(2)
+    torch.manual_seed(3)
+    torch.set_flush_denormal(False)
+    logger = logging.getLogger("lightning_fabric")
+    level = logger.level
+    train(tmp_path / "out", steps=1, validations=1)
+    assert torch.equal(torch.rand(2), wanted)
+    assert float(torch.tensor([1e-39]) * torch.tensor([0.5])) > 0
+    assert logger.level == level
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert len(modes) == 1  # as the umask says
+
+
+def test_data_that_are_none_are_named(train: Train) -> None:
+    with pytest.raises(ConfigError, match="data=5 is neither the name of a source"):
+        train(data=5)
 
 
 def test_data_that_ask_for_another_task_are_refused(train: Train, quadrants: Any) -> None:

@@ -61,6 +61,7 @@ def test_one_loss_scale_serves_one_optimizer(quadrants: Any) -> None:
         ({"batch_size": -1}, "batch_size=-1: at least 1"),
         ({"learning_rate": 0.0}, r"learning_rate=0\.0: more than 0"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: more than 0"),
+        ({"epochs": float("inf")}, "epochs=inf: a finite number"),
         ({"guided_attention": -1.0}, r"guided_attention=-1\.0: a finite number of at least 0"),
         ({"scheduled_sampling": 1.5}, r"scheduled_sampling=1\.5: a rate in \[0, 1\]"),
         ({"label_smoothing": 1.0}, r"label_smoothing=1\.0 is not in \[0, 1\)"),
