@@ -15,8 +15,9 @@ from PIL import Image
 
 import zoo
 from zoo.cli.app import main
+from zoo.cli.checkpoint import refuse_empty
 from zoo.cli.train import overrides
-from zoo.errors import ConfigError
+from zoo.errors import ConfigError, InputError
 from zoo.training.show import score_text
 
 Run = Callable[..., tuple[int, str, str]]
@@ -234,3 +235,12 @@ def test_what_is_no_text_is_named_with_its_line(run: Run, writer: str) -> None:
     assert code == 2
     assert "what is piped in, line 2: no UTF-8 at byte 5" in err
     assert "holds no text" in run("generate", writer, piped=b"\n")[2]
+
+
+def test_a_text_of_nothing_is_no_text(run: Run, writer: str) -> None:
+    assert "text 2 is '': there is nothing to read" in run("generate", writer, "abc", "")[2]
+
+
+def test_labels_of_nothing_are_not_asked() -> None:
+    with pytest.raises(InputError, match="text 1 is ' ': there is nothing to read"):
+        refuse_empty([" "])

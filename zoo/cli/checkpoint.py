@@ -78,3 +78,14 @@ def _lines(data: bytes, where: str) -> list[str]:
     if not any(line.strip() for line in lines):
         raise InputError(f"{where} holds no text")
     return lines
+
+
+def refuse_empty(texts: list[str]) -> None:
+    """Refuse texts of which there is nothing to read.
+
+    Raises:
+        InputError: If one is empty; the text says which.
+    """
+    for number, text in enumerate(texts, start=1):
+        if not text.strip():
+            raise InputError(f"text {number} is {text!r}: there is nothing to read")

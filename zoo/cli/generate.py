@@ -43,6 +43,8 @@ def generate(
         typer.echo("--temperature 0: no draws, the likeliest token each time (greedy)", err=True)
         temperature = None if beam > 1 else temperature  # nothing is drawn: a search may do that
     writer = Writer(name, device)
+    if getattr(writer.model, "encoder", None) is not None:
+        checkpoint.refuse_empty(lines)
     if max_len is None and getattr(writer.model, "max_len", None) is None:
         max_len = _LONGEST
     drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "max_len": max_len}

@@ -26,6 +26,7 @@ def predict(
     """Label inputs: the likeliest labels of each, or a label for each of its words."""
     name = checkpoint.reference(model)
     lines = checkpoint.given(inputs, file)
+    checkpoint.refuse_empty(lines)
     for line, answer in Reader(name, device).answers(lines):
         if as_json:
             key = "labels" if isinstance(answer, dict) else "tags" if isinstance(answer, list) else "text"

@@ -19,7 +19,9 @@ def train(
     out: Annotated[str, typer.Option(help="Folder for the model and what is needed to go on.")],
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in OUT, exactly.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the training in OUT first.")] = False,
-    steps: Annotated[int | None, typer.Option(help="Steps of the optimiser.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Of the optimiser. [default: 20 passes over the data, at most 2,000]")
+    ] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps. [default: 20]")] = None,
     batch_size: Annotated[int, typer.Option(help="Examples in a batch, on each device.")] = 32,
     accumulate: Annotated[int, typer.Option(help="Batches whose gradients a step adds up.")] = 1,

@@ -11,8 +11,8 @@ from zoo.optimizers import OPTIMIZERS, SCHEDULES, Schedule, noam_peak, schedule_
 from zoo.spec import ModelSpec
 from zoo.training.corpus import Corpus
 
-EPOCHS = 20
-"""Over the data, where neither steps nor epochs are given."""
+EPOCHS, MOST_STEPS = 20, 2000
+"""Over the data, and at most so many steps, where neither steps nor epochs are given."""
 VALIDATIONS = 10
 WARMUP = 0.1
 """Share of the steps in which the learning rate rises, and at most so many of them:"""
@@ -130,7 +130,10 @@ def resolved(
     Raises:
         ConfigError: If values do not fit each other.
     """
-    steps = given.steps or max(1, round((given.epochs or EPOCHS) * per_epoch))
+    epochs = EPOCHS if given.epochs is None else given.epochs
+    steps = given.steps or max(1, round(epochs * per_epoch))
+    if given.steps is None and given.epochs is None:
+        steps = min(steps, MOST_STEPS)
     optimizer = given.optimizer or _optimizer(given, spec, tuned, precision)
     if optimizer == "muon" and precision == "16-mixed":
         raise ConfigError("optimizer='muon' with precision='16-mixed': its two optimisers cannot share a loss scale; "

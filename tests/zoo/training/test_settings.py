@@ -74,3 +74,9 @@ def test_one_loss_scale_serves_one_optimizer(quadrants: Any) -> None:
 def test_values_that_cannot_be_are_refused(values: dict[str, Any], error: str) -> None:
     with pytest.raises(ConfigError, match=error):
         Settings(**values)
+
+
+def test_nobody_has_to_wait_long_who_says_nothing(quadrants: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.training.settings.MOST_STEPS", 30)
+    assert choose(quadrants).steps == 30
+    assert choose(quadrants, Settings(epochs=20.0)).steps == 100
