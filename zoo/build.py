@@ -185,9 +185,12 @@ def _place(device: Any) -> AbstractContextManager[Any]:
     import torch
 
     try:
-        return torch.device(device)
+        found = torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise ConfigError(f"device={device!r} is no device: {error}") from error
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device={device!r}: torch sees no GPU here")
+    return found
 
 
 def _load(

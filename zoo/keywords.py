@@ -42,7 +42,10 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
     classes = given.get("num_classes", 0)
     if not isinstance(classes, int) or classes < 0:
         raise ConfigError(f"num_classes={classes!r} of model '{spec.name}' is not a number of labels, 0 or more")
-    for keyword in given:
+    for keyword, value in given.items():
+        usual = spec.config.get(keyword, named.get(keyword))
+        if isinstance(usual, int | float) and isinstance(value, str):
+            raise ConfigError(f"{keyword}={value!r} of model '{spec.name}' is a text: it takes a number, as {usual!r}")
         swapped = keyword in ("attention", "position") and spec.kind == "convolution"
         if keyword in named or (anything and not swapped) or (keyword == "task" and task == spec.task):
             continue

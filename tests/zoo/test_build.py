@@ -338,3 +338,14 @@ def test_plugins_are_reported_also_once_the_package_of_that_name_is_imported() -
 
     assert [info.name for info in zoo.plugins()] == ["builtin", "toys"]
     assert vars(zoo)["plugins"] is sys.modules["zoo.plugins"]
+
+
+def test_a_text_where_a_number_belongs_is_named() -> None:
+    with pytest.raises(ConfigError, match="depth='abc' of model 'toy-small' is a text: it takes a number"):
+        zoo.create("toy-small", depth="abc")
+
+
+def test_a_gpu_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="device='cuda': torch sees no GPU here"):
+        zoo.create("toy-small", device="cuda")

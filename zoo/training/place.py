@@ -49,6 +49,7 @@ class Place:
         devices: Any = self.devices
         if isinstance(devices, str) and devices.lstrip("-").isdigit():
             devices = int(devices)
+        self._refuse_places(devices)
         try:
             fabric = Fabric(
                 accelerator=self.accelerator,
@@ -67,3 +68,18 @@ class Place:
             )
         fabric.launch()
         return fabric
+
+    def _refuse_places(self, devices: Any) -> None:
+        """Refuse processes there is no room for, and machines that nobody told of each other: they would wait for ever.
+
+        Raises:
+            ConfigError: If there are such.
+        """
+        cores = os.cpu_count() or 1
+        if self.kind == "cpu" and isinstance(devices, int) and devices > cores:
+            raise ConfigError(f"devices={devices}: this machine has {cores} cores")
+        if self.num_nodes > 1 and not any(name in os.environ for name in ("MASTER_ADDR", "SLURM_JOB_ID")):
+            raise ConfigError(
+                f"num_nodes={self.num_nodes}: start the command on each machine, with MASTER_ADDR, MASTER_PORT and "
+                "NODE_RANK set, as torchrun and Slurm do"
+            )

@@ -135,16 +135,16 @@ class Run:
         refuse_task(corpus, self.begin.spec)
         model = self.begin.make(corpus.overrides())
         order = Order(corpus, self.given.batch_size, seed, self.fabric.global_rank, self.fabric.world_size)
-        if self.overwrite and self.folder is not None and self.fabric.is_global_zero:
-            clear(self.folder)
         per_step = self.given.accumulate * self.fabric.world_size
         settings = resolved(
             self.given, self.begin.spec, corpus, model, order.per_epoch / per_step,
             tuned=self.begin.tuned, precision=self.precision,
         )  # fmt: skip
         facts = self._facts(corpus, settings)
-        start = self._start(facts)
         objective = _objective(corpus, model, settings)
+        if self.overwrite and self.folder is not None and self.fabric.is_global_zero:
+            clear(self.folder)
+        start = self._start(facts)
         _seed(seed, 1 + self.fabric.global_rank)
         outcome, scores = self._fit(model, corpus, order, objective, settings, facts, start)
         return Trained(model.eval(), self.folder, scores, outcome, settings, self.fabric.is_global_zero)
