@@ -41,7 +41,7 @@ from zoo.testing.strategies import Case, cases, local_patterns, patterns
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 4e-2}
 PRECISIONS = {"flex": [torch.float32, torch.bfloat16], "flash": [torch.float16, torch.bfloat16]}
 """Of backends that do not serve every one."""
-few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+few = settings(max_examples=16, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def device_of(backend: str) -> str:
