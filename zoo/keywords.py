@@ -42,9 +42,11 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
     classes = given.get("num_classes", 0)
     if not isinstance(classes, int) or classes < 0:
         raise ConfigError(f"num_classes={classes!r} of model '{spec.name}' is not a number of labels, 0 or more")
+    parameters = inspect.signature(entry).parameters.values()
+    numbers = {p.name for p in parameters if p.annotation in (int, float, int | None, float | None)}
     for keyword, value in given.items():
-        usual = spec.config.get(keyword, named.get(keyword))
-        if isinstance(usual, int | float) and isinstance(value, str):
+        if isinstance(value, str) and keyword in numbers:
+            usual = spec.config.get(keyword, named[keyword])
             raise ConfigError(f"{keyword}={value!r} of model '{spec.name}' is a text: it takes a number, as {usual!r}")
         swapped = keyword in ("attention", "position") and spec.kind == "convolution"
         if keyword in named or (anything and not swapped) or (keyword == "task" and task == spec.task):
