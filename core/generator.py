@@ -12,17 +12,16 @@ from zoo.core.beam import Beam, search
 from zoo.core.decode import Generated, collect, write
 from zoo.core.embed import There
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.model import take
+from zoo.core.model import Composition, take
 from zoo.core.prompt import Prompt, budgets, prompt_of
 from zoo.core.reading import Reading, evaluating, reading_of
 from zoo.core.sampling import choice
 from zoo.core.state import DecoderState
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
-from zoo.core.writer import Writer
 
 
-class Generator(Writer):
+class Generator(Composition):
     """Compose a model that writes sequences of its own length; inputs are the source's, then the ids written so far.
 
     Without an encoder the inputs are the ids, and perhaps which of them are there.

@@ -10,7 +10,34 @@ from zoo.core.attention import attention_maps
 from zoo.core.errors import ConfigError
 
 
-class Model(nn.Module):
+class Composition(nn.Module):
+    """Hold what is asked of every composition, whether it labels or writes."""
+
+    spec: Any = None
+    """The resolved `ModelSpec` of a model that was made by name."""
+    head: Any
+    """`Tokens` to the answer; it has a `dim`, a `num_classes` and a `reset`."""
+
+    def attention_maps(self, *inputs: Any) -> list[Float[Tensor, "b h q k"]]:
+        """Give the attention weights of each layer in the order of use; rows sum to 1, or to 0 with nothing to read."""
+        return attention_maps(self, *inputs)
+
+    def reset_classifier(self, num_classes: int) -> None:
+        """Replace the classifier by a fresh one, 0 for none; a head that writes refuses another vocabulary."""
+        self.head.reset(num_classes)
+
+    @property
+    def num_features(self) -> int:
+        """Channels of the vectors before the head."""
+        return self.head.dim
+
+    @property
+    def num_classes(self) -> int:
+        """Labels of the classifier, 0 without one; or tokens of the vocabulary."""
+        return self.head.num_classes
+
+
+class Model(Composition):
     """Compose a stem, an encoder and a head; every encoder of the zoo is one.
 
     Args:
@@ -18,9 +45,6 @@ class Model(nn.Module):
         encoder: `Tokens` to `Tokens`; it also gives the `states` after each block.
         head: `Tokens` to the answer; it has a `dim`, a `num_classes` and a `reset`.
     """
-
-    spec: Any = None
-    """The resolved `ModelSpec` of a model that was made by name."""
 
     def __init__(self, stem: nn.Module, encoder: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -50,24 +74,6 @@ class Model(nn.Module):
         """
         states = [tokens.x for tokens in self.encoder.states(self.stem(*inputs))]
         return states[-1], [states[i] for i in take(indices, len(states))]
-
-    def attention_maps(self, *inputs: Any) -> list[Float[Tensor, "b h q k"]]:
-        """Give the attention weights of each layer; rows sum to 1, or to 0 with nothing to read."""
-        return attention_maps(self, *inputs)
-
-    def reset_classifier(self, num_classes: int) -> None:
-        """Replace the classifier by a fresh one; 0 for none."""
-        self.head.reset(num_classes)
-
-    @property
-    def num_features(self) -> int:
-        """Channels of the vectors before the head."""
-        return self.head.dim
-
-    @property
-    def num_classes(self) -> int:
-        """Labels of the classifier; 0 without one."""
-        return self.head.num_classes
 
 
 def take(indices: int | Sequence[int] | None, depth: int) -> list[int]:

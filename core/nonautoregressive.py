@@ -13,14 +13,13 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Lengths
 from zoo.core.length import Length, counts
 from zoo.core.loss import IGNORED, cross_entropy
-from zoo.core.model import take
+from zoo.core.model import Composition, take
 from zoo.core.reading import evaluating
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens, rows
-from zoo.core.writer import Writer
 
 
-class NonAutoregressive(Writer):
+class NonAutoregressive(Composition):
     """Compose a model whose decoder starts from copies of the source and writes every token at once.
 
     The source's vectors are copied evenly over the places (arXiv:1711.02281 sec. 3.1, without fertilities), which read

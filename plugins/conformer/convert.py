@@ -7,8 +7,9 @@ as matrices. What torchaudio computes has no positions: build with `attention=At
 import re
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
+
+from zoo.core.layout import join_qkv
 
 State = Mapping[str, Tensor]
 
@@ -111,14 +112,3 @@ def as_matrix(key: str, value: Tensor) -> Tensor:
     """Read the kernel of a pointwise convolution as a matrix; a depthwise one has one channel in and stays."""
     pointwise = re.search(r"conv(?:_module)?\.(?:pointwise_conv[12]|sequential\.[05])\.weight", key)
     return value.squeeze(2) if pointwise else value
-
-
-def join_qkv(state: State) -> dict[str, Tensor]:
-    """Join the projections of queries, keys and values where they come apart."""
-    joined = dict(state)
-    for key in state:
-        if ".attention.q." in key:
-            parts = [key.replace(".attention.q.", f".attention.{part}.") for part in "qkv"]
-            if all(part in state for part in parts):
-                joined[key.replace(".attention.q.", ".attention.qkv.")] = torch.cat([joined.pop(p) for p in parts])
-    return joined

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from zoo.core.errors import ConfigError
+from zoo.core.layout import join_qkv, split_qkv
 
 State = Mapping[str, Tensor]
 PARTS = {"{n}": r"(?P<n>\d+)", "{p}": r"(?P<p>weight|bias)"}
@@ -49,7 +50,7 @@ class Layout:
         """Give weights under our names; what the table does not know keeps its own."""
         theirs = {_modern(key.removeprefix(prefix)): value for key, value in state.items()}
         kept = [key for key in theirs if not (self._is_copy(key, theirs) or re.fullmatch(self.unused, key))]
-        return joined({self._name(key, back=False) or key: self._turned(key, theirs[key]) for key in kept})
+        return join_qkv({self._name(key, back=False) or key: self._turned(key, theirs[key]) for key in kept})
 
     def theirs(self, state: State) -> dict[str, Tensor]:
         """Give weights under their names, without a prefix, and with the copies.
@@ -57,7 +58,7 @@ class Layout:
         Raises:
             ConfigError: If one has no name there.
         """
-        apart = split(state) if any(".attention.q." in ours for ours in self.names) else state
+        apart = split_qkv(state) if any(".attention.q." in ours for ours in self.names) else state
         named = {key: self._name(key, back=True) for key in apart}
         lost = [key for key, theirs in named.items() if theirs is None]
         if lost:
@@ -90,27 +91,6 @@ def _pattern(name: str) -> str:
     for part, group in PARTS.items():
         pattern = pattern.replace(re.escape(part), group)
     return pattern
-
-
-def joined(state: State) -> dict[str, Tensor]:
-    """Join the projections of queries, keys and values where they come apart."""
-    together = dict(state)
-    for key in state:
-        parts = [re.sub(r"\.q\.(weight|bias)$", rf".{part}.\1", key) for part in "qkv"]
-        if parts[0] != parts[1] and all(part in state for part in parts):
-            together[re.sub(r"\.q\.(weight|bias)$", r".qkv.\1", key)] = torch.cat([together.pop(p) for p in parts])
-    return together
-
-
-def split(state: State) -> dict[str, Tensor]:
-    """Take the joined projections apart, which are of one size each."""
-    apart: dict[str, Tensor] = {}
-    for key, value in state.items():
-        if ".qkv." in key:
-            apart |= {key.replace(".qkv.", f".{part}."): x for part, x in zip("qkv", value.chunk(3), strict=True)}
-        else:
-            apart[key] = value
-    return apart
 
 
 def _modern(key: str) -> str:

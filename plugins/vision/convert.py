@@ -7,10 +7,10 @@ import math
 import re
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor, nn
 
 from zoo.core.attention import NormedAttention
+from zoo.core.layout import join_qkv
 from zoo.core.model import Model
 from zoo.core.position import Learned
 
@@ -164,17 +164,6 @@ def rename(key: str, table: Mapping[str, str]) -> str:
         if match := re.fullmatch(pattern, key):
             return match.expand(ours)
     return key
-
-
-def join_qkv(state: State) -> dict[str, Tensor]:
-    """Join the projections of queries, keys and values where they come apart."""
-    joined = dict(state)
-    for key in state:
-        if ".attention.q." in key:
-            parts = [key.replace(".attention.q.", f".attention.{part}.") for part in "qkv"]
-            if all(part in state for part in parts):
-                joined[key.replace(".attention.q.", ".attention.qkv.")] = torch.cat([joined.pop(p) for p in parts])
-    return joined
 
 
 def fit_channels(kernel: Tensor, model: nn.Module) -> Tensor:

@@ -4,13 +4,12 @@ import io
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 import zoo
@@ -27,13 +26,9 @@ SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 
 
 @pytest.fixture(autouse=True)
-def _light(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _light(one_thread: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute with one thread, and draw no figure."""
     monkeypatch.setattr("zoo.training.keep.draw", lambda *arguments: None)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Tasks learned from nothing on one core, with the settings of `docs/text.md`; what is judged was never trained on."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +8,10 @@ import torch
 
 import zoo
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 SMALL: dict[str, Any] = {"depth": 1, "dropout": 0.0}
 """Enough for strings."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def learned(folder: Path, name: str, data: str, **settings: Any) -> dict[str, float]:

@@ -1,10 +1,9 @@
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from zoo.bench.run import pack
 from zoo.bench.source import Reference
@@ -52,9 +51,4 @@ def make_study(tmp_path: Path) -> Callable[..., Study]:
 
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Keep tiny products from waiting for a second thread on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def _light(one_thread: None) -> None: ...
