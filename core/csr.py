@@ -1,8 +1,8 @@
 """Edges by query and by key: the sparse matrices that attention on a graph multiplies by.
 
 A row is a query, a column a key, an entry an edge; entries are ordered by row, and a second order, by column, serves
-the transposed products. Heads and rows of a batch read the same graph: `stack` sets copies of it along the diagonal of
-one large matrix, so that few calls serve small graphs.
+the transposed products. Heads and rows of a batch read the same graph: `stack` makes one large matrix of copies of it,
+so that few calls serve small graphs.
 Axes: n entries, r rows, c columns, e edges, d head size.
 """
 
@@ -88,30 +88,61 @@ class Csr:
         """Give each entry the number of its row."""
         return numbers.index_select(0, self.rows)
 
-    def stack(self, count: int, shared: int = 1) -> "Csr":
-        """Set copies along the diagonal; `edges` is repeated.
+    def stack(self, batch: int, heads: int, shared: int = 1) -> "Csr":
+        """Set copies into one matrix, placed as vectors lie in a tensor (b, n, h, d); `edges` is repeated.
 
         Args:
-            count: how many.
-            shared: how many have the same columns (not in the transposed products).
+            batch: rows of the batch.
+            heads: heads of each, whose vectors lie side by side.
+            shared: how many heads have the same columns (not in the transposed products).
         """
-        if count == 1:
-            return self
-        entries, rows, columns = len(self.rows), len(self.pointers) - 1, len(self.back_pointers) - 1
-        copies = torch.arange(count, device=self.rows.device, dtype=self.rows.dtype)[:, None]
+        one = self if heads == 1 else self._beside(heads, shared)
+        if batch == 1:
+            return one
+        entries, rows, columns = len(one.rows), len(one.pointers) - 1, (len(self.back_pointers) - 1) * heads // shared
+        copies = torch.arange(batch, device=self.rows.device, dtype=self.rows.dtype)[:, None]
 
-        def repeated(x: Tensor, step: int, copies: Tensor = copies) -> Tensor:
+        def repeated(x: Tensor, step: int) -> Tensor:
             return (x + copies * step).flatten()
 
         return Csr(
-            torch.cat([repeated(self.pointers[:-1], entries), self.pointers[-1:] * count]),
-            repeated(self.rows, rows),
-            repeated(self.columns, columns, copies.div(shared, rounding_mode="floor")),
-            repeated(self.edges, 0),
-            torch.cat([repeated(self.back_pointers[:-1], entries), self.back_pointers[-1:] * count]),
-            repeated(self.back_rows, rows),
-            repeated(self.back_order, entries),
+            torch.cat([repeated(one.pointers[:-1], entries), one.pointers[-1:] * batch]),
+            repeated(one.rows, rows),
+            repeated(one.columns, columns),
+            repeated(one.edges, 0),
+            torch.cat([repeated(one.back_pointers[:-1], entries), one.back_pointers[-1:] * batch]),
+            repeated(one.back_rows, rows),
+            repeated(one.back_order, entries),
         )
+
+    def _beside(self, heads: int, shared: int) -> "Csr":
+        """Set a copy for each head: rows and columns of one node follow each other."""
+        pointers, rows, entries = _repeated(self.pointers, heads)
+        back_pointers, back_columns, back_entries = _repeated(self.back_pointers, heads)
+        from_rows = self.back_rows.index_select(0, back_entries)
+        back_rows = from_rows * heads + back_columns % heads
+        within = self.back_order.index_select(0, back_entries) - self.pointers.index_select(0, from_rows)
+        return Csr(
+            pointers,
+            rows,
+            self.columns.index_select(0, entries) * (heads // shared) + rows % heads // shared,
+            self.edges.index_select(0, entries),
+            back_pointers,
+            back_rows,
+            pointers.index_select(0, back_rows) + within,
+        )
+
+
+def _repeated(pointers: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Give pointers to rows that are there once for each head, and of each of their entries the row and the entry."""
+    counts = pointers.diff()[:, None].expand(-1, heads)
+    copies = torch.arange(heads, device=pointers.device, dtype=pointers.dtype)
+    begins = (pointers[:-1, None] * heads + counts * copies).flatten()
+    numbers = torch.arange(heads * int(pointers[-1]), device=pointers.device, dtype=pointers.dtype)
+    rows = torch.arange(len(begins), device=pointers.device, dtype=pointers.dtype)
+    rows = rows.repeat_interleave(counts.flatten(), output_size=len(numbers))
+    entries = numbers - begins.index_select(0, rows) + pointers.index_select(0, rows // heads)
+    return torch.cat([begins, pointers[-1:] * heads]), rows, entries
 
 
 def _bags(pointers: Tensor, columns: Tensor, weights: Tensor, v: Tensor) -> Tensor:

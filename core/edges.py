@@ -162,9 +162,11 @@ class Edges(Pattern):
         """See `Pattern.cover`; a graph looks back as far as there are nodes."""
         return Cover(None, self.ahead)
 
-    def csr(self, queries: int, keys: int, start: int, heads: int, copies: int = 1, shared: int = 1) -> Csr:
-        """Give the sparse matrices for these lengths, stacked as `Csr.stack` says; they are kept."""
-        wanted = (queries, keys, start, heads, copies, shared)
+    def csr(
+        self, queries: int, keys: int, start: int, every: int, batch: int = 1, heads: int = 1, shared: int = 1
+    ) -> Csr:
+        """Give the sparse matrices for these lengths, of `every` head, stacked as `Csr.stack` says; they are kept."""
+        wanted = (queries, keys, start, every, batch, heads, shared)
         if wanted not in self._kept:
             first, last = self._between(start, start + queries)
             source, target, _ = self._listed
@@ -172,11 +174,11 @@ class Edges(Pattern):
             if self.width > keys:  # of a part, what is not there is not read
                 there = source < keys
                 source, target, order = source[there], target[there], order[there]
-            numbers = max(self.index.shape[1], queries, keys) * max(heads, copies)
+            numbers = max(self.index.shape[1], queries, keys) * max(every, batch * heads)
             if len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
             made = csr(torch.stack([source, target]), order, queries, keys, numbers)
-            self._kept[wanted] = made.stack(copies, shared)
+            self._kept[wanted] = made.stack(batch, heads, shared)
         return self._kept[wanted]
 
     def _between(self, start: int, end: int) -> tuple[int, int]:

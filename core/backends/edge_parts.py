@@ -5,6 +5,7 @@ Axes: b batch, q queries, k keys, n entries.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,19 +15,21 @@ from zoo.core.backends.problem import Call
 from zoo.core.csr import Csr
 from zoo.core.edges import Edges
 
-BLOCK = 1 << 18
+BLOCK = 1 << 19
 """Entries up to which heads are computed at once: more would leave the cache."""
 
 
-def at_once(edges: int, heads: int, shared: int) -> int:
-    """Say how many heads are computed at once: those of one head of keys together.
+def at_once(edges: int, batch: int, heads: int, shared: int) -> tuple[int, int]:
+    """Say how many rows and heads are computed at once: rows with all heads, or heads with those of the same keys.
 
     Args:
         edges: of the graph.
-        heads: of queries, over the batch.
+        batch: rows.
+        heads: of queries.
         shared: heads of queries for each head of keys.
     """
-    return shared * max(1, min(heads // shared, BLOCK // max(edges * shared, 1)))
+    fit = BLOCK // max(edges, 1)
+    return (min(batch, fit // heads), heads) if fit >= heads else (1, shared * max(1, fit // shared))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +38,32 @@ class Part:
 
     Args:
         csr: the graph, once for each.
-        queries: which heads of queries, over the batch.
-        keys: which heads of keys.
+        batch: which rows.
+        heads: which heads of queries.
+        groups: which heads of keys.
         closed: entries that may not be read; None for none.
         places: of the entries among edges by head; None if nothing belongs to edges.
     """
 
     csr: Csr
-    queries: slice
-    keys: slice
+    batch: slice
+    heads: slice
+    groups: slice
     closed: Bool[Tensor, " n"] | None
     places: Int[Tensor, " n"] | None
+
+    @property
+    def shared(self) -> int:
+        """Heads of queries for each head of keys."""
+        return (self.heads.stop - self.heads.start) // (self.groups.stop - self.groups.start)
+
+    def of_queries(self, x: Float[Tensor, "b q h *d"]) -> Float[Tensor, " r *d"]:
+        """Give the vectors of its queries; without copying if they are those of all heads."""
+        return x[self.batch, :, self.heads].flatten(0, 2)
+
+    def of_keys(self, x: Float[Tensor, "b k g d"]) -> Float[Tensor, "c d"]:
+        """Give the vectors of its keys."""
+        return x[self.batch, :, self.groups].flatten(0, 2)
 
     @property
     def of_edges(self) -> Int[Tensor, " n"]:
@@ -70,44 +88,44 @@ class Work:
     dropout: float
     seed: int
 
-    def parts(self, units: int, placed: bool) -> Iterator[Part]:
-        """Go through all heads of queries over the batch.
+    def parts(self, batch: int, placed: bool) -> Iterator[Part]:
+        """Go through all heads of all rows.
 
         Args:
-            units: how many there are.
+            batch: how many rows there are.
             placed: whether something belongs to edges.
         """
         shared = self.heads // self.groups
         shape = (self.queries, self.keys, self.start, self.heads)
-        step = at_once(len(self.graph.csr(*shape).rows), units, shared)
-        for first in range(0, units, step):
-            last = min(first + step, units)
-            csr = self.graph.csr(*shape, last - first, shared)
-            unit = torch.arange(first, last, device=csr.rows.device, dtype=csr.rows.dtype)[:, None]
-            places = (csr.edges.view(len(unit), -1) * self.heads + unit % self.heads).flatten() if placed else None
-            keys = slice(first // shared, last // shared)
-            yield Part(csr, slice(first, last), keys, self._closed(csr, first, last), places)
+        rows, heads = at_once(len(self.graph.csr(*shape).rows), batch, self.heads, shared)
+        for row, head in product(range(0, batch, rows), range(0, self.heads, heads)):
+            mine, last = slice(row, min(row + rows, batch)), min(head + heads, self.heads)
+            csr = self.graph.csr(*shape, mine.stop - row, last - head, shared)
+            places = csr.edges * self.heads + csr.rows % (last - head) + head if placed else None
+            closed = self._closed(csr, mine, last - head)
+            yield Part(csr, mine, slice(head, last), slice(head // shared, last // shared), closed, places)
 
-    def entries(self, units: int) -> int:
-        """Count the edges of so many heads over the batch."""
-        return units * len(self.graph.csr(self.queries, self.keys, self.start, self.heads).rows)
+    def entries(self, batch: int) -> int:
+        """Count the edges of all heads of so many rows."""
+        return batch * self.heads * len(self.graph.csr(self.queries, self.keys, self.start, self.heads).rows)
 
-    def _closed(self, csr: Csr, first: int, last: int) -> Bool[Tensor, " n"] | None:
+    def _closed(self, csr: Csr, batch: slice, heads: int) -> Bool[Tensor, " n"] | None:
         if self.valid is None:
             return None
-        of_queries = torch.arange(first, last, device=self.valid.device).div(self.heads, rounding_mode="floor")
-        of_keys = of_queries[:: self.heads // self.groups]  # rows of the batch
-        closed = ~self.valid[of_keys].flatten().index_select(0, csr.columns)
+        rows, columns = csr.rows // heads, csr.columns // (heads * self.groups // self.heads)
+        closed = ~self.valid[batch].flatten().index_select(0, columns)
         if self.segments is not None:
-            ids = [x[rows].flatten() for x, rows in zip(self.segments, (of_queries, of_keys), strict=True)]
-            closed |= ids[0].index_select(0, csr.rows) != ids[1].index_select(0, csr.columns)
+            of_queries, of_keys = (x[batch].flatten() for x in self.segments)
+            closed |= of_queries.index_select(0, rows) != of_keys.index_select(0, columns)
         return closed
 
     def kept(self, part: Part, weights: Float[Tensor, " n"]) -> Float[Tensor, " n"] | None:
         """Draw by what dropout multiplies the weights, the same in both passes; None without dropout."""
         if not self.dropout:
             return None
-        generator = torch.Generator(weights.device).manual_seed(self.seed + part.queries.start)
+        generator = torch.Generator(weights.device).manual_seed(
+            self.seed + part.batch.start * self.heads + part.heads.start
+        )
         return torch.empty_like(weights).bernoulli_(1 - self.dropout, generator=generator).div_(1 - self.dropout)
 
 

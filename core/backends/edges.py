@@ -4,7 +4,7 @@ Scores are a sampled product, sums of values a weighted bag of rows, see `zoo.co
 at once as fit the cache. Between forward and backward only q, k, v, the answer and the log-sum-exp of each row are
 kept, and scores are computed anew; of a small graph, up to `REMEMBERED` weights are kept as well. Vectors by edge, of
 which the usual form keeps three, are never made, except a block at a time for the gradients of an `EdgeBias`.
-Axes: u heads of queries over the batch, w heads of keys over the batch, q queries, k keys, n entries, m edges by head.
+Axes: b rows, q queries, k keys, h heads, g heads of keys, n entries, m edges by head; r queries of a part.
 """
 
 from math import inf
@@ -58,7 +58,8 @@ class ByEdges:
         p = problem
         edges = p.pattern.pairs(p.queries, p.keys, p.start or 0)
         dims = p.head_dim + p.value_dim
-        copies = at_once(edges, p.batch * p.heads, p.grouped)
+        rows, heads = at_once(edges, p.batch, p.heads, p.grouped)
+        copies = rows * heads
         entries = edges * p.batch * p.heads
         stored = edges * copies * (4 * p.size + 5 * 4) + (p.size * entries if p.grad and entries <= REMEMBERED else 0)
         return Cost(
@@ -66,17 +67,17 @@ class ByEdges:
             bytes=p.vectors + stored,
             why=f"computes {edges} edges only, {copies} heads at a time",
             rate=RATE * dims / (dims + OVERHEAD),
-            calls=CALLS * -(-p.batch * p.heads // copies),
+            calls=CALLS * -(-p.batch // rows) * -(-p.heads // heads),
         )
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
-        q, k, v = (upcast(x).flatten(0, 1) for x in (call.q, call.k, call.v))
+        q, k, v = (upcast(x).transpose(1, 2) for x in (call.q, call.k, call.v))
         work = work_of(call)
         extras = _by_place(call.bias, work.heads, q.dtype)
         y: Tensor = _Attend.apply(q, k, v, *extras, work)
-        return y.unflatten(0, call.q.shape[:2]), None
+        return y.transpose(1, 2), None
 
 
 def _by_place(bias: Bias | None, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
@@ -96,16 +97,16 @@ class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: FunctionCtx,
-        q: Float[Tensor, "u q d"],
-        k: Float[Tensor, "w k d"],
-        v: Float[Tensor, "w k e"],
+        q: Float[Tensor, "b q h d"],
+        k: Float[Tensor, "b k g d"],
+        v: Float[Tensor, "b k g e"],
         added: Float[Tensor, " m"] | None,
         to_keys: Float[Tensor, "m d"] | None,
         to_values: Float[Tensor, "m e"] | None,
         work: Work,
-    ) -> Float[Tensor, "u q e"]:
+    ) -> Float[Tensor, "b q h e"]:
         q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
-        y, level = _by_node(q, v.shape[2]), q.new_empty(q.shape[:2])
+        y, level = q.new_empty(*q.shape[:3], v.shape[3]), q.new_empty(q.shape[:3])
         remembers = any(ctx.needs_input_grad) and work.entries(len(q)) <= REMEMBERED  # type: ignore[attr-defined]
         remembered: list[Tensor] = []
         for part in work.parts(len(q), any(x is not None for x in (added, to_keys, to_values))):
@@ -115,46 +116,43 @@ class _Attend(torch.autograd.Function):
             top.masked_fill_(top == -inf, 0)
             weights.sub_(csr.spread(top)).exp_()
             total = csr.total(weights)
-            lone = total == 0
-            size = total.masked_fill(lone, inf) if remembers else (total.log() + top).masked_fill_(lone, inf)
-            level[part.queries] = size.view_as(level[part.queries])
+            total.masked_fill_(total == 0, inf)  # nothing to read
+            weights.mul_(csr.spread(1 / total))
+            level = _put(level, part.batch, part.heads, total.log_().add_(top))
             kept = work.kept(part, weights)
             if remembers:
                 remembered.append(weights)
                 weights = weights if kept is None else weights * kept
             elif kept is not None:
                 weights.mul_(kept)
-            sums = csr.sums(weights, v[part.keys].flatten(0, 1))
+            sums = csr.sums(weights, part.of_keys(v))
             if to_values is not None:
                 sums += csr.sums(weights, to_values, part.of_edges)
-            own = y[part.queries]
-            torch.div(sums.view_as(own), total.masked_fill_(lone, 1).view(*own.shape[:2], 1), out=own)
+            y = _put(y, part.batch, part.heads, sums)
         ctx.save_for_backward(q, k, v, added, to_keys, to_values, y, level, *remembered)  # type: ignore[arg-type]
         ctx.work = work  # type: ignore[attr-defined]
         return y
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Float[Tensor, "u q e"]) -> tuple[Tensor | None, ...]:
+    def backward(ctx: FunctionCtx, grad: Float[Tensor, "b q h e"]) -> tuple[Tensor | None, ...]:
         work: Work = ctx.work  # type: ignore[attr-defined]
         *inputs, y, level = ctx.saved_tensors[:8]  # type: ignore[attr-defined]
         remembered = list(ctx.saved_tensors[8:])  # type: ignore[attr-defined]
-        q, k, v, added, to_keys, to_values = inputs
+        q, k, v, added, to_keys, to_values = (None if x is None else x.detach() for x in inputs)
         grads: list[Tensor | None] = [None] * len(inputs)
         for index, x in enumerate(inputs):
             if ctx.needs_input_grad[index]:  # type: ignore[attr-defined]
-                grads[index] = _by_node(x, x.shape[2]) if index < 3 else torch.zeros_like(x)
-        mean = -(grad * y).transpose(0, 1).matmul(grad.new_ones(grad.shape[2])).T  # over the weights, of their slopes
-        if remembered:  # as they were before their sum, `level`, divided them
-            mean, grad = mean / level, grad / level[..., None]
+                grads[index] = torch.empty_like(x) if index < 3 else torch.zeros_like(x)
+        mean = -(grad * y).matmul(grad.new_ones(grad.shape[3]))  # over the weights, of their slopes
         grad = grad.contiguous()
         for part in work.parts(len(q), any(x is not None for x in inputs[3:])):
             csr = part.csr
             weights = remembered.pop(0) if remembered else _scores(work, part, q, k, added, to_keys, level).exp_()
-            given = grad[part.queries].flatten(0, 1)
-            base = csr.spread(mean[part.queries].flatten())
+            given = part.of_queries(grad)
+            base = csr.spread(part.of_queries(mean))
             kept = work.kept(part, weights)
-            slope = csr.products(given, v[part.keys].flatten(0, 1), 1.0, base if kept is None else None)
+            slope = csr.products(given, part.of_keys(v), 1.0, base if kept is None else None)
             if to_values is not None:
                 csr.products(given, to_values, 1.0, slope, part.places)
             if kept is not None:
@@ -165,9 +163,15 @@ class _Attend(torch.autograd.Function):
         return *grads, None
 
 
-def _by_node(x: Float[Tensor, "u n any"], width: int) -> Float[Tensor, "u n width"]:
-    """Make room for vectors by head and node, laid out node by node as layers before and after have them."""
-    return x.new_empty(x.shape[1], x.shape[0], width).transpose(0, 1)
+def _put(
+    to: Float[Tensor, "b n h *d"], batch: slice, heads: slice, x: Float[Tensor, " r *d"]
+) -> Float[Tensor, "b n h *d"]:
+    """Write what a part gives to its place; a part that is the whole takes it."""
+    own = to[batch, :, heads]
+    if own.shape == to.shape:
+        return x.view_as(to)
+    own.copy_(x.view_as(own))
+    return to
 
 
 def _scores(
@@ -180,8 +184,8 @@ def _scores(
     level: Tensor | None = None,
 ) -> Float[Tensor, " n"]:
     """Give the scores of a part, over the level of their row if given; -inf for what may not be read."""
-    q, k = q[part.queries].flatten(0, 1), k[part.keys].flatten(0, 1)
-    scores = None if level is None else part.csr.spread(-level[part.queries].flatten())
+    q, k = part.of_queries(q), part.of_keys(k)
+    scores = None if level is None else part.csr.spread(-part.of_queries(level))
     if added is not None:
         own = added.index_select(0, part.of_edges)
         scores = own if scores is None else scores.add_(own)
@@ -213,17 +217,20 @@ def _collect(
     """
     csr = part.csr
     q, k, to_keys = inputs
-    of_q, of_k, of_v, of_added, of_keys, of_values = grads
-    queries = q[part.queries].flatten(0, 1)
+    of_q, _, _, of_added, of_keys, of_values = grads
+    queries = part.of_queries(q)
     if of_q is not None:
-        sums = csr.sums(slope, k[part.keys].flatten(0, 1))
+        sums = csr.sums(slope, part.of_keys(k))
         if to_keys is not None:
             sums += csr.sums(slope, to_keys, part.of_edges)
-        of_q[part.queries] = sums.view_as(of_q[part.queries])
-    for to, numbers, vectors in ((of_k, slope, queries), (of_v, weights, given)):
+        grads[0] = _put(of_q, part.batch, part.heads, sums)
+    for index, numbers, vectors in ((1, slope, queries), (2, weights, given)):
+        to = grads[index]
         if to is not None:
-            sums = csr.back_sums(numbers, vectors).view(len(to[part.keys]), -1, *to.shape[1:])
-            to[part.keys] = sums[:, 0] if sums.shape[1] == 1 else sums.sum(1)  # heads that share keys
+            sums = csr.back_sums(numbers, vectors)
+            if part.shared > 1:
+                sums = sums.unflatten(0, (-1, part.shared)).sum(1)
+            grads[index] = _put(to, part.batch, part.groups, sums)
     if of_added is not None:
         of_added.index_add_(0, part.of_edges, slope, alpha=1 / scale)
     for to, numbers, vectors in ((of_keys, slope, queries), (of_values, weights, given)):

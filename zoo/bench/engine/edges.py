@@ -37,7 +37,7 @@ class Layer(nn.Module):
     def forward(self, x: Tensor, edges: Edges) -> Tensor:
         """Let each node read the nodes that an edge comes from."""
         q, k, v = (layer(x).view(1, len(x), HEADS, HEAD_DIM) for layer in self.projections)
-        return attend(q, k, v, edges).flatten(2)[0] + self.skip(x)
+        return attend(q, k, v, edges).view(len(x), -1) + self.skip(x)
 
 
 def job(layer: nn.Module, x: Tensor, graph: Tensor | Edges, step: bool) -> Job:
@@ -73,7 +73,7 @@ def without_projections(edges: int, step: bool, hub: float = 0.0) -> tuple[Job, 
     upstream = torch.randn(NODES, HEADS, HEAD_DIM)
 
     def ours() -> Tensor:
-        return attend(q[None], k[None], v[None], pattern)[0]
+        return attend(q[None], k[None], v[None], pattern).squeeze(0)
 
     def theirs() -> Tensor:
         y: Tensor = peer.propagate(index, query=q, key=k, value=v, edge_attr=None)
