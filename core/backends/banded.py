@@ -18,7 +18,7 @@ from zoo.core.backends.chunks import Chunks, chunks
 from zoo.core.backends.dense import refused
 from zoo.core.backends.dilated import dilation, fold, folded, unfold
 from zoo.core.backends.problem import Call, Cost, Problem
-from zoo.core.backends.shut import of_heads, shared, shut
+from zoo.core.backends.shut import Shut, of_heads, shared, shut
 from zoo.core.linear import fast_bfloat16
 from zoo.core.pattern import Pattern
 
@@ -171,6 +171,8 @@ def by_kernel(call: Call, shape: Shape) -> Float[Tensor, "b h q e"]:
     found = shut(call, laid, shape.columns)
     mask_of = found.of_chunk.expand(rows, -1).flatten()[:count]
     q = by_chunk(call.queries, laid)[:count]
+    if rows == 1 and shape.redone and call.valid is None and call.bias is None:
+        return _joined(call, shape, in_place(call, shape, q, found))
     k, v = (_windows(x, shape) for x in (call.k, call.v))
     if call.bias is not None:
         closed = found.masks[mask_of][:, None]
@@ -184,8 +186,30 @@ def by_kernel(call: Call, shape: Shape) -> Float[Tensor, "b h q e"]:
         y = y.index_copy(0, at, ends) if y.requires_grad else y.index_copy_(0, at, ends)  # the kernel keeps its answer
     else:
         y = _kernel(call, q, k, v, ~found.masks[mask_of][:, None])
-    heads = call.q.shape[1]
-    return laid.join(y.transpose(1, 2).flatten(2), rows)[:, 0].unflatten(2, (heads, -1)).transpose(1, 2)
+    return _joined(call, shape, y)
+
+
+def in_place(call: Call, shape: Shape, q: Float[Tensor, "c h l d"], found: Shut) -> Float[Tensor, "c h l e"]:
+    """Compute the windows of one row: those inside the keys where the keys lie, those at the ends on copies."""
+    laid, (begin, end) = shape.chunks, shape.chunks.whole
+    at = torch.tensor(shape.redone, device=q.device)
+    index = laid.first + laid.size * at[:, None] + torch.arange(laid.width, device=q.device)
+
+    def of_keys(x: Tensor) -> tuple[Tensor, Tensor]:
+        by_key = x[0].transpose(0, 1)
+        windows = by_key[max(0, laid.first + begin * laid.size) :].unfold(0, laid.width, laid.size)
+        return windows[: end - begin].transpose(2, 3), by_key[index.clamp(0, laid.keys - 1)].transpose(1, 2)
+
+    (k, k_ends), (v, v_ends) = of_keys(call.k), of_keys(call.v)
+    y = _kernel(call, q[begin:end], k, v, ~found.masks[0])
+    y_ends = _kernel(call, q[at], k_ends, v_ends, ~found.masks[found.of_chunk[0, at]][:, None])
+    parts = (y_ends[:begin], y, y_ends[begin:])
+    return torch.cat([part.transpose(1, 2) for part in parts]).transpose(1, 2)  # in the order the kernel answers
+
+
+def _joined(call: Call, shape: Shape, y: Float[Tensor, "c h l e"]) -> Float[Tensor, "b h q e"]:
+    y = shape.chunks.join(y.transpose(1, 2).flatten(2), len(call.q))[:, 0]
+    return y.unflatten(2, (call.q.shape[1], -1)).transpose(1, 2)
 
 
 def _windows(x: Float[Tensor, "b g k d"], shape: Shape) -> Float[Tensor, "c g w d"]:

@@ -8,6 +8,7 @@ Axes: b rows, q queries, k keys, h heads, g heads of keys, n entries, m edges by
 """
 
 from math import inf
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -139,7 +140,8 @@ class _Attend(torch.autograd.Function):
         work: Work = ctx.work  # type: ignore[attr-defined]
         *inputs, y, level = ctx.saved_tensors[:8]  # type: ignore[attr-defined]
         remembered = list(ctx.saved_tensors[8:])  # type: ignore[attr-defined]
-        q, k, v, added, to_keys, to_values = (None if x is None else x.detach() for x in inputs)
+        cut: list[Any] = [None if x is None else x.detach() for x in inputs]
+        q, k, v, added, to_keys, to_values = cut
         grads: list[Tensor | None] = [None] * len(inputs)
         for index, x in enumerate(inputs):
             if ctx.needs_input_grad[index]:  # type: ignore[attr-defined]

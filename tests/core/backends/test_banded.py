@@ -104,20 +104,21 @@ def test_values_and_gradients_equal_the_reference(
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.parametrize("keys", [None, Lengths(torch.tensor([40, 31]))], ids=["one row", "two rows"])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize(
     "pattern", [Window(3, 2), Window(2, 1, 3), Window(3) | Globals((0, 21)), Chunk(4, 1) & Causal()]
 )
 def test_the_kernel_and_the_products_are_the_same_function(
-    monkeypatch: pytest.MonkeyPatch, pattern: Pattern, bias: str
+    monkeypatch: pytest.MonkeyPatch, pattern: Pattern, bias: str, keys: Keys | None
 ) -> None:
     # the kernel serves accelerators and compiled code with gradients too, the products serve them on a CPU
     added, learned = make(bias, 4, -39, 39)
     answers = []
     for products in (True, False):
         monkeypatch.setattr(banded, "prefers_products", lambda call, shape, products=products: products)
-        tensors = draw(0, 2, 40, 40)
-        y = attend(*tensors, pattern, Lengths(torch.tensor([40, 31])), bias=added, backend="banded")  # type: ignore[call-overload]
+        tensors = draw(0, 1 if keys is None else 2, 40, 40)
+        y = attend(*tensors, pattern, keys, bias=added, backend="banded")  # type: ignore[call-overload]
         answers.append([y, *gradients(y, [*tensors, *learned])])
     for wanted, got in zip(*answers, strict=True):
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
@@ -211,6 +212,7 @@ def test_long_rows_take_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize("grad", [True, False])
 @pytest.mark.parametrize(
     ("pattern", "options"),
@@ -226,11 +228,11 @@ def test_long_rows_take_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_a_window_that_has_to_look_where_it_stands_equals_the_reference(
-    pattern: Pattern, options: dict[str, Any], grad: bool
+    pattern: Pattern, options: dict[str, Any], grad: bool, batch: int
 ) -> None:
     answers = []
     for backend in ("reference", "banded"):
-        tensors = [x.detach().requires_grad_(grad) for x in draw(7, 2, 70 - options.get("q_start", 0), 70)]
+        tensors = [x.detach().requires_grad_(grad) for x in draw(7, batch, 70 - options.get("q_start", 0), 70)]
         y = attend(*tensors, pattern, **options, backend=backend)  # type: ignore[call-overload]
         answers.append([y, *(gradients(y, tensors) if grad else ())])
     for wanted, got in zip(*answers, strict=True):
