@@ -106,9 +106,11 @@ class Relative(Bias):
         """
         n = q.shape[2]
         band = self.band(q, -(start + n - 1), keys - 1 - start, scale)
-        width = band.shape[3]
-        flat = band.expand(-1, -1, n, -1).flatten(2)[..., n - 1 :]  # row n begins one offset earlier
-        return band if n == 1 else flat[..., : n * (width - 1)].unflatten(2, (n, width - 1))[..., :keys]
+        rows, heads, _, width = band.shape
+        band = band.expand(-1, -1, n, -1).contiguous()
+        # each row begins one offset earlier than the one before; one view, since each of several costs its own gradient
+        step = max(1, width - 1)
+        return band.as_strided((rows, heads, n, keys), (heads * n * width, n * width, step, 1), n - 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.bias import Relative
 from zoo.core.linear import fast_bfloat16
 from zoo.core.pattern import Causal, Full
 
@@ -35,10 +36,12 @@ class Dense:
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
         if prefers_products(call):
-            heads = [x.flatten(0, 1) for x in (call.q, call.k, call.v)]
-            if not fast_bfloat16():
-                heads = [x.float() for x in heads]
-            y: Tensor = _Products.apply(*heads, call.scale)
+            q, k, v = (x.flatten(0, 1) for x in (call.queries, call.k, call.v))
+            added = call.added()
+            added = None if added is None else added.expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
+            if q.dtype is torch.float16 or (q.dtype is torch.bfloat16 and not fast_bfloat16()):
+                q, k, v, added = q.float(), k.float(), v.float(), None if added is None else added.float()
+            y: Tensor = _Products.apply(q, k, v, added, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
         causal = is_plainly_causal(call)
         y = scaled_dot_product_attention(
@@ -77,19 +80,19 @@ def is_plainly_causal(call: Call) -> bool:
 
 
 def prefers_products(call: Call) -> bool:
-    """Tell whether plain products beat the fused kernel: training in bfloat16 on a CPU, everything read, not too long.
+    """Tell whether plain products beat the fused kernel: training on a CPU, everything read, not too long.
 
-    Forward and backward at (8, 6 heads, 197, 64), one thread: 11 ms against 25 with AMX, 29 against 62 without. In
-    float32 the two are level, and forward alone the kernel is ahead. Where bfloat16 is fast the products round
-    scores to it, as every attention written out in bfloat16 does; elsewhere they compute in float32.
+    In bfloat16, forward and backward at (8, 6 heads, 197, 64), one thread: 11 ms against 25 with AMX, 29 against 62
+    without. In float32 the two are level, and forward alone the kernel is ahead; but it has no gradient for a bias, and
+    what serves instead takes twice the time of products. Where bfloat16 is fast the products round scores to it, as
+    every attention written out in bfloat16 does; elsewhere they compute in float32.
     """
     return (
         call.q.device.type == "cpu"
-        and call.q.dtype is torch.bfloat16
-        and torch.is_grad_enabled()
-        and (call.q.requires_grad or call.k.requires_grad or call.v.requires_grad)
+        and (call.q.dtype is torch.bfloat16 if call.bias is None else isinstance(call.bias, Relative))
+        and call.needs_grad
         and call.pattern == Full()
-        and all(part is None for part in (call.valid, call.bias, call.segments))
+        and all(part is None for part in (call.valid, call.segments))
         and call.dropout == 0
         and call.q.shape[1] == call.k.shape[1]
         and call.k.shape[2] <= LONGEST_PRODUCT
@@ -98,19 +101,20 @@ def prefers_products(call: Call) -> bool:
 
 
 class _Products(torch.autograd.Function):
-    """softmax(scale q kᵀ) v as three steps; the weights are kept for the backward pass."""
+    """softmax(scale q kᵀ + added) v as three steps; the weights are kept for the backward pass."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+    def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, scale: float) -> Tensor:
         ctx.scale = scale  # type: ignore[attr-defined]
-        weights = torch.baddbmm(q.new_empty(()), q, k.mT, beta=0, alpha=scale)
+        base, share = (q.new_empty(()), 0) if added is None else (added, 1)
+        weights = torch.baddbmm(base, q, k.mT, beta=share, alpha=scale)
         torch.softmax(weights, -1, out=weights)
         ctx.save_for_backward(q, k, v, weights)
         return torch.bmm(weights, v)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         scale = ctx.scale  # type: ignore[attr-defined]
         scores = torch._softmax_backward_data(torch.bmm(grad, v.mT), weights, -1, weights.dtype)
@@ -119,6 +123,7 @@ class _Products(torch.autograd.Function):
             torch.baddbmm(none, scores, k, beta=0, alpha=scale),
             torch.baddbmm(none, scores.mT, q, beta=0, alpha=scale),
             torch.bmm(weights.mT, grad),
+            scores if ctx.needs_input_grad[3] else None,  # type: ignore[attr-defined]
             None,
         )
 

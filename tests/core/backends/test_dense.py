@@ -9,7 +9,7 @@ from zoo.core import Causal, attend
 from zoo.core.backends import dense
 from zoo.core.backends.dense import _Products, prefers_products
 from zoo.core.backends.problem import Call
-from zoo.core.bias import Dense
+from zoo.core.bias import ALiBi, Dense
 from zoo.core.pattern import Full
 
 
@@ -19,9 +19,12 @@ def call(dtype: torch.dtype = torch.bfloat16) -> Call:
 
 
 def test_products_have_the_gradients_of_their_formula() -> None:
-    q, k, v = (torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True) for _ in range(3))
-    assert torch.autograd.gradcheck(lambda *x: _Products.apply(*x, 0.7), (q, k, v))
-    torch.testing.assert_close(_Products.apply(q, k, v, 0.7), (0.7 * q @ k.mT).softmax(-1) @ v)
+    q, k, v, added = (torch.randn(2, 4, n, dtype=torch.float64, requires_grad=True) for n in (3, 3, 3, 4))
+    for bias in (None, added):
+        tensors = (q, k, v) if bias is None else (q, k, v, bias)
+        assert torch.autograd.gradcheck(lambda *x: _Products.apply(*x, *(None,) * (4 - len(x)), 0.7), tensors)
+        scores = 0.7 * q @ k.mT + (0 if bias is None else bias)
+        torch.testing.assert_close(_Products.apply(q, k, v, bias, 0.7), scores.softmax(-1) @ v)
 
 
 def test_products_in_bfloat16_equal_float64() -> None:
@@ -36,11 +39,14 @@ def test_products_in_bfloat16_equal_float64() -> None:
         torch.testing.assert_close(got.grad.double(), wanted.grad, atol=5e-2, rtol=5e-2)
 
 
-def test_products_are_for_training_in_bfloat16_only() -> None:
+def test_products_are_for_training_in_bfloat16_or_with_a_relative_bias() -> None:
+    bias = ALiBi(torch.rand(3))
     assert prefers_products(call())
     assert not prefers_products(call(torch.float32))
+    assert prefers_products(replace(call(torch.float32), bias=bias))
     with torch.no_grad():
         assert not prefers_products(call())
+        assert not prefers_products(replace(call(torch.float32), bias=bias))
 
 
 @pytest.mark.parametrize(
