@@ -19,6 +19,7 @@ from zoo.core.sampling import choice
 from zoo.core.state import DecoderState
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
+from zoo.core.words import refuse_others
 
 
 class Generator(Composition):
@@ -121,6 +122,7 @@ class Generator(Composition):
         top_p: float | None = None,
         seed: int | None = None,
         prompt: Any = None,
+        **others: Any,
     ) -> Generated:
         """Write what follows on each row, in evaluation mode and without gradients; each row ends on its own.
 
@@ -141,11 +143,13 @@ class Generator(Composition):
             seed: of the draws; the same seed draws the same.
             prompt: with an encoder, the answer's first tokens, for all rows or for each, or a pair of them and which
                 are there; the begin if None.
+            others: none; words of other libraries are refused by ours.
 
         Raises:
             ConfigError: If a wish cannot be, or two do not go together.
             InputError: If a prompt is padding only, or leaves no room in the model.
         """
+        refuse_others(others, Generator.generate)
         check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
         wish = Beam(beam, n_best, length_penalty)
         choose = choice(temperature, top_k, top_p, seed)
@@ -165,6 +169,7 @@ class Generator(Composition):
         top_p: float | None = None,
         seed: int | None = None,
         prompt: Any = None,
+        **others: Any,
     ) -> Iterator[Int[Tensor, " b"]]:
         """Write as `generate` does, and give each step's token of every row at once; padding for rows that have ended.
 
@@ -176,11 +181,13 @@ class Generator(Composition):
             top_p: see `generate`.
             seed: see `generate`.
             prompt: see `generate`.
+            others: see `generate`.
 
         Raises:
             ConfigError: See `generate`; at the call, not at the first step.
             InputError: See `generate`.
         """
+        refuse_others(others, Generator.generate_steps)
         check_whole(max_len=max_len, top_k=top_k)
         choose = choice(temperature, top_k, top_p, seed)
         reading, first, budget = self._begin(inputs, prompt, max_len)

@@ -197,7 +197,8 @@ class Decoder(nn.Module):
         for block in self.blocks:
             attention = block.attention
             if not isinstance(attention, Attention):
-                raise ConfigError(f"{type(attention).__name__} keeps no state: it decodes without one")
+                kind = type(attention).__name__
+                raise ConfigError(f"{kind} keeps no state: it decodes without one; a sub-class of Attention keeps one")
             refuse_ahead(self.pattern & attention.pattern)
             own = attention.state(batch, self.pattern, capacity=capacity, spare=spare)
             layers.append(LayerState(own, Static(batch) if self.crosses else None))

@@ -4,9 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
+
+import zoo
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,6 +40,13 @@ def test_the_plugin_of_the_readme_has_fifteen_lines() -> None:
     assert len([line for line in lines if line and not line.startswith("#")]) <= 15
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/engine.md", "docs/text.md", "docs/data-size.md"])
+def test_every_function_that_is_shown_is_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in set(re.findall(r"\bzoo\.([a-z_.A-Z]+)\(", text)):
+        assert attrgetter(name)(zoo)
+
+
 @pytest.mark.slow
 def test_the_first_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     done = run("-c", BLOCKS[0], folder=tmp_path)
@@ -56,6 +66,6 @@ def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     blocks += [block for block in BLOCKS if "from zoo.core import Globals" in block]
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     done = run("-c", "\n".join([PRELUDE, *blocks]), folder=tmp_path)
     assert done.returncode == 0, done.stderr

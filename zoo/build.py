@@ -43,7 +43,8 @@ def create(
         task: `classify`, `tag`, `generate` or `features`.
         num_classes: labels; 0 for features. Without it, as many as the weights have, or the model's own; with
             another number than the weights have, the classifier is fresh.
-        attention: names such as `window:16 & causal`, a `Pattern`, or a callable `(dim, num_heads)`.
+        attention: names such as `window:16 & causal`, a `Pattern`, or a callable `(dim, num_heads)`; what it makes
+            keeps a state for decoding if it is a `zoo.core.Attention`.
         position: a name such as `sinusoidal`.
         device: where the parameters are made.
         dtype: what they are at the end, as a floating `torch.dtype` or its name.

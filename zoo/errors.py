@@ -2,7 +2,8 @@
 
 ZooError
 ├── ConfigError (ValueError)
-│   └── InputError
+│   ├── InputError
+│   └── KeywordError                                a keyword that a model does not have
 ├── UnknownModelError (RuntimeError, LookupError)   no model of that name; near names and failed plugins
 │   ├── AmbiguousNameError                          two plugins offer it
 │   └── UnknownSourceError (ValueError)             a path, or a prefix that is no plugin
@@ -19,6 +20,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "InputError",
+    "KeywordError",
     "MissingLibraryError",
     "PluginError",
     "UnknownModelError",
@@ -26,6 +28,19 @@ __all__ = [
     "WeightsError",
     "ZooError",
 ]
+
+
+class KeywordError(ConfigError):
+    """Report a keyword that a model does not have.
+
+    Args:
+        text: what is told.
+        keyword: the word.
+    """
+
+    def __init__(self, text: str, keyword: str = "") -> None:
+        super().__init__(text)
+        self.keyword = keyword
 
 
 class UnknownModelError(ZooError, RuntimeError, LookupError):

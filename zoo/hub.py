@@ -13,6 +13,7 @@ from zoo.errors import WeightsError
 from zoo.names import split_prefix
 from zoo.registry import registry
 from zoo.spec import ModelSpec
+from zoo.theirs import of_transformers
 
 FILES = ("model.safetensors", "model.pth", "pytorch_model.pth", "pytorch_model.bin", "model.bin")
 """In the order in which they are preferred; only the first holds no pickle."""
@@ -31,8 +32,10 @@ def spec_of(reference: str) -> ModelSpec:
         UnknownModelError: If no plugin has the architecture.
     """
     config = read_config(reference)
-    if not config or not isinstance(config.get("architecture"), str):
-        raise WeightsError(f"{reference!r} has no config.json that names an architecture")
+    if not isinstance(config.get("architecture"), str):
+        raise WeightsError(
+            f"{reference!r} has no config.json that names an architecture{of_transformers(reference, config)}"
+        )
     settings = dict(config.get("model_args") or {})
     if config.get("num_classes") is not None:
         settings["num_classes"] = config["num_classes"]

@@ -2,12 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from zoo import swap
-from zoo.errors import ConfigError
+from zoo.core.words import our_word
+from zoo.errors import ConfigError, KeywordError
 from zoo.names import did_you_mean, listed
 from zoo.spec import ModelSpec
 
@@ -54,9 +55,9 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
         if keyword in _WHY:
             raise ConfigError(f"Model '{spec.name}' takes no {keyword}=: {_reason(keyword, spec, anything)}")
         known = {*named, "task", "num_classes", "attention", "position", "weights", "device", "dtype"}
-        raise ConfigError(
-            f"Model '{spec.name}' has no keyword '{keyword}'.{did_you_mean(keyword, known)} "
-            f"It takes {listed(sorted(named))}."
+        raise KeywordError(
+            f"Model '{spec.name}' has no keyword '{keyword}'.{near(keyword, known)} It takes {listed(sorted(named))}.",
+            keyword,
         )
 
 
@@ -71,8 +72,31 @@ def named(spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
             raise
         if found[1] in _WHY:
             raise ConfigError(f"Model '{spec.name}' takes no {found[1]}=: {_reason(found[1], spec, True)}") from error
-        near = did_you_mean(found[1], _refusing(error))
-        raise ConfigError(f"Model '{spec.name}' has no keyword '{found[1]}'.{near} {error}") from error
+        hint = near(found[1], _refusing(error))
+        raise KeywordError(f"Model '{spec.name}' has no keyword '{found[1]}'.{hint} {error}.", found[1]) from error
+
+
+@contextmanager
+def handed_on(name: str, own: Collection[str]) -> Iterator[None]:
+    """Suggest keywords of a function that hands on to `zoo.create` what it does not know itself.
+
+    Args:
+        name: of the function.
+        own: its keywords.
+    """
+    try:
+        yield
+    except KeywordError as error:
+        hint = near(error.keyword, own)
+        if not hint:
+            raise
+        raise KeywordError(f"{error} Nor has {name}.{hint}", error.keyword) from error
+
+
+def near(keyword: str, known: Collection[str]) -> str:
+    """Write ` Did you mean 'dim'?`: for a word of another library ours, else one that is spelt alike, or nothing."""
+    ours = our_word(keyword, known)
+    return f" Did you mean '{ours}'?" if ours else did_you_mean(keyword, known)
 
 
 def arguments(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

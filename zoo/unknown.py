@@ -1,5 +1,6 @@
 """What to say of a model name nobody knows: near names, how many there are, and which plugins failed to load."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from zoo.catalogue import Catalogue
@@ -21,7 +22,9 @@ def unknown_model(
     near = did_you_mean(rest, own) if own else did_you_mean(name, models.names())
     lines = [f"Unknown model ({name}).{near}", _how_many(rest, models)]
     known = {info.name for info in plugins}
-    if _is_elsewhere(name, prefix, known):
+    if os.path.exists(os.path.expanduser(name)):
+        lines.append(_of_path(name))
+    elif _is_elsewhere(name, prefix, known):
         lines.append(
             f"A repository on the Hugging Face hub is 'hf-hub:org/name', a folder 'local-dir:{rest}', "
             f"a checkpoint file goes to weights=; plugins are {listed(sorted(known)) or 'none'}."
@@ -42,6 +45,12 @@ def unknown_tag(tag: str, spec: ModelSpec) -> UnknownModelError:
 
 def _is_elsewhere(name: str, prefix: str, known: set[str]) -> bool:
     return bool(set(name) & set("/\\")) or (":" in name and normalise(prefix) not in known)
+
+
+def _of_path(name: str) -> str:
+    if os.path.isdir(os.path.expanduser(name)):
+        return f"There is a folder of that name: write 'local-dir:{name}', with pretrained=True for its weights."
+    return f"There is a file of that name: a model is made by name, and weights={name!r} loads a checkpoint into it."
 
 
 def _how_many(name: str, models: Catalogue[ModelSpec]) -> str:

@@ -13,6 +13,8 @@ from zoo.errors import DataError
 PARTS = {"train": ("train",), "validation": ("validation", "valid", "dev", "val"), "test": ("test",)}
 """The parts of a folder, and the names their files may have."""
 _TABLES = (".tsv", ".csv", ".jsonl")
+_HEADINGS = {"text", "sentence", "label", "labels", "category", "source", "target", "src", "tgt", "input", "output"}
+"""Words of which, where a first line holds nothing else, it is a header."""
 
 
 class Row(NamedTuple):
@@ -96,11 +98,11 @@ def read_table(path: Path, keys: Sequence[str], options: Mapping[str, str]) -> l
     if ending == ".jsonl":
         rows = list(_json_rows(path, names))
     elif ending == ".csv":
-        rows = list(_header_rows(path, _csv_cells(path), names))
+        rows = list(_header_rows(path, _csv_cells(path), keys, names))
     elif ending == ".tsv":
         cells = ((number, line.split("\t")) for number, line in lines(path) if line.strip())
         named = any(key in options and not options[key].isdigit() for key in keys)
-        rows = list(_header_rows(path, cells, names) if named else _tab_rows(path, cells, keys, options))
+        rows = list(_header_rows(path, cells, keys, names) if named else _tab_rows(path, cells, keys, options))
     else:
         raise DataError(f"{path}: a table ends in one of {', '.join(_TABLES)}, not {ending!r}")
     if not rows:
@@ -205,6 +207,13 @@ def _tab_rows(
     at = [_number(path, options, key, place) - 1 for place, key in enumerate(keys, 1)]
     wanted = "<TAB>".join(keys)
     for number, row in cells:
+        if number == 1 and not options and len(row) > 1 and {cell.strip().lower() for cell in row} <= _HEADINGS:
+            names = "&".join(f"{key}={cell}" for key, cell in zip(keys, row, strict=False))
+            numbers = "&".join(f"{key}={place + 1}" for key, place in zip(keys, at, strict=True))
+            raise DataError(
+                f"{path}:1: {'<TAB>'.join(row)} reads like a header, and a .tsv has none: name its columns, as in "
+                f"{path.name}?{names}, or take the line out; if it is an example, write {path.name}?{numbers}"
+            )
         if len(row) <= max(at) or (len(row) > len(keys) and not options):
             extra = "; name columns by number, such as ?" + "&".join(f"{key}={i}" for i, key in enumerate(keys, 1))
             hint = extra if len(row) > len(keys) else ""
@@ -214,19 +223,32 @@ def _tab_rows(
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader((line + "\n" for _, line in lines(path)), strict=True)
+    start = 1
     try:
         for row in reader:
             if row:
                 yield reader.line_num, [cell.removesuffix("\n") for cell in row]
+            start = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: {error}") from error
+        if "expected after" in str(error):
+            raise DataError(f"{path}:{reader.line_num}: {error}; a quote within quotes is written twice") from error
+        raise DataError(  # the file ended, or a cell has grown longer than any may be
+            f"{path}:{start}: a quote is opened in the row that begins here and not closed by line {reader.line_num} "
+            f"({error})"
+        ) from error
 
 
-def _header_rows(path: Path, cells: Iterator[tuple[int, list[str]]], names: Sequence[str]) -> Iterator[Row]:
+def _header_rows(
+    path: Path, cells: Iterator[tuple[int, list[str]]], keys: Sequence[str], names: Sequence[str]
+) -> Iterator[Row]:
     header = next(cells, (0, names))[1]
     missing = [name for name in names if name not in header]
     if missing:
-        raise DataError(f"{path}:1: the header has {', '.join(header)}, no {' and no '.join(missing)}")
+        named = "&".join(f"{key}=NAME" for key in keys)
+        raise DataError(
+            f"{path}:1: the header has {', '.join(header)}, no {' and no '.join(missing)}: the first line names the "
+            f"columns; where they are called otherwise, write {path.name}?{named}"
+        )
     at = [header.index(name) for name in names]
     for number, row in cells:
         if len(row) != len(header):

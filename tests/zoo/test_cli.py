@@ -142,3 +142,19 @@ def test_a_plugin_whose_commands_fail_leaves_the_others(run: Run) -> None:
 def test_the_benchmarks_are_mounted(run: Run) -> None:
     assert "bench" in run("--help")[1]
     assert run("bench", "--help")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("position", "told"),
+    [
+        ("learned", "512 tokens: its positions are learned"),
+        ("rotary", "any number of tokens: max_len bounds learned positions only"),
+    ],
+)
+def test_info_says_how_long_an_input_may_be(
+    run: Run, toy_spec: Callable[..., Any], toy_plugin: Callable[..., Any], position: str, told: str
+) -> None:
+    spec = toy_spec(config={"position": position, "max_len": 512})
+    with using(Registry(plugins=[toy_plugin(spec)], autoload=False)):
+        assert re.search(rf"^longest input +{told}$", run("info", "toy-small")[1], re.MULTILINE)
+    assert "longest input" not in run("info", "toy-small")[1]

@@ -90,6 +90,22 @@ def test_a_training_shows_what_it_learns_and_saves_it(run: Run, tmp_path: Path) 
     assert train(run, tmp_path / "out", "--resume")[1].startswith("going on behind step 4 of 4")
 
 
+def test_going_on_with_nothing_says_that_it_begins(run: Run, tmp_path: Path) -> None:
+    told = "no checkpoint to go on from yet: beginning at step 0"
+    code, out, _ = train(run, tmp_path / "out", "--resume")
+    assert (code, out.splitlines()[0]) == (0, told)
+    assert told not in train(run, tmp_path / "out", "--resume")[1]
+    assert told not in train(run, tmp_path / "new")[1]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_before_the_training(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, out, err = train(run, tmp_path / "file")
+    assert (code, out, err) == (2, "", f"zoo: out='{tmp_path}/file' is no folder\n")
+    code, out, err = train(run, tmp_path / "file" / "deep" / "er")
+    assert (code, out, err) == (2, "", f"zoo: out='{tmp_path}/file/deep/er': '{tmp_path}/file' is no folder\n")
+
+
 def test_ctrl_c_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("zoo.training.stop.Stop.wish", lambda self: __import__("zoo").training.loop.Wish(True, True))
@@ -209,6 +225,26 @@ def test_pictures_are_labelled(run: Run, labeller: str, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_kind_says_what_to_run(run: Run, writer: str, labeller: str) -> None:
     assert "does not write: zoo predict" in run("generate", labeller, "abc")[2]
     assert "zoo generate lets it write" in run("predict", writer, "abc")[2]
+
+
+def test_a_model_that_does_not_write_is_known_before_its_weights_are_fetched(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.hub.fetch", lambda *arguments: pytest.fail("asked the hub"))
+    assert "'bert-tiny', which does not write: zoo predict shows labels" in run("generate", "bert-tiny", "abc")[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "ours"),
+    [
+        ("generate", "--num-beams=4", "beam"),
+        ("generate", "--max-new-tokens", "max-len"),
+        ("train", "--lr", "learning-rate"),
+    ],
+)
+def test_options_of_other_libraries_are_answered_by_ours(run: Run, command: str, option: str, ours: str) -> None:
+    code, _, err = run(command, "bert-tiny", option, "4")
+    assert (code, err) == (2, f"zoo: there is no {option.partition('=')[0]}: it is --{ours} here\n")
 
 
 def test_what_is_no_checkpoint_is_an_error(run: Run, writer: str, tmp_path: Path) -> None:

@@ -382,6 +382,16 @@ def test_a_path_or_unknown_prefix_says_how_repositories_are_written(name: str, t
     assert "'toys'" in str(caught.value)
 
 
+def test_a_folder_or_file_that_is_there_says_how_it_is_written(toys: Registry, tmp_path: Path) -> None:
+    with pytest.raises(
+        UnknownModelError, match=f"a folder of that name: write 'local-dir:{tmp_path}', with pretrained"
+    ):
+        toys.find(str(tmp_path))
+    (tmp_path / "model.pt").touch()
+    with pytest.raises(UnknownModelError, match=f"a file of that name: .*weights='{tmp_path}/model.pt' loads"):
+        toys.find(f"{tmp_path}/model.pt")
+
+
 def test_a_tag_follows_the_name(toys: Registry) -> None:
     assert toys.find("toys:toy_small.Second")[1] == "second"
 

@@ -6,11 +6,26 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from zoo import __version__
 from zoo.cli import bench, generate, models, plan, predict, train
-from zoo.errors import ZooError
+from zoo.core.words import our_word
+from zoo.errors import ConfigError, ZooError
 from zoo.registry import registry
+
+
+class Command(TyperCommand):
+    """Say our word for an option that another library has."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        own = {str(parameter.name) for parameter in self.params}
+        for option in (each.partition("=")[0] for each in args if each.startswith("--")):
+            word = option.removeprefix("--").replace("-", "_")
+            if word not in own and (ours := our_word(word, own)):
+                raise ConfigError(f"there is no {option}: it is --{ours.replace('_', '-')} here")
+        return super().parse_args(ctx, args)
 
 
 def main() -> None:
@@ -42,8 +57,8 @@ def build() -> typer.Typer:
     app.command("info")(models.info)
     app.command("plugins")(models.plugins)
     app.command("plan")(plan.plan)
-    app.command("train")(train.train)
-    app.command("generate")(generate.generate)
+    app.command("train", cls=Command)(train.train)
+    app.command("generate", cls=Command)(generate.generate)
     app.command("predict")(predict.predict)
     app.add_typer(bench.app, name="bench")
     registry().call("zoo_commands", app=app)

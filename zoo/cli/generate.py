@@ -78,9 +78,10 @@ class Writer:
     def __init__(self, name: str, device: str) -> None:
         from zoo import build
 
+        spec = build.info(name)
+        if spec.task != "generate":  # before weights are fetched
+            raise ConfigError(f"{name!r} is a '{spec.name}', which does not write: zoo predict shows labels")
         self.model = checkpoint.load(name, device)
-        if not hasattr(self.model, "generate"):
-            raise ConfigError(f"{name!r} is a '{self.model.spec.name}', which does not write: zoo predict shows labels")
         self.device = device
         self.read, self.show = build.preprocess(name), build.postprocess(name)
 

@@ -48,6 +48,7 @@ def info(name: Annotated[str, typer.Argument(help="Such as vit-small.")], as_jso
         "kind": spec.kind,
         "parameters": "" if spec.parameters is None else f"{spec.parameters:,}",
         "task": f"{spec.task} (also {', '.join(task for task in spec.tasks if task != spec.task) or 'none'})",
+        "longest input": _longest(spec),
         "config": ", ".join(f"{key}={value}" for key, value in spec.config.items()),
         "weights": ", ".join(f"{tag} ({place})" for tag, place in spec.weights.items()),
         "needs": ", ".join(requirement.distribution for requirement in spec.requires),
@@ -76,6 +77,15 @@ def _row(plugin: PluginInfo) -> tuple[str, ...]:
 
 def _facts(spec: ModelSpec) -> dict[str, Any]:
     return {key: value for key, value in spec.to_dict().items() if key != "name"}
+
+
+def _longest(spec: ModelSpec) -> str:
+    """Say what `max_len` means: it bounds what is read where positions are learned, and nothing elsewhere."""
+    if "max_len" not in spec.config or "position" not in spec.config:
+        return ""
+    if spec.config["position"] == "learned":
+        return f"{spec.config['max_len']} tokens: its positions are learned"
+    return "any number of tokens: max_len bounds learned positions only"
 
 
 def _count(parameters: int | None) -> str:

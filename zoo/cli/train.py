@@ -47,7 +47,7 @@ def train(
     pretrained: Annotated[bool, typer.Option("--pretrained", help="Begin from the published weights.")] = False,
     sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of the model's configuration.")] = None,
     devices: Annotated[str, typer.Option(help="How many, or which: 2, or 0,1.")] = "auto",
-    strategy: Annotated[str, typer.Option(help="Of several devices: ddp.")] = "auto",
+    strategy: Annotated[str, typer.Option(help="Of several devices: ddp, or fsdp for large models.")] = "auto",
     num_nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
     accelerator: Annotated[str, typer.Option(help="cpu, cuda.")] = "auto",
 ) -> None:

@@ -114,15 +114,14 @@ class GuidedAttention:
 
     def __init__(self, objective: Objective, model: nn.Module, diagonal: float, forwards: float = 0.0) -> None:
         self.objective = objective
-        self.layers = crossing(model)
         self.diagonal, self.forwards = diagonal, forwards
-        if not self.layers:
+        if not crossing(model):
             raise ConfigError(f"guided attention of {type(model).__name__}, which has no attention to an encoder")
 
     def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
         """Give the loss."""
         queries = (batch.target != IGNORED).sum(1)
-        with watched(self.layers) as seen:
+        with watched(crossing(forward)) as seen:
             loss = self.objective(forward, batch, step)
         for weights, keys in seen:
             share = 1 / len(seen)

@@ -1,5 +1,6 @@
 """`zoo.train`, the function: what can be asked of a training; torch and Fabric are imported when it is called."""
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def train(
         weights: to begin from, as for `zoo.create`.
         pretrained: begin from the published weights.
         devices: number or list of devices, for Lightning Fabric.
-        strategy: such as `ddp`, for Lightning Fabric.
+        strategy: such as `ddp`, or `fsdp`, which parts the weights among the devices, for Lightning Fabric.
         num_nodes: machines, for Lightning Fabric.
         accelerator: such as `cpu` or `cuda`, for Lightning Fabric.
         progress: whether to show progress.
@@ -96,6 +97,7 @@ def train(
         MissingLibraryError: If a library is not there.
     """
     require("zoo train", TRAIN)
+    from zoo.keywords import handed_on
     from zoo.training.keep import refuse_existing
     from zoo.training.place import Place
     from zoo.training.run import Begin, Run, kept
@@ -117,5 +119,5 @@ def train(
         raise ConfigError("resume=True without out=: there is no folder to go on from")
     if folder is not None and place.is_first:
         refuse_existing(folder, resume, overwrite, (name, weights))
-    with kept():
+    with kept(), handed_on("zoo.train", inspect.signature(train).parameters):
         return Run(begin, data, folder, given, place, resume, overwrite, progress, command).go()

@@ -5,22 +5,26 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from zoo import __version__, weights
 from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.training import checkpoint
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Corpus
+from zoo.training.curve import Curve, draw
 from zoo.training.loop import Watch, Wish
 from zoo.training.state import Outcome
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
+CURVE = "curve"
+"""What a checkpoint calls the losses that were gathered."""
 OURS = (RECORD, STATE, FIGURE, "model.safetensors", "config.json", "tokenizer.json", "labels.json")
 LEFT = (".writing-", ".saving-", f".{FIGURE}")
 """How files begin that a killed training leaves half written."""
@@ -38,23 +42,35 @@ class Keeper(Watch):
         model: what is trained.
         corpus: what it is trained on.
         facts: of the training, for its record: how it could be repeated.
+        curve: gathers the loss.
         often: seconds between checkpoints.
     """
 
     def __init__(
-        self, folder: Path, model: nn.Module, corpus: Corpus, facts: Mapping[str, Any], often: float = OFTEN
+        self,
+        folder: Path,
+        model: nn.Module,
+        corpus: Corpus,
+        facts: Mapping[str, Any],
+        curve: Curve,
+        often: float = OFTEN,
     ) -> None:
-        self.folder, self.model, self.corpus = folder, model, corpus
+        self.folder, self.model, self.corpus, self.curve = folder, model, corpus, curve
         self.facts = dict(facts)
         self.often = often
         self.saved = self.drawn = time.monotonic()
 
     def begun(self, outcome: Outcome) -> None:
         """Make the folder ready, so that its model can be used from the first validation on."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.record(outcome)  # first, since it marks the folder as ours
-        if not outcome.history:
-            save_corpus(self.corpus, self.folder)
+        with _writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.record(outcome)  # first, since it marks the folder as ours
+            if not outcome.history:
+                save_corpus(self.corpus, self.folder)
+
+    def stepped(self, step: int, loss: Tensor) -> None:
+        """Gather the loss."""
+        self.curve.add(step, loss)
 
     def validated(self, outcome: Outcome) -> None:
         """Save the model if it is the best so far."""
@@ -70,7 +86,8 @@ class Keeper(Watch):
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a checkpoint."""
-        checkpoint.write(self.folder / STATE, snapshot)
+        facts = snapshot.facts | {CURVE: self.curve.to_dict()}
+        checkpoint.write(self.folder / STATE, replace(snapshot, facts=facts))
         self.saved = time.monotonic()
 
     def save_model(self) -> None:
@@ -79,7 +96,8 @@ class Keeper(Watch):
 
     def draw(self, outcome: Outcome) -> None:
         """Draw the figure."""
-        draw(self.folder / FIGURE, outcome, self.corpus.metric)
+        with _writing(self.folder):
+            draw(self.folder / FIGURE, outcome, self.corpus.metric, self.curve)
         self.drawn = time.monotonic()
 
     def record(self, outcome: Outcome, scores: Mapping[str, float] | None = None) -> None:
@@ -91,8 +109,10 @@ class Keeper(Watch):
             "seconds": round(outcome.seconds, 2),
             "history": [{"step": e.step, "loss": e.loss, **e.scores} for e in outcome.history],
         }
-        text = json.dumps({"zoo_version": __version__, **self.facts, **done, "test": dict(scores or {})}, indent=1)
-        checkpoint.write_text(self.folder / RECORD, text + "\n")
+        losses = {"losses": [*zip(self.curve.steps, self.curve.losses, strict=True)]}
+        known = {"zoo_version": __version__, **self.facts, **done, "test": dict(scores or {}), **losses}
+        with _writing(self.folder):
+            checkpoint.write_text(self.folder / RECORD, json.dumps(known, indent=1) + "\n")
 
 
 def save_corpus(corpus: Corpus, folder: Path) -> None:
@@ -117,12 +137,11 @@ def refuse_existing(folder: Path, resume: bool, overwrite: bool, begins: Sequenc
     Raises:
         ConfigError: If it holds what no training wrote, or a training, and neither going on nor beginning anew was
             asked for; or if the training would write over what it begins from.
-        DataError: If it is no folder.
+        DataError: If it is no folder, or cannot be written.
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite: one goes on with what the other removes, give one of them")
-    if folder.exists() and not folder.is_dir():
-        raise DataError(f"out={str(folder)!r} is a file: a folder is wanted")
+    refuse_unwritable(folder)
     for begin in begins:
         if isinstance(begin, str | Path) and _is_inside(begin, folder):
             raise ConfigError(f"{str(begin)!r} lies in out={str(folder)!r}, which is written over: give another out")
@@ -134,6 +153,20 @@ def refuse_existing(folder: Path, resume: bool, overwrite: bool, begins: Sequenc
         raise ConfigError(
             f"out={str(folder)!r} holds a training: --resume goes on with it, --overwrite begins anew and removes it"
         )
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written; nothing is made.
+
+    Raises:
+        DataError: If it is such.
+    """
+    there = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), folder)
+    out = f"out={str(folder)!r}"
+    if not there.is_dir():
+        raise DataError(f"{out} is no folder" if there == folder else f"{out}: {str(there)!r} is no folder")
+    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        raise DataError(f"{out}: nothing can be written in {str(there)!r}, see its permissions")
 
 
 def clear(folder: Path) -> None:
@@ -162,6 +195,15 @@ def read_record(folder: Path) -> dict[str, Any]:
     return found
 
 
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Name the folder where something cannot be written, as on a disk that is full."""
+    try:
+        yield
+    except OSError as error:
+        raise WeightsError(f"out={str(folder)!r} cannot be written: {error}") from error
+
+
 def _is_training(folder: Path) -> bool:
     try:
         return "zoo_version" in read_record(folder)
@@ -185,34 +227,14 @@ def refuse_other(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Pa
     differ = [key for key in now if key != "command" and before.get(key) != now[key]]
     if differ:
         lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
-        told = f"\nIts command was: {record['command']}" if record.get("command") else ""
-        raise ConfigError(
-            "\n".join([f"the training in {str(folder)!r} was another, and goes on as it began:", *lines]) + told
-        )
-
-
-def draw(path: Path, outcome: Outcome, metric: str) -> None:
-    """Draw the losses and the score by step, where matplotlib is installed."""
-    if find_spec("matplotlib") is None or not outcome.history:
-        return
-    from matplotlib.figure import Figure
-
-    steps = [entry.step for entry in outcome.history]
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(steps, [entry.loss for entry in outcome.history], "o-", color="tab:blue", label="training loss")
-    if all("loss" in entry.scores for entry in outcome.history):
-        losses = [entry.scores["loss"] for entry in outcome.history]
-        axes.plot(steps, losses, "s--", color="tab:cyan", label="validation loss")
-    axes.set(xlabel="step", ylabel="loss")
-    right = axes.twinx()
-    right.plot(steps, [entry.score for entry in outcome.history], "^-", color="tab:orange", label=metric)
-    right.axvline(outcome.best_step, color="grey", linewidth=0.8, linestyle=":")
-    right.set_ylabel(f"validation {metric}")
-    figure.legend(loc="outside upper center", ncols=3)
-    scratch = path.with_name(f".{path.name}")
-    figure.savefig(scratch, format="png", dpi=120)
-    scratch.replace(path)
+        told = [f"Its command was: {record['command']}"] if record.get("command") else []
+        if "steps" in differ:
+            told.append(
+                "The learning rate follows the number of steps, so that with another the training is another: to train "
+                f"on from what was learned, begin from weights={str(folder)!r} (--weights) into another out"
+            )
+        first = f"the training in {str(folder)!r} was another, and goes on as it began:"
+        raise ConfigError("\n".join([first, *lines, *told]))
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
+from torch.distributed.fsdp import register_fsdp_forward_method
 from torch.optim import Optimizer
 
 from zoo.core.loss import count_asked
@@ -21,6 +22,7 @@ from zoo.errors import ConfigError, ZooError
 from zoo.optimizers import Schedule
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Batch
+from zoo.training.shard import copy_weights, follow, in_training
 from zoo.training.state import DivergedError, Outcome, Training, Validation
 
 __all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "Watch", "Wish", "fit", "plain", "shuffled"]
@@ -125,18 +127,23 @@ def fit(
         DivergedError: If the loss is not finite.
         WeightsError: If the snapshot is of other parts.
     """
-    forward, *steppers = fabric.setup(model, *optimizers)
-    if hasattr(model, "training_loss"):
+    trained = in_training(model, fabric)
+    forward: Any = fabric.setup_module(trained)
+    follow(optimizers, model, trained)
+    steppers = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
+    if hasattr(trained, "training_loss"):
+        register_fsdp_forward_method(trained, "training_loss")
         forward.mark_forward_method("training_loss")
     rates = _Rates(optimizers, plan.schedule)
-    training = Training(model, optimizers, fabric)
+    copy_weights(model, trained)
+    training = Training(model, trained, optimizers, fabric)
     if start is not None:
         training.restore(start)
     watch = watch or Watch()
     watch.begun(training.outcome)
     update = _Update(objective, forward, steppers, plan, fabric)
     source, due = iter(batches), plan.due
-    model.train()
+    trained.train()
     for step in range(training.outcome.steps, plan.steps):
         if plan.patience is not None and training.outcome.waited >= plan.patience:
             training.outcome.ended = "patience"
@@ -158,7 +165,8 @@ def fit(
         if wish.stop and step + 1 < plan.steps:
             training.outcome.ended = "asked to"
             return training.outcome
-    training.model.load_state_dict(training.best)
+    model.load_state_dict(training.best)
+    model.to(fabric.device)
     return training.outcome
 
 
@@ -230,7 +238,8 @@ def _agreed(parts: Sequence[Batch], wish: Wish, fabric: Fabric) -> tuple[list[fl
 def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, float]] | None) -> None:
     outcome = training.outcome
     mean = training.losses.mean(outcome.steps, training.fabric)
-    scores = _scores(training.model, validate) if validate else {}
+    with training.judged() as model:
+        scores = _scores(model, validate) if validate else {}
     scores = training.fabric.broadcast(scores) if training.fabric.world_size > 1 else scores
     score = next(iter(scores.values())) if scores else -mean
     outcome.history.append(Validation(outcome.steps, mean, score, scores))

@@ -8,8 +8,10 @@ import torch
 from lightning_fabric import Fabric
 
 from zoo.errors import ConfigError
+from zoo.training.shard import parting
 
-_PARTED = ("FSDPStrategy", "DeepSpeedStrategy", "ModelParallelStrategy", "XLAFSDPStrategy")
+_PARTED = ("fsdp", "deepspeed")
+"""In the names of strategies that part the weights; only `fsdp` itself is gathered here."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Place:
 
     Args:
         devices: how many, which, or `auto`.
-        strategy: `auto`, `ddp`, `ddp_spawn`, ...
+        strategy: `auto`, `ddp`, `ddp_spawn`, ..., or `fsdp`, which parts the weights among the processes.
         num_nodes: machines.
         accelerator: `auto`, `cpu`, `cuda`, ...
     """
@@ -44,30 +46,39 @@ class Place:
         """Start Fabric, and with a strategy of several processes the other ones.
 
         Raises:
-            ConfigError: If Fabric does not know the place.
+            ConfigError: If Fabric does not know the place, or the strategy does not fit.
         """
         devices: Any = self.devices
         if isinstance(devices, str) and devices.lstrip("-").isdigit():
             devices = int(devices)
         self._refuse_places(devices)
+        self._refuse_parted()
+        strategy = parting(precision) if self.strategy == "fsdp" else self.strategy
         try:
             fabric = Fabric(
                 accelerator=self.accelerator,
                 devices=devices,
-                strategy=self.strategy,
+                strategy=strategy,
                 num_nodes=self.num_nodes,
                 precision=precision,  # type: ignore[arg-type]
             )
         except (ValueError, TypeError, RuntimeError, ImportError) as error:
             asked = f"devices={self.devices!r}, strategy={self.strategy!r}, num_nodes={self.num_nodes}"
             raise ConfigError(f"{asked}, accelerator={self.accelerator!r}: {error}") from error
-        if type(fabric.strategy).__name__ in _PARTED:
-            raise ConfigError(
-                f"strategy={self.strategy!r} parts the weights, and checkpoints and validation here need them whole: "
-                "take ddp, with accumulate= and precision= where memory is short"
-            )
         fabric.launch()
         return fabric
+
+    def _refuse_parted(self) -> None:
+        """Refuse strategies that part the weights in a way of their own.
+
+        Raises:
+            ConfigError: If it is one.
+        """
+        if self.strategy != "fsdp" and any(name in self.strategy for name in _PARTED):
+            raise ConfigError(
+                f"strategy={self.strategy!r} parts the weights in a way that validations and checkpoints here cannot "
+                "gather: take fsdp, or ddp"
+            )
 
     def _refuse_places(self, devices: Any) -> None:
         """Refuse processes there is no room for, and machines that nobody told of each other: they would wait for ever.

@@ -22,7 +22,8 @@ from zoo.training import checkpoint
 from zoo.training.aids import Corrupted, GuidedAttention, ScheduledSampling, Taught, rising
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Corpus, open_corpus, refuse_task
-from zoo.training.keep import STATE, Keeper, clear, read_record, refuse_other
+from zoo.training.curve import Curve
+from zoo.training.keep import CURVE, STATE, Keeper, clear, read_record, refuse_other
 from zoo.training.loop import Objective, Plan, Watch, Wish, fit
 from zoo.training.order import Order
 from zoo.training.place import Place
@@ -233,11 +234,12 @@ class Run:
             watches: list[Watch] = []
             keeper = None
             if self.folder is not None:
-                keeper = Keeper(self.folder, model, corpus, facts)
+                curve = Curve(plan.steps, start.facts.get(CURVE) if start else None)
+                keeper = Keeper(self.folder, model, corpus, facts, curve)
                 watches += [stack.enter_context(Stop())]
             if self.fabric.is_global_zero:
                 watches += [keeper] if keeper else []
-                watches += [stack.enter_context(Show(plan.steps))] if self.progress else []
+                watches += [stack.enter_context(Show(plan.steps, self.resume))] if self.progress else []
             done = (start.step if start else 0) * plan.accumulate
             outcome = fit(
                 model, objective, order.batches(done), optimizers,

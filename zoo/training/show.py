@@ -26,12 +26,13 @@ class Show(Watch):
 
     Args:
         steps: that there will be.
+        resume: whether the training was asked to go on.
         console: where to.
     """
 
-    def __init__(self, steps: int, console: Console | None = None) -> None:
+    def __init__(self, steps: int, resume: bool = False, console: Console | None = None) -> None:
         self.console = console or Console(highlight=False)
-        self.steps = steps
+        self.steps, self.resume = steps, resume
         columns = (
             TextColumn("step"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
             TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
@@ -55,6 +56,8 @@ class Show(Watch):
         if outcome.steps:
             self.console.print(f"going on behind step {outcome.steps:,} of {self.steps:,}")
             self.bar.update(self.task, completed=outcome.steps)
+        elif self.resume:
+            self.console.print("no checkpoint to go on from yet: beginning at step 0")
 
     def stepped(self, step: int, loss: Tensor) -> None:
         """Move the bar, now and then."""

@@ -4,7 +4,8 @@ import base64
 import copy
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from torch.optim import Optimizer
 
 from zoo.errors import WeightsError, ZooError
 from zoo.training.checkpoint import Snapshot
+from zoo.training.shard import copy_weights, placed, whole
 
 Weights = dict[str, Tensor]
 
@@ -85,13 +87,15 @@ class Training:
     """Hold the parts of a running training, take snapshots of them, and set them back.
 
     Args:
-        model: the module itself.
-        optimizers: over its parameters.
+        model: the whole model.
+        trained: the module whose weights change: the model itself, or a copy whose weights are parted.
+        optimizers: over the parameters of `trained`.
         fabric: device, precision and strategy.
     """
 
-    def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer], fabric: Fabric) -> None:
+    def __init__(self, model: nn.Module, trained: nn.Module, optimizers: Sequence[Optimizer], fabric: Fabric) -> None:
         self.model = model
+        self.trained = trained
         self.optimizers = optimizers
         self.fabric = fabric
         self.outcome = Outcome()
@@ -102,9 +106,18 @@ class Training:
         """Copy the weights."""
         return copy.deepcopy(dict(self.model.state_dict()))
 
+    @contextmanager
+    def judged(self) -> Iterator[nn.Module]:
+        """Lend the whole model as it is now, on Fabric's device; a model of its own leaves the room to the training."""
+        copy_weights(self.trained, self.model)
+        device = next((weight.device for weight in self.model.parameters()), self.fabric.device)
+        yield self.model.to(self.fabric.device)
+        self.model.to(device)
+
     def snapshot(self) -> Snapshot:
         """Give everything; every process has to ask at the same step."""
         outcome = self.outcome
+        copy_weights(self.trained, self.model)
         tensors = {"model": dict(self.model.state_dict()), "optimizer": optimizer_tensors(self.optimizers)}
         if outcome.best_step != outcome.steps:
             tensors["best"] = self.best
@@ -133,6 +146,7 @@ class Training:
             )
         try:
             self.model.load_state_dict(tensors["model"])
+            copy_weights(self.model, self.trained)
             set_optimizer_tensors(self.optimizers, tensors["optimizer"])
         except (RuntimeError, KeyError) as error:
             raise WeightsError(f"the checkpoint of step {snapshot.step} does not fit: {error}") from error
@@ -148,9 +162,9 @@ class Training:
 
 
 def optimizer_tensors(optimizers: Sequence[Optimizer]) -> Weights:
-    """Name what optimisers keep of each parameter: `OPTIMISER.PARAMETER.NAME`."""
+    """Name what optimisers keep of each parameter, whole: `OPTIMISER.PARAMETER.NAME`."""
     return {
-        f"{at}.{index}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
+        f"{at}.{index}.{name}": whole(value) if isinstance(value, Tensor) else torch.tensor(value)
         for at, optimizer in enumerate(optimizers)
         for index, kept in optimizer.state_dict()["state"].items()
         for name, value in kept.items()
@@ -158,16 +172,19 @@ def optimizer_tensors(optimizers: Sequence[Optimizer]) -> Weights:
 
 
 def set_optimizer_tensors(optimizers: Sequence[Optimizer], tensors: Weights) -> None:
-    """Give optimisers back what they kept, laid out in memory as their parameters are.
+    """Give optimisers back what they kept, parted and laid out in memory as their parameters are.
 
     Fused steps walk through the memory of both together: with another layout they would mix numbers up.
     """
     for at, optimizer in enumerate(optimizers):
+        parameters = dict(enumerate(p for group in optimizer.param_groups for p in group["params"]))
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in tensors.items():
             owner, index, name = key.split(".", 2)
             if int(owner) == at:
-                state.setdefault(int(index), {})[name] = value
+                like = parameters[int(index)]
+                fits = value.shape == like.shape and value.ndim
+                state.setdefault(int(index), {})[name] = placed(value, like) if fits else value
         optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
         for parameter, kept in optimizer.state.items():
             for name, value in kept.items():

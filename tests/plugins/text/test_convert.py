@@ -18,6 +18,7 @@ from zoo.core import Encoder, EncoderDecoder, Tokens
 from zoo.plugins.text.convert import to_hf, to_torch, to_zoo
 from zoo.plugins.text.models import Bert, Gpt, Transformer
 from zoo.plugins.text.peers import bert_peer, gpt2_peer, torch_peer
+from zoo.plugins.text.tokens import Tokenizer
 from zoo.weights import save
 
 SIZES: dict[str, Any] = {"vocab_size": 40, "dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "max_len": 16}
@@ -301,3 +302,19 @@ def test_the_engines_encoder_and_decoder_take_torchs_weights() -> None:
     state = to_torch(both)
     assert to_zoo(state, both).keys() == both.state_dict().keys()
     assert both(Tokens(torch.randn(1, 3, 24)), Tokens(torch.randn(1, 2, 24))).x.shape == (1, 2, 24)
+
+
+def test_a_folder_of_transformers_becomes_a_model_that_reads_texts(tmp_path: Path) -> None:
+    config = bert_config(num_labels=3)
+    config.vocab_size = 260
+    theirs = randomised(transformers.BertForSequenceClassification(config))
+    theirs.save_pretrained(tmp_path / "theirs")
+    with pytest.raises(WeightsError, match=r"whose weights a name takes: zoo\.create") as caught:
+        zoo.create(f"local-dir:{tmp_path}/theirs", pretrained=True)
+    ours: Any = eval("zoo.create" + str(caught.value).partition("zoo.create")[2])  # as the user does who is told so
+    zoo.weights.save(ours, tmp_path / "mine")
+    Tokenizer.byte_level().save(tmp_path / "mine" / "tokenizer.json")
+    name = f"local-dir:{tmp_path}/mine"
+    ids, lengths = zoo.preprocess(name)(["a text", "b"])
+    there = torch.arange(ids.shape[1]) < lengths[:, None]
+    same(zoo.create(name, pretrained=True).eval()(ids, lengths), theirs(ids, there.long()).logits)

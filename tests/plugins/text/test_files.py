@@ -72,7 +72,7 @@ def test_csv_has_a_header_and_quotes_over_lines(write: Write) -> None:
         read_table(path, PAIR, {})
     with refused("b.csv:3: 1 column, the header has 2"):
         read_table(write("b.csv", "text,label\na,b\nc\n"), ("text", "label"), {})
-    with refused("c.csv:2: unexpected end of data"):
+    with refused("c.csv:2: a quote is opened in the row that begins here and not closed by line 2 (unexpected end"):
         read_table(write("c.csv", 'text,label\n"a,b\n'), ("text", "label"), {})
     with refused("d.csv is empty"):
         read_table(write("d.csv", "text,label\n"), ("text", "label"), {})
@@ -108,6 +108,35 @@ def test_two_files_belong_together_line_by_line(write: Write) -> None:
         read_side_by_side(other, one)
     with refused("are empty"):
         read_side_by_side(write("b.en", ""), write("b.de", ""))
+
+
+def test_a_quote_that_is_not_closed_is_named_where_it_is_opened(write: Write) -> None:
+    rows = "".join(f"line {number},no\n" for number in range(4, 7))
+    with refused("a.csv:3: a quote is opened in the row that begins here and not closed by line 6"):
+        read_table(write("a.csv", f'text,label\ngood,yes\n"bad,no\n{rows}'), ("text", "label"), {})
+    with refused("b.csv:2: a quote is opened in the row that begins here and not closed by line 3 (field larger"):
+        read_table(write("b.csv", 'text,label\n"a,b\n' + 150_000 * "c"), ("text", "label"), {})
+    with refused("c.csv:2: ',' expected after '\"'; a quote within quotes is written twice"):
+        read_table(write("c.csv", 'text,label\n"a "b" c",yes\n'), ("text", "label"), {})
+
+
+def test_a_header_where_none_is_wanted_is_no_example(write: Write) -> None:
+    path = write("a.tsv", "Text\tLabel\ngood\tyes\n")
+    with refused(
+        "a.tsv:1: Text<TAB>Label reads like a header, and a .tsv has none: name its columns, as in a.tsv?text="
+    ):
+        read_table(path, ("text", "label"), {})
+    assert [row.values for row in read_table(path, ("text", "label"), {"text": "Text", "label": "Label"})] == [
+        ("good", "yes")
+    ]
+    assert len(read_table(path, ("text", "label"), {"text": "1", "label": "2"})) == 2
+    assert len(read_table(write("b.tsv", "text\tTexte\nsource\ttarget\n"), PAIR, {})) == 2
+
+
+def test_a_table_without_the_header_it_needs_says_how_columns_are_named(write: Write) -> None:
+    told = "no text and no label: the first line names the columns; where they are called otherwise, write a.csv?text="
+    with refused(f"a.csv:1: the header has good, yes, {told}"):
+        read_table(write("a.csv", "good,yes\nbad,no\n"), ("text", "label"), {})
 
 
 def test_only_line_feeds_part_lines(write: Write) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from zoo.core import Attention, Decoder, Encoder, NextToken
 from zoo.core.embed import TokenEmbed
@@ -98,3 +100,11 @@ def copies() -> Batch:
     written = torch.tensor([[1, 3, 4, 5, 6], [1, 7, 8, 0, 0]])
     target = torch.tensor([[3, 4, 5, 6, 2], [7, 8, 2, -100, -100]])
     return Batch((source, torch.tensor([4, 2]), written), target)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[DeviceMesh]:
+    """Be the only process of a group."""
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/group", rank=0, world_size=1)
+    yield init_device_mesh("cpu", (1, 1))
+    dist.destroy_process_group()

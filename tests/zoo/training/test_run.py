@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 import zoo
-from zoo.errors import ConfigError, MissingLibraryError
+from zoo.errors import ConfigError, DataError, MissingLibraryError, WeightsError
 from zoo.training.corpus import Batch
 from zoo.training.place import Place
 from zoo.training.run import Trained
@@ -122,6 +122,18 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not(
     assert resumed.scores == whole.scores
 
 
+def test_the_curve_of_the_loss_goes_on_too(
+    train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.training.curve.POINTS", 4)
+    train(tmp_path / "whole")
+    train(tmp_path / "out", Stops(quadrants, 5))  # within a stretch of 3 steps
+    train(tmp_path / "out", resume=True)
+    losses = [json.loads((tmp_path / name / "training.json").read_text())["losses"] for name in ("whole", "out")]
+    assert losses[0] == losses[1]
+    assert [step for step, _ in losses[0]] == [3, 6, 9, 12]
+
+
 def test_what_is_done_is_not_trained_again(train: Train, quadrants: Any, tmp_path: Path) -> None:
     whole = train(tmp_path / "out")
     watched = Stops(quadrants, 0)
@@ -145,8 +157,43 @@ def test_another_training_is_not_gone_on_with(train: Train, quadrants: Any, tmp_
     train(tmp_path / "out", Stops(quadrants, 5))
     with pytest.raises(ConfigError, match=r"was another.*\n  learning_rate: 0.003 before, 0.01 now"):
         train(tmp_path / "out", resume=True, learning_rate=0.01)
-    with pytest.raises(ConfigError, match=r"steps: 12 before, 13 now"):
+    with pytest.raises(
+        ConfigError, match=r"steps: 12 before, 13 now\nThe learning rate follows .* begin from weights="
+    ):
         train(tmp_path / "out", resume=True, steps=13)
+
+
+def test_a_training_goes_on_from_its_weights_for_more_steps_in_another_folder(train: Train, tmp_path: Path) -> None:
+    learned = train(tmp_path / "out", steps=60, dropout=0.0)
+    further = train(tmp_path / "more", weights=str(tmp_path / "out"), steps=1, learning_rate=1e-9)
+    assert further.settings.schedule == "cosine"
+    for key, value in weights(learned).items():
+        torch.testing.assert_close(weights(further)[key], value, atol=1e-5, rtol=0)
+
+
+def test_a_folder_that_cannot_be_written_is_refused(
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for out in ("file", "link"):
+        with pytest.raises(DataError, match=f"out='{tmp_path}/{out}' is no folder"):
+            train(tmp_path / out)
+    with pytest.raises(DataError, match=f"out='{tmp_path}/file/out': '{tmp_path}/file' is no folder"):
+        train(tmp_path / "file" / "out")
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)  # root may write everywhere
+    with pytest.raises(DataError, match=f"out='{tmp_path}/a/b': nothing can be written in '{tmp_path}', see its perm"):
+        train(tmp_path / "a" / "b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_disk_that_is_full_is_named(train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("zoo.training.checkpoint.write_text", full)
+    with pytest.raises(WeightsError, match=r"out='.*out' cannot be written: .*No space left"):
+        train(tmp_path / "out")
 
 
 def test_a_folder_that_holds_something_is_refused(train: Train, quadrants: Any, tmp_path: Path) -> None:
@@ -258,8 +305,10 @@ def test_aids_for_models_that_write_are_refused_for_others(train: Train) -> None
 
 
 def test_an_unknown_keyword_is_named(train: Train) -> None:
-    with pytest.raises(ConfigError, match="step"):
-        train(step=5)
+    for given, meant in (("stepz", "steps"), ("lr", "learning_rate"), ("output_dir", "out")):
+        told = rf"Model 'vit-micro' has no keyword '{given}'\..* Nor has zoo.train\. Did you mean '{meant}'"
+        with pytest.raises(ConfigError, match=told):
+            train(**{given: 5})
 
 
 def test_a_missing_library_is_named_with_its_installation(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,18 +394,6 @@ def test_two_processes_train_as_one_does_on_their_joined_batches(tmp_path: Path)
     assert record["processes"] == 2
     for key, value in one.state_dict().items():
         torch.testing.assert_close(two.state_dict()[key], value, atol=1e-6, rtol=0)
-
-
-def test_strategies_that_part_the_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class FSDPStrategy:
-        pass
-
-    class Fabric:
-        strategy = FSDPStrategy()
-
-    monkeypatch.setattr("zoo.training.place.Fabric", lambda **options: Fabric())
-    with pytest.raises(ConfigError, match="strategy='fsdp' parts the weights, and checkpoints"):
-        Place(strategy="fsdp").fabric("32-true")
 
 
 def test_devices_that_are_not_there_are_an_error() -> None:
