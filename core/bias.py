@@ -8,7 +8,7 @@ Axes: b rows, h heads, q queries, k keys, o offsets, d, e head sizes; # may be 1
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -109,8 +109,13 @@ class Relative(Bias):
         rows, heads, _, width = band.shape
         band = band.expand(-1, -1, n, -1).contiguous()
         # each row begins one offset earlier than the one before; one view, since each of several costs its own gradient
+        begin: int | torch.SymInt = 0
+        if torch.compiler.is_compiling():  # dynamo asks no tensor where it begins
+            band = band.clone()
+        else:
+            begin = band.storage_offset()
         step = max(1, width - 1)
-        return band.as_strided((rows, heads, n, keys), (heads * n * width, n * width, step, 1), n - 1)
+        return band.as_strided((rows, heads, n, keys), (heads * n * width, n * width, step, 1), begin + n - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,12 +262,14 @@ class Shaw(Relative):
         return (self.a_k,) if self.a_v is None else (self.a_k, self.a_v)
 
 
-def refuse_shape(bias: Bias, name: str, x: Tensor, axes: str) -> None:
+def refuse_shape(bias: Bias, name: str, x: Any, axes: str) -> None:
     """Refuse a tensor of a bias that has other axes than it needs, or nothing along one.
 
     Raises:
         InputError: If it has.
     """
+    if not isinstance(x, Tensor):
+        raise InputError(f"{name} of {type(bias).__name__} is {x!r}: it is a tensor {axes}")
     if x.ndim != len(axes.strip("()").rstrip(",").split(", ")) or 0 in x.shape:
         raise InputError(f"{name} of {type(bias).__name__} is of shape {tuple(x.shape)}: it is {axes}, none of them 0")
 

@@ -28,6 +28,8 @@ def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float) -
         raise InputError(f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not fit each other")
     if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
         raise InputError(f"{q.shape[2]} query heads are not a multiple of {k.shape[2]} heads of keys and values")
+    if not q.shape[3]:
+        raise InputError(f"q {tuple(q.shape)} and k {tuple(k.shape)} have heads of no channels")
     if isinstance(score, str) and score not in SCORES:
         raise ConfigError(f"score={score!r} is not one of {', '.join(SCORES)}, nor a Score")
     check_dropout(dropout)
@@ -52,9 +54,11 @@ def _whole(x: Tensor) -> bool:
 def check_placed(q: Tensor, k: Tensor, v: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
     """Refuse a bias or positions of keys that do not fit; see `attend`."""
     if isinstance(bias, Dense):
-        if bias.added.ndim != 4 or not bias.added.is_floating_point():
-            shape, dtype = tuple(bias.added.shape), bias.added.dtype
-            raise InputError(f"bias of shape {shape} and {dtype} is no floating point (batch, heads, queries, keys)")
+        shape, dtype = tuple(bias.added.shape), bias.added.dtype
+        if bias.added.ndim != 4:
+            raise InputError(f"bias of shape {shape} is not (batch, heads, queries, keys), each of them or 1")
+        if not bias.added.is_floating_point():
+            raise InputError(f"bias is of {dtype}: it is added to the scores")
         wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
         if any(got not in (1, want) for got, want in zip(bias.added.shape, wanted, strict=True)):
             raise InputError(f"bias of shape {tuple(bias.added.shape)} for (batch, heads, queries, keys) = {wanted}")
@@ -84,6 +88,9 @@ def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
         raise ConfigError(f"pattern={pattern!r} is no Pattern, such as Causal()")
     if keys is not None and not isinstance(keys, Keys):
         raise ConfigError(f"keys={keys!r} is no Keys, such as Lengths(t) or Valid(mask)")
+    for name, value in vars(keys).items() if isinstance(keys, Keys) else ():
+        if isinstance(value, list | tuple):
+            raise InputError(f"{name}={value!r} of {type(keys).__name__} is no tensor: torch.tensor({value!r}) is")
     if isinstance(bias, Tensor) and not bias.is_floating_point():
         wanted = "what may be read says a pattern, Explicit(mask), or Valid(mask)"
         raise InputError(

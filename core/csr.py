@@ -13,7 +13,7 @@ from math import inf
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import embedding_bag
+from torch.nn.functional import embedding_bag, pad
 
 INT32 = 2**31 - 1
 """Numbers up to which positions are kept in 32 bits: half the memory, and what the kernels like best."""
@@ -59,6 +59,8 @@ class Csr:
             columns: others than the matrix's own.
         """
         columns = self.columns if columns is None else columns
+        crowd = -(-len(columns) // max(len(q), 1))  # the kernel has no room for more entries than rows times columns
+        k = pad(k, (0, 0, 0, crowd - len(k))) if crowd > len(k) else k
         numbers = q.new_zeros(len(columns)) if onto is None else onto
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")

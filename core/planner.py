@@ -154,8 +154,11 @@ def _lasting(problem: Problem) -> bool:
 
 def _choose(problem: Problem, backend: str) -> Plan:
     if backend == "auto":
-        served = [offer for offer in offers(problem).values() if isinstance(offer, Plan)]
-        return min(served, key=lambda offer: (offer.work, offer.bytes))
+        best, *others = (offer for offer in offers(problem).values() if isinstance(offer, Plan))
+        for offer in others:  # dynamo follows no `min` with a key, where lengths are symbols
+            if (offer.work, offer.bytes) < (best.work, best.bytes):
+                best = offer
+        return best
     if backend not in BACKENDS:
         raise ConfigError(f"backend={backend!r} is not one of {', '.join(['auto', *BACKENDS])}")
     problem = _simple(problem)

@@ -7,10 +7,7 @@ Axes: c chunks of all rows and heads of keys, a query heads for one head of keys
 b rows and heads of keys, g columns that all may read, w columns, d, e head sizes, p distinct masks or biases.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,6 +15,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from zoo.core.backends.chunks import Chunks
+from zoo.core.backends.plainly import plainly
 
 BLOCK = 1 << 17
 """Scores that are computed at once: two such tensors stay in a cache of 2 MiB."""
@@ -48,17 +46,6 @@ class Band:
     bias_of: Int[Tensor, " c"] | None
     scale: float
     dropout: float
-
-
-def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Switch autocast off: it casts products, but not those that are written into a tensor."""
-
-    @wraps(function)
-    def plain(ctx: FunctionCtx, x: Tensor, *more: Any) -> Any:
-        with torch.autocast(x.device.type, enabled=False):
-            return function(ctx, x, *more)
-
-    return plain
 
 
 class Products(torch.autograd.Function):

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import scaled_dot_product_attention
 
+from zoo.core.backends.plainly import plainly
 from zoo.core.backends.problem import Call, Cost, Problem
 from zoo.core.bias import Relative
 from zoo.core.linear import fast_bfloat16
@@ -38,9 +39,10 @@ class Dense:
         if prefers_products(call):
             q, k, v = (x.flatten(0, 1) for x in (call.queries, call.k, call.v))
             added = call.added()
-            added = None if added is None else added.expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
             if q.dtype is torch.float16 or (q.dtype is torch.bfloat16 and not fast_bfloat16()):
-                q, k, v, added = q.float(), k.float(), v.float(), None if added is None else added.float()
+                q, k, v = q.float(), k.float(), v.float()
+            if added is not None:
+                added = added.to(q.dtype).expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
             y: Tensor = _Products.apply(q, k, v, added, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
         causal = is_plainly_causal(call)
@@ -104,6 +106,7 @@ class _Products(torch.autograd.Function):
     """softmax(scale q kᵀ + added) v as three steps; the weights are kept for the backward pass."""
 
     @staticmethod
+    @plainly
     def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, scale: float) -> Tensor:
         ctx.scale = scale  # type: ignore[attr-defined]
         base, share = (q.new_empty(()), 0) if added is None else (added, 1)
@@ -114,7 +117,8 @@ class _Products(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
+    @plainly
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         q, k, v, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         scale = ctx.scale  # type: ignore[attr-defined]
         scores = torch._softmax_backward_data(torch.bmm(grad, v.mT), weights, -1, weights.dtype)

@@ -29,7 +29,7 @@ def at_once(edges: int, batch: int, heads: int, shared: int) -> tuple[int, int]:
         shared: heads of queries for each head of keys.
     """
     fit = BLOCK // max(edges, 1)
-    return (min(batch, fit // heads), heads) if fit >= heads else (1, shared * max(1, fit // shared))
+    return (max(1, min(batch, fit // heads)), heads) if fit >= heads else (1, shared * max(1, fit // shared))
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,10 @@ def read_table(path: Path, keys: Sequence[str], options: Mapping[str, str]) -> l
         named = any(key in options and not options[key].isdigit() for key in keys)
         rows = list(_header_rows(path, cells, keys, names) if named else _tab_rows(path, cells, keys, options))
     else:
-        raise DataError(f"{path}: a table ends in one of {', '.join(_TABLES)}, not {ending!r}")
+        raise DataError(
+            f"{path}: a table ends in one of {', '.join(_TABLES)}, not {ending!r}; two files of lines are "
+            "parallel:SOURCE,TARGET"
+        )
     if not rows:
         raise DataError(f"{path} is empty: it has no examples")
     return rows

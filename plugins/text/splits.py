@@ -52,8 +52,8 @@ def complete(
     keys = list(dict.fromkeys(key(example) for example in train))
     if len(keys) <= len(wanted):
         raise DataError(
-            f"{name} has {len(keys)} different examples; training{''.join(f' and {part}' for part in wanted[::-1])} "
-            "need one each"
+            f"{name} has {len(train)} examples, of which {len(keys)} differ; "
+            f"training{''.join(f' and {part}' for part in wanted[::-1])} need one each"
         )
     order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(seed)).tolist()
     held = min(_MOST, max(1, len(keys) // _SHARE))

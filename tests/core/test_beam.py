@@ -127,6 +127,28 @@ def test_the_search_stops_only_where_no_longer_answer_is_better(
     assert got.scores[0].tolist() == pytest.approx([score for score, _ in wanted])
 
 
+@pytest.mark.parametrize("alpha", [-0.7, 0.0, 0.6])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_may_write_more_do_not_end_with_those_that_may_write_less(seed: int, alpha: float) -> None:
+    """Each row of one search, by a table as above, gets what it gets alone."""
+    table = torch.randn(VOCAB, VOCAB, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    chances, begins, budget = table.log_softmax(-1), [3, 4, 3], [2, 6, 4]
+    frontier = Frontier(table[begins], Beam(3, 2, alpha), budget, Symbols(pad=0, bos=1, eos=2))
+    scores = table[begins]
+    while frontier.advance(scores) is not None:
+        scores = table[frontier.ids[..., -1].flatten()]
+    got = frontier.answers()
+    for row in range(3):
+
+        def following(one: list[int], begin: int = begins[row]) -> list[float]:
+            every: list[float] = chances[one[-1] if one else begin].tolist()
+            return every
+
+        wanted = by_lists(following, 3, 2, budget[row], alpha)
+        assert got.scores[row].tolist() == pytest.approx([score for score, _ in wanted])
+        assert got.lengths[row].tolist() == [len([token for token in one if token != 2]) for _, one in wanted]
+
+
 @pytest.mark.parametrize(("position", "seed"), [("rotary", 0), ("rotary", 1), ("learned", 2)])
 def test_rows_are_searched_as_each_alone(writer: Maker, position: str, seed: int) -> None:
     model = writer(position=position, seed=seed)

@@ -35,7 +35,7 @@ from zoo.core import (
     attend,
     plan,
 )
-from zoo.core.bias import Bias, Dense
+from zoo.core.bias import Bias, Dense, refuse_shape
 from zoo.core.checks import check, check_kinds, check_placed, check_start
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
@@ -158,6 +158,33 @@ def test_answers_and_gradients_are_the_same_compiled_without_a_graph_break() -> 
     assert done.returncode == 0, done.stderr
 
 
+LENGTHS = """
+import torch
+import zoo
+from zoo.core import Causal, Window, attend
+from zoo.core.bias import ALiBi
+
+for options in ({}, {"pattern": Causal()}, {"pattern": Window(3)}, {"bias": ALiBi(torch.rand(2))}):
+    torch.compiler.reset()
+    answer = torch.compile(lambda q: attend(q, q, q, **options), fullgraph=True, backend="aot_eager")
+    for n in (16, 20, 33):
+        q = torch.randn(2, n, 2, 8, requires_grad=True)
+        torch.testing.assert_close(answer(q), attend(q, q, q, **options))
+torch.compiler.reset()
+model = zoo.create("bert-tiny").eval()
+compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+for n in (6, 11, 17):
+    ids = torch.randint(5, 100, (2, n))
+    torch.testing.assert_close(compiled(ids), model(ids))
+"""
+
+
+@pytest.mark.slow
+def test_what_is_compiled_once_serves_other_lengths() -> None:
+    done = subprocess.run([sys.executable, "-c", LENGTHS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("backend", ANY_PATTERN)
 def test_a_bias_is_added_after_scaling_and_gets_its_gradient(backend: str) -> None:
     q, k, v = draw(8, 2, 3, 4)
@@ -232,6 +259,7 @@ def test_what_does_not_fit_is_refused_with_its_value(change: dict[str, object], 
 @pytest.mark.parametrize(
     ("shapes", "text"),
     [
+        (((2, 3, 4, 0), (2, 3, 4, 0), (2, 3, 4, 8)), "heads of no channels"),
         (((2, 3, 4, 8), (2, 3, 3, 8), (2, 3, 3, 8)), "4 query heads are not a multiple of 3 heads"),
         (((2, 3, 4, 8), (2, 3, 4, 7), (2, 3, 4, 8)), "do not fit each other"),
         (((2, 3, 4, 8), (1, 3, 4, 8), (1, 3, 4, 8)), "do not fit each other"),
@@ -241,6 +269,25 @@ def test_shapes_that_do_not_fit_are_refused(shapes: tuple[tuple[int, ...], ...],
     q, k, v = (torch.zeros(shape) for shape in shapes)
     with pytest.raises(InputError, match=text):
         check(q, k, v, "dot", 0.0)  # which `attend` asks first; its own annotations are checked in tests only
+
+
+def test_lengths_that_are_no_tensor_are_refused_with_what_to_write() -> None:
+    keys = object.__new__(Lengths)  # whose annotation is checked in tests only
+    object.__setattr__(keys, "t", [3, 7])
+    with pytest.raises(InputError, match=r"t=\[3, 7\] of Lengths is no tensor: torch.tensor\(\[3, 7\]\) is"):
+        attend(*draw(0, 2, 3, 3), keys=keys)
+
+
+def test_a_bias_of_numbers_that_are_no_tensor_is_refused() -> None:
+    with pytest.raises(InputError, match=r"slopes of ALiBi is 3: it is a tensor \(heads,\)"):
+        refuse_shape(ALiBi(torch.ones(1)), "slopes", 3, "(heads,)")
+
+
+def test_a_bias_without_all_axes_is_refused_for_that() -> None:
+    with pytest.raises(InputError, match=r"bias of shape \(4, 3, 3\) is not \(batch, heads, queries, keys\)"):
+        bias = object.__new__(Dense)
+        object.__setattr__(bias, "added", torch.zeros(4, 3, 3))
+        check_placed(*draw(0, 2, 3, 3), bias, None)
 
 
 def test_a_plan_is_pure_and_remembered() -> None:

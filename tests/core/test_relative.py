@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 
@@ -23,6 +24,7 @@ from zoo.core import (
     linear,
 )
 from zoo.core import relative as module
+from zoo.core.bias import Relative
 from zoo.core.position import InnerPosition, sinusoid
 from zoo.core.relative import alibi_slopes
 
@@ -157,9 +159,16 @@ def test_every_parameter_gets_a_gradient(make: Callable[[], InnerPosition]) -> N
 @pytest.mark.parametrize("make", MAKES, ids=IDS)
 def test_bfloat16_and_autocast_give_the_same_to_their_precision(make: Callable[[], InnerPosition]) -> None:
     layer, x = layer_with(make()).float(), torch.randn(2, 5, DIM)
+
+    def gradients(y: Tensor) -> list[Tensor]:
+        return [g.float() for g in torch.autograd.grad(y.float().sum(), list(layer.parameters()))]
+
     exact = layer(Tokens(x))
+    wanted = gradients(exact)
     with torch.autocast("cpu", torch.bfloat16):
-        torch.testing.assert_close(layer(Tokens(x)).float(), exact, atol=0.1, rtol=0.1)
+        y = layer(Tokens(x))
+    torch.testing.assert_close(y.float(), exact, atol=0.1, rtol=0.1)
+    torch.testing.assert_close(gradients(y), wanted, atol=0.2, rtol=0.1)
     half = layer.bfloat16()(Tokens(x.bfloat16()))
     assert half.dtype == torch.bfloat16
     torch.testing.assert_close(half.float(), exact, atol=0.1, rtol=0.1)
@@ -195,3 +204,16 @@ def test_a_reach_or_heads_below_their_least_are_refused() -> None:
         TablePosition(2, -1, 3)
     with pytest.raises(ConfigError, match="num_heads=0: slopes are for at least one head"):
         ALiBiPosition(0)
+
+
+def test_a_band_that_is_a_view_is_read_where_it_lies() -> None:
+    class Listed(Relative):
+        def band(
+            self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
+        ) -> Float[Tensor, "*#b h #q o"]:
+            return torch.arange(100.0)[None, None, None, 50 + lowest : 51 + highest]
+
+    for queries in (1, 3):
+        q = torch.randn(1, 1, queries, 2)
+        i, j = torch.arange(2, 2 + queries)[None], torch.arange(6)[None]
+        torch.testing.assert_close(Listed().on_line(q, 6, 2, 1.0), Listed().scores(q, i, j, 1.0))

@@ -275,3 +275,8 @@ def test_a_text_of_nothing_is_no_text(run: Run, writer: str) -> None:
 def test_labels_of_nothing_are_not_asked() -> None:
     with pytest.raises(InputError, match="text 1 is ' ': there is nothing to read"):
         refuse_empty([" "])
+
+
+@pytest.mark.parametrize("command", ["generate", "predict"])
+def test_what_is_neither_folder_nor_model_is_said_to_be_neither(run: Run, command: str) -> None:
+    assert "There is no folder 'nowhere', and no model.\nUnknown model (nowhere)." in run(command, "nowhere", "x")[2]

@@ -21,7 +21,8 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
         own = {str(parameter.name) for parameter in self.params}
-        for option in (each.partition("=")[0] for each in args if each.startswith("--")):
+        options = args[: args.index("--")] if "--" in args else args
+        for option in (each.partition("=")[0] for each in options if each.startswith("--")):
             word = option.removeprefix("--").replace("-", "_")
             if word not in own and (ours := our_word(word, own)):
                 raise ConfigError(f"there is no {option}: it is --{ours.replace('_', '-')} here")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from zoo import build, hub
-from zoo.errors import ConfigError, InputError, WeightsError
+from zoo.errors import ConfigError, InputError, UnknownModelError, WeightsError
 
 Checkpoint = Annotated[
     str, typer.Argument(help="Folder that `zoo train` wrote, hf-hub:org/name, or a model with published weights.")
@@ -37,6 +37,10 @@ def reference(text: str) -> str:
         raise WeightsError(f"{text!r} is a file: give the folder that holds config.json and model.safetensors")
     if "/" in text or text.startswith((".", "~")):
         raise WeightsError(f"there is no folder {text!r}")
+    try:
+        build.info(text)
+    except UnknownModelError as error:
+        raise UnknownModelError(f"There is no folder {text!r}, and no model.\n{error}") from error
     return text
 
 

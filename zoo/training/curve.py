@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.training.state import Outcome
+from zoo.training.state import Outcome, as_json
 
 POINTS = 100
 """Of a whole training: each is read from the device, which waits for it."""
@@ -26,8 +26,8 @@ class Curve:
         self.last = steps
         kept = kept or {}
         self.steps: list[int] = list(kept.get("steps", ()))
-        self.losses: list[float] = list(kept.get("losses", ()))
-        self.total: Tensor | float = torch.tensor(kept["total"], dtype=torch.float64) if "total" in kept else 0.0
+        self.losses: list[float] = [float(loss) for loss in kept.get("losses", ())]
+        self.total: Tensor | float = torch.tensor(float(kept["total"]), dtype=torch.float64) if "total" in kept else 0.0
         self.count: int = kept.get("count", 0)
 
     def add(self, step: int, loss: Tensor) -> None:
@@ -42,8 +42,8 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Give what was gathered as JSON values, with the stretch that is not full yet."""
-        begun = {"total": float(self.total), "count": self.count} if self.count else {}
-        return {"steps": self.steps, "losses": self.losses, **begun}
+        begun = {"total": as_json(float(self.total)), "count": self.count} if self.count else {}
+        return {"steps": self.steps, "losses": [as_json(loss) for loss in self.losses], **begun}
 
 
 def draw(path: Path, outcome: Outcome, metric: str, curve: Curve) -> None:

@@ -109,7 +109,8 @@ class Keeper(Watch):
             "seconds": round(outcome.seconds, 2),
             "history": [{"step": e.step, "loss": e.loss, **e.scores} for e in outcome.history],
         }
-        losses = {"losses": [*zip(self.curve.steps, self.curve.losses, strict=True)]}
+        curve = self.curve.to_dict()
+        losses = {"losses": [*zip(curve["steps"], curve["losses"], strict=True)]}
         known = {"zoo_version": __version__, **self.facts, **done, "test": dict(scores or {}), **losses}
         with _writing(self.folder):
             checkpoint.write_text(self.folder / RECORD, json.dumps(known, indent=1) + "\n")

@@ -200,7 +200,8 @@ class _Update:
         total: Tensor | float = 0.0
         for at, batch in enumerate(parts):
             with self._apart(at < len(parts) - 1):
-                value = self.objective(self.forward, self.fabric.to_device(batch), step)
+                with self.fabric.autocast():  # a model's own loss is no forward pass, which has it
+                    value = self.objective(self.forward, self.fabric.to_device(batch), step)
                 if shares is not None:
                     value = value * shares[at]
                 self.fabric.backward(value)

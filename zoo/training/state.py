@@ -123,10 +123,10 @@ class Training:
             tensors["best"] = self.best
         facts = {
             "seconds": outcome.seconds,
-            "best": [outcome.best_step, _as_json(outcome.best_score)],
-            "history": [[e.step, e.loss, _as_json(e.score), dict(e.scores)] for e in outcome.history],
+            "best": [outcome.best_step, as_json(outcome.best_score)],
+            "history": [[e.step, e.loss, as_json(e.score), dict(e.scores)] for e in outcome.history],
             "ended": outcome.ended,
-            "losses": [_as_json(float(self.losses.total)), self.losses.count],
+            "losses": [as_json(float(self.losses.total)), self.losses.count],
             "scaler": self.fabric.strategy.precision.state_dict(),
             "random": _gathered(random_state(self.fabric.device), self.fabric),
         }
@@ -231,7 +231,7 @@ def _unpacked(text: str) -> Tensor:
     return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
 
 
-def _as_json(number: float) -> float | str:
+def as_json(number: float) -> float | str:
     """Write what JSON has no number for as a text."""
     return number if math.isfinite(number) else str(number)
 

@@ -62,8 +62,9 @@ def by_edges(q: Tensor, k: Tensor, v: Tensor, index: Tensor, bias: list[Tensor] 
 
 @pytest.fixture(params=["together", "apart"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute all heads at once, or each head of keys alone."""
-    monkeypatch.setattr(edge_parts, "BLOCK", 1 << 20 if request.param == "together" else 1)
+    """Compute all heads at once, or each head of keys alone, and gradients of edges one by one."""
+    for module in (edge_parts, edges):
+        monkeypatch.setattr(module, "BLOCK", 1 << 20 if request.param == "together" else 1)
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -306,3 +307,50 @@ def test_weights_that_are_kept_change_no_number(case: Case, dropout: float, adde
             y = case.attend(tensors, backend="edges", dropout=dropout, bias=bias)
             results.append([y, *torch.autograd.grad(y.square().sum(), tensors + vectors * added, allow_unused=True)])
     torch.testing.assert_close(*results, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 80, 1000])  # a head, a row, or all at once
+def test_each_row_and_head_draws_its_own_dropout(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(edge_parts, "BLOCK", block)
+    pattern = Edges(torch.arange(40).repeat(2, 1))
+    q, v = torch.zeros(2, 40, 2, 1), torch.ones(2, 40, 2, 1)
+    y = attend(q, q, v, pattern, dropout=0.5, backend="edges").transpose(1, 2).flatten(0, 1)[..., 0]
+    assert len(y.unique(dim=0)) == 4
+
+
+def test_padding_behind_packed_sets_reads_nothing_not_even_padding() -> None:
+    ids, pattern = torch.tensor([[0, 0, 1, 1, -1, -1], [-1, 0, 0, 1, 1, 1]]), graph(6, 6, 1, 0.8)
+    added = torch.ones(pattern.index.shape[1], 1, 6, dtype=torch.float64)
+    bias = EdgeBias(pattern, to_values=added)
+    y = answer(draw(2, 6, 6), pattern, Segments(ids, ids), bias=bias, backend="edges")
+    assert y[ids >= 0].any()
+    assert not y[ids < 0].any()
+
+
+def test_weights_are_kept_up_to_a_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern, tensors = graph(6, 6, 1), draw(2, 6, 6)
+    entries = 2 * 4 * pattern.index.shape[1]
+
+    def kept(limit: int) -> int:
+        monkeypatch.setattr(edges, "REMEMBERED", limit)
+        sizes: list[int] = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.numel()), lambda x: x):
+            answer(tensors, pattern, backend="edges")
+        return sum(sizes)
+
+    assert kept(entries) - kept(entries - 1) == entries
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_pairs_may_count_more_often_than_there_are_pairs(count: int) -> None:
+    pattern = Edges(torch.arange(2).repeat(count)[None] * torch.tensor([[1], [0]]), "each")
+    tensors = draw(2, 1, 2)
+    got = with_gradients(answer(tensors, pattern, backend="edges"), tensors)
+    torch.testing.assert_close(got, with_gradients(answer(tensors, Full()), tensors), atol=1e-12, rtol=1e-12)
+
+
+def test_no_rows_give_no_answers() -> None:
+    tensors = draw(0, 3, 3)
+    y = answer(tensors, graph(3, 3, 0))
+    assert y.shape == (0, 3, 4, 6)
+    assert [g.shape for g in with_gradients(y, tensors)[1:]] == [x.shape for x in tensors]

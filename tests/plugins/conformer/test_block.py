@@ -85,26 +85,49 @@ def test_a_block_has_as_many_parameters_as_the_papers(
     assert sum(p.numel() for p in made.parameters()) == 2 * parameters
 
 
-def test_the_order_is_half_step_attention_convolution_half_step() -> None:
-    class Add(nn.Module):
-        """Write a number into the first channel, and remember what was there."""
+class Add(nn.Module):
+    """Write a number into the first channel, and remember what was there."""
 
-        def __init__(self, number: float) -> None:
-            super().__init__()
-            self.number, self.seen = number, 0.0
+    def __init__(self, number: float) -> None:
+        super().__init__()
+        self.number, self.seen = number, 0.0
 
-        def forward(self, given: Tensor | Tokens) -> Tensor:
-            x = given.x if isinstance(given, Tokens) else given
-            self.seen = float(x[0, 0, 0])
-            return torch.zeros_like(x) + torch.tensor([self.number, 0.0])
+    def forward(self, given: Tensor | Tokens) -> Tensor:
+        x = given.x if isinstance(given, Tokens) else given
+        self.seen = float(x[0, 0, 0])
+        return torch.zeros_like(x) + torch.tensor([self.number, 0.0])
 
+
+def adding(dropout: float = 0.0, drop_path: float = 0.0) -> tuple[ConformerBlock, list[Add]]:
+    """Make a block without norms whose parts add 1, 10, 100 and 1000."""
     parts = [Add(1.0), Add(10.0), Add(100.0), Add(1000.0)]
-    block = ConformerBlock(2, *parts)
+    block = ConformerBlock(2, *parts, dropout=dropout, drop_path=drop_path)
     for norm in ("norm1", "norm2", "norm3", "norm"):
         setattr(block, norm, nn.Identity())
+    return block, parts
+
+
+def test_the_order_is_half_step_attention_convolution_half_step() -> None:
+    block, parts = adding()
     y = block(Tokens(torch.zeros(1, 1, 2))).x
     assert [part.seen for part in parts] == [0, 0.5, 10.5, 110.5]
     assert y.tolist() == [[[610.5, 0]]]
+
+
+def test_dropout_stands_behind_attention_and_convolution_and_every_branch_can_be_skipped() -> None:
+    dropping, parts = adding(dropout=1.0)
+    assert dropping(Tokens(torch.zeros(1, 1, 2))).x.tolist() == [[[500.5, 0]]]
+    assert [part.seen for part in parts] == [0, 0.5, 0.5, 0.5]
+    skipping, parts = adding(drop_path=1 - 1e-9)
+    assert not skipping(Tokens(torch.zeros(1, 1, 2))).x.any()
+    assert [part.seen for part in parts] == [0, 0, 0, 0]
+
+
+def test_the_encoder_hands_its_dropout_to_every_part_and_its_eps_to_every_norm_of_a_block() -> None:
+    model = conformer_encoder(8, 2, 2, 12, dropout=0.3, eps=1e-3)
+    for block in model.blocks:
+        assert [part.p for part in block.modules() if isinstance(part, nn.Dropout)] == [0.3] * 3
+        assert [getattr(block, name).eps for name in ("norm1", "norm2", "norm3", "norm")] == [1e-3] * 4
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -100,6 +100,8 @@ def test_parakeets_encoder_behind_its_subsampling_gives_the_same(bias: bool) -> 
     ours = conformer_encoder(16, 2, 4, 24, convolution=partial(ConvolutionModule, kernel_size=KERNEL, bias=bias)).eval()
     converted = to_zoo(theirs.state_dict())
     ours.load_state_dict({key: value for key, value in converted.items() if not key.startswith("subsampling.")})
+    within = to_zoo({f"encoder.{key}": value for key, value in theirs.state_dict().items()})  # as in ParakeetForCTC
+    assert {key for key in within if key.startswith("blocks.")} == ours.state_dict().keys()
     features = torch.randn(2, 80, 16)
     x = theirs.subsampling(features) * theirs.input_scale
     torch.testing.assert_close(ours(Tokens(x)).x, theirs(features).last_hidden_state, atol=1e-5, rtol=0)

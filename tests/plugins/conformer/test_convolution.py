@@ -47,10 +47,10 @@ def test_its_weights_are_drawn_as_those_of_torch() -> None:
 @pytest.mark.parametrize("kernel_size", [4, 7])
 def test_packed_sets_are_convolved_as_if_each_were_alone(kernel_size: int) -> None:
     layer = Depthwise(3, kernel_size)
-    ids = torch.tensor([[7, 7, 7, 2, 2, 5, -1, -1], [-1, 4, 4, 4, 4, 4, 4, 9]])
-    x = torch.randn(2, 8, 3).masked_fill((ids < 0)[..., None], float("nan"))
+    ids = torch.tensor([[3, 3, 3, 3, 3, 3, -1, -1], [7, 7, 7, 2, 2, 5, -1, 6], [-1, 4, 4, 4, 4, 4, 4, 9]])
+    x = torch.randn(3, 8, 3).masked_fill((ids < 0)[..., None], float("nan"))
     y = layer(Tokens(x, keys=Segments(ids)))
-    for row in range(2):
+    for row in range(3):
         for one in ids[row].unique().tolist():
             if one >= 0:
                 where = ids[row] == one
@@ -62,6 +62,11 @@ def test_a_hole_in_a_packed_set_is_a_hole_in_a_set() -> None:
     packed = layer(Tokens(x, keys=Segments(torch.tensor([[0, -1, 0, -1, -1, 0]]))))
     there = torch.tensor([[True, False, True, False, False, True]])
     torch.testing.assert_close(packed[there], layer(Tokens(x, keys=Valid(there)))[there])
+
+
+def test_rows_of_no_frames_stay_so_in_packed_sets_too() -> None:
+    none = Tokens(torch.zeros(2, 0, 3), keys=Segments(torch.zeros(2, 0, dtype=torch.long)))
+    assert Depthwise(3, 5)(none).shape == (2, 0, 3)
 
 
 def test_sets_are_spread_by_the_gap_and_holes_part_none() -> None:
@@ -99,3 +104,7 @@ def test_a_padding_that_does_not_fit_the_kernel_is_refused(padding: tuple[int, i
 def test_a_kernel_that_reads_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="kernel_size=0: a convolution reads at least one frame"):
         ConvolutionModule(8, 0)
+
+
+def test_its_eps_is_that_of_its_first_norm() -> None:
+    assert ConvolutionModule(8, 4, eps=1e-3).norm.eps == 1e-3

@@ -318,3 +318,10 @@ def test_a_folder_of_transformers_becomes_a_model_that_reads_texts(tmp_path: Pat
     ids, lengths = zoo.preprocess(name)(["a text", "b"])
     there = torch.arange(ids.shape[1]) < lengths[:, None]
     same(zoo.create(name, pretrained=True).eval()(ids, lengths), theirs(ids, there.long()).logits)
+
+
+def test_names_are_whole_and_weights_on_meta_are_named_as_others() -> None:
+    model = Gpt(**SIZES)
+    on_meta = {key: value.to("meta") for key, value in to_hf(model).items()}
+    assert to_zoo(on_meta, model).keys() == model.state_dict().keys()
+    assert to_zoo({"unshared.weight": torch.ones(1)}, model).keys() == {"unshared.weight"}

@@ -75,3 +75,12 @@ def test_the_figure_draws_the_curve_between_validations(tmp_path: Path, monkeypa
     draw(tmp_path / "losses.png", outcome, "accuracy", curve)
     assert drawn == {"training loss": (curve.steps, curve.losses), "accuracy": ([200, 400], [0.5, 0.5])}
     assert (tmp_path / "losses.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_loss_that_is_no_number_stays_json() -> None:
+    curve = Curve(2)
+    curve.add(1, torch.tensor(float("nan")))
+    curve.add(2, torch.tensor(float("inf")))
+    kept = json.loads(json.dumps(curve.to_dict(), allow_nan=False))
+    assert kept["losses"] == ["nan", "inf"]
+    assert Curve(2, kept).losses[1] == float("inf")

@@ -172,3 +172,20 @@ def test_shuffled_batches_hold_each_example_once_an_epoch() -> None:
 
 def test_a_set_smaller_than_a_batch_is_one_batch() -> None:
     assert len(next(shuffled(3, 8, torch.Generator()))) == 3
+
+
+def test_the_loss_that_a_model_computes_itself_is_in_the_precision_of_the_training() -> None:
+    class Own(nn.Linear):
+        def training_loss(self, x: torch.Tensor) -> torch.Tensor:
+            seen.append(self(x).dtype)
+            return self(x).float().square().mean()
+
+    seen: list[torch.dtype] = []
+    fabric = Fabric(accelerator="cpu", devices=1, precision="bf16-mixed")
+    model, batch = Own(3, 1), Batch((torch.randn(4, 3),), torch.zeros(4, 1))
+    plan = Plan(steps=1, schedule=trapezoid(1))
+    fit(
+        model, lambda forward, batch, step: forward.training_loss(*batch.inputs), repeat(batch),
+        optimizers_for("adamw", model, 0.1, 0.0), plan=plan, fabric=fabric,
+    )  # fmt: skip
+    assert seen == [torch.bfloat16]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -187,3 +188,32 @@ def test_a_vocabulary_is_learned_in_one_process_and_told_to_the_other(tmp_path: 
     first, second, saved = (tmp_path / name for name in ("0.json", "1.json", "out/tokenizer.json"))
     assert len(json.loads(first.read_text())["model"]["vocab"]) > 30
     assert first.read_text() == second.read_text() == saved.read_text()
+
+
+def test_two_machines_train_together_from_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("".join(f"{n}\t{n}{n}\n" for n in range(40)))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--num-nodes", "2", "--devices", "1", "--strategy", "ddp", "--accelerator", "cpu"]
+    size = ["--set", "dim=16", "--set", "depth=1", "--set", "num_heads=2", "--set", "mlp_dim=16", "--batch-size", "4"]
+    command = [
+        sys.executable,
+        "-c",
+        "from zoo.cli.app import main; main()",
+        "train",
+        "transformer-tiny",
+        "--steps",
+        "3",
+        "--validations",
+        "1",
+    ]
+    machines = []
+    for rank in range(2):
+        named = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "NODE_RANK": str(rank), "OMP_NUM_THREADS": "1"}
+        given = ["--data", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "out"), *where, *size]
+        machines.append(subprocess.Popen([*command, *given], env=os.environ | named))
+    assert [machine.wait(timeout=300) for machine in machines] == [0, 0]
+    record = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert record["processes"] == 2
+    assert record["steps_done"] == 3

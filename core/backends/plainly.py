@@ -1,0 +1,20 @@
+"""Products that are written out, which autocast must not cast one by one."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx
+
+
+def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Switch autocast off: it casts products, but not those that are written into a tensor."""
+
+    @wraps(function)
+    def plain(ctx: FunctionCtx, x: Tensor, *more: Any) -> Any:
+        with torch.autocast(x.device.type, enabled=False):
+            return function(ctx, x, *more)
+
+    return plain
