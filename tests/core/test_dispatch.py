@@ -284,9 +284,9 @@ def test_a_bias_of_numbers_that_are_no_tensor_is_refused() -> None:
 
 
 def test_a_bias_without_all_axes_is_refused_for_that() -> None:
+    bias = object.__new__(Dense)
+    object.__setattr__(bias, "added", torch.zeros(4, 3, 3))
     with pytest.raises(InputError, match=r"bias of shape \(4, 3, 3\) is not \(batch, heads, queries, keys\)"):
-        bias = object.__new__(Dense)
-        object.__setattr__(bias, "added", torch.zeros(4, 3, 3))
         check_placed(*draw(0, 2, 3, 3), bias, None)
 
 
