@@ -16,7 +16,7 @@ from typing import Any
 from zoo.names import normalise, normalise_distribution
 
 GROUP = "zoo.plugins"
-BUILT_IN = ("zoo.builtin", "zoo.plugins.vision.plugin", "zoo.plugins.text.plugin")
+BUILT_IN = ("zoo.builtin", *(f"zoo.plugins.{name}.plugin" for name in ("vision", "text", "speech", "conformer")))
 
 
 @dataclass(frozen=True)

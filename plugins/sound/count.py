@@ -1,0 +1,40 @@
+"""How many frames and vectors there are, exactly, and zeros where none are.
+
+Axes: b sounds, n samples, frames or vectors.
+"""
+
+from typing import TypeVar
+
+import torch
+from jaxtyping import Bool, Int, Shaped
+from torch import Tensor
+
+Count = TypeVar("Count", int, Tensor)
+
+
+def halved(count: Count) -> Count:
+    """Count what a convolution leaves that keeps every second frame: half, rounded up."""
+    return (count + 1) // 2
+
+
+def quartered(count: Count) -> Count:
+    """Count what two of them leave."""
+    return halved(halved(count))
+
+
+def there(count: Int[Tensor, " b"], n: int, device: torch.device) -> Bool[Tensor, "b n"]:
+    """Tell which of n places are taken."""
+    return torch.arange(n, device=device) < count.to(device)[:, None]
+
+
+def cleared(x: Shaped[Tensor, "b n *rest"], count: Int[Tensor, " b"] | None) -> Shaped[Tensor, "b n *rest"]:
+    """Give zeros where nothing is, so that nothing there can leak.
+
+    Args:
+        x: samples, frames or vectors.
+        count: how many of each sound are there; all if None.
+    """
+    if count is None:
+        return x
+    taken = there(count, x.shape[1], x.device)
+    return x.masked_fill(~taken.view(*taken.shape, *(1,) * (x.ndim - 2)), 0)

@@ -1,0 +1,56 @@
+"""`SpecAugment`: features of which bands and stretches of time are hidden in training.
+
+Axes: b sounds, n frames, m bands.
+"""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError
+
+MOST = 0.5
+"""Share of a sound's frames, or of its bands, that one mask may hide: short sounds do not vanish."""
+
+
+class SpecAugment(nn.Module):
+    """Hide bands and stretches of time of features whose mean is 0, arXiv:1904.08779 sec. 2; nothing is warped.
+
+    Args:
+        band_masks: how many masks of bands there are.
+        band_width: bands of each, at most.
+        time_masks: how many masks of time there are.
+        time_width: frames of each, at most.
+
+    Raises:
+        ConfigError: If torchaudio, which draws the masks, is not there.
+    """
+
+    def __init__(self, band_masks: int, band_width: int, time_masks: int, time_width: int) -> None:
+        super().__init__()
+        try:
+            from torchaudio import transforms
+        except ImportError as error:
+            raise ConfigError('spec_augment needs torchaudio: pip install "attention-zoo[speech]"') from error
+        self.masks = transforms.SpecAugment(time_masks, time_width, band_masks, band_width, p=MOST, zero_masking=True)
+
+    def forward(self, x: Float[Tensor, "b n m"]) -> Float[Tensor, "b n m"]:
+        """Hide something else in each sound."""
+        return self.masks(x.transpose(1, 2)).transpose(1, 2)
+
+
+def masks(numbers: Sequence[int]) -> SpecAugment | None:
+    """Make the masks of four numbers, see `SpecAugment`; None of none.
+
+    Raises:
+        ConfigError: If there are not four, or one is negative or no whole number.
+    """
+    if len(numbers) == 0:
+        return None
+    if len(numbers) != 4 or not all(type(number) is int and number >= 0 for number in numbers):
+        raise ConfigError(
+            f"spec_augment={numbers!r} is not four whole numbers: masks of bands, bands of each, masks of time, frames "
+            "of each"
+        )
+    return SpecAugment(*numbers)

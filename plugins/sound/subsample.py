@@ -1,0 +1,91 @@
+"""From a frame every 10 ms to a vector every 40 ms: two convolutions that each keep every second frame.
+
+How many vectors come out is counted exactly, and what is not there counts as zeros, alone and in a batch alike.
+Axes: b sounds, n frames, m bands, d channels.
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from zoo.core.block import gelu, relu
+from zoo.core.linear import Linear
+from zoo.plugins.sound.count import cleared, halved
+
+KERNEL = 3
+"""Frames that a convolution reads."""
+
+
+def around(ahead: bool) -> tuple[int, int]:
+    """Give the padding in front and behind: a frame on both sides, or two in front, so that nothing is read ahead."""
+    return (1, 1) if ahead else (2, 0)
+
+
+class Subsample(nn.Module):
+    """Two convolutions along time, each with GELU: a vector is made of the features of 7 frames, 85 ms.
+
+    As the stem of arXiv:2212.04356 sec. 2.2, which keeps every second frame once only.
+
+    Args:
+        bands: features of a frame.
+        dim: channels.
+        ahead: whether a vector reads up to 3 frames that come later.
+    """
+
+    def __init__(self, bands: int, dim: int, *, ahead: bool = True) -> None:
+        super().__init__()
+        self.padding = around(ahead)
+        self.first = Linear(KERNEL * bands, dim)
+        self.second = Linear(KERNEL * dim, dim)
+
+    def forward(
+        self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None
+    ) -> tuple[Float[Tensor, "b q d"], Int[Tensor, " b"] | None]:
+        """Give the vectors, and how many of them are there.
+
+        Args:
+            x: features.
+            count: frames that are there; all if None.
+        """
+        for layer in (self.first, self.second):
+            x = gelu(layer(self._neighbours(cleared(x, count))))
+            count = None if count is None else halved(count)
+        return x, count
+
+    def _neighbours(self, x: Float[Tensor, "b n e"]) -> Float[Tensor, "b h f"]:
+        """Lay each frame that is kept beside those around it: the convolution is one product then."""
+        return pad(x, (0, 0, *self.padding)).unfold(1, KERNEL, 2).flatten(2)
+
+
+class Subsample2d(nn.Module):
+    """Two 3x3 convolutions on the plane of time and bands, each with ReLU, and a projection: arXiv:2005.08100 sec. 2.
+
+    Args:
+        bands: features of a frame; along them nothing is padded.
+        dim: channels.
+        ahead: whether a vector reads up to 3 frames that come later.
+    """
+
+    def __init__(self, bands: int, dim: int, *, ahead: bool = True) -> None:
+        super().__init__()
+        self.padding = around(ahead)
+        self.first = nn.Conv2d(1, dim, KERNEL, stride=2)
+        self.second = nn.Conv2d(dim, dim, KERNEL, stride=2)
+        left = ((bands - 1) // 2 - 1) // 2
+        self.project = Linear(dim * left, dim)
+
+    def forward(
+        self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None
+    ) -> tuple[Float[Tensor, "b q d"], Int[Tensor, " b"] | None]:
+        """Give the vectors, and how many of them are there.
+
+        Args:
+            x: features.
+            count: frames that are there; all if None.
+        """
+        plane = x[:, None]
+        for layer in (self.first, self.second):
+            plane = cleared(plane.transpose(1, 2), count).transpose(1, 2)
+            plane = relu(layer(pad(plane, (0, 0, *self.padding))))
+            count = None if count is None else halved(count)
+        return self.project(plane.transpose(1, 2).flatten(2)), count

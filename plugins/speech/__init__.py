@@ -1,0 +1,1 @@
+"""Speech: sounds as frames, each of which looks only so far."""

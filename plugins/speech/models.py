@@ -1,0 +1,82 @@
+"""The speech encoder: a Transformer on vectors of 40 ms, each of which looks only so far; sizes are in `plugin.py`."""
+
+from collections.abc import Callable, Sequence
+
+from torch import nn
+
+from zoo.core.attention import Attention
+from zoo.core.head import head
+from zoo.core.inner import with_position
+from zoo.core.model import Model
+from zoo.core.transformer import Encoder, init_weights
+from zoo.plugins.sound.masks import masks
+from zoo.plugins.sound.stem import FrameStem, window_of
+
+FAR = 1000
+"""Offsets to each side that a table knows where everyone reads everyone: 40 s."""
+
+
+class SpeechTransformer(Model):
+    """Frames, a pre-norm encoder whose attention is truncated, and a head: arXiv:1910.12977.
+
+    There the encoder is trained as a transducer; a head of the zoo stands here. Cost and memory grow with the duration.
+
+    Args:
+        bands: log-mel features of a frame.
+        dim: channels.
+        depth: blocks.
+        num_heads: heads.
+        mlp_dim: channels inside each MLP.
+        num_classes: labels of `classify` and `tag`; 0 for features.
+        task: `classify` (a label for the sound, from the mean), `tag` (a label for every 40 ms) or `features`.
+        window: milliseconds that each vector looks to both sides, or (back, ahead), multiples of 40; or `full`. It
+            limits whatever the attention allows. Looking 0 ahead, the convolutions of the stem look back only, too.
+        attention: makes an attention from (dim, num_heads).
+        position: inside attention `rotary`, `transformer-xl`, `relative` (a table), `alibi`, `shaw`; or `sinusoidal`,
+            added to the vectors; or `none`.
+        normalise: features by the mean and variance of the `utterance`, or `running` along, or `none`.
+        spec_augment: in training, masks of bands, the most bands of each, masks of time, the most frames of each;
+            none if empty.
+        dropout: probability in [0, 1), of the vectors, after attention and in each MLP.
+        drop_path: probability in [0, 1) that the last block is skipped in training.
+        eps: of the layer norms.
+
+    Raises:
+        ConfigError: If a value is not one of those there are.
+    """
+
+    def __init__(
+        self,
+        *,
+        bands: int = 80,
+        dim: int = 256,
+        depth: int = 12,
+        num_heads: int = 4,
+        mlp_dim: int = 2048,
+        num_classes: int = 0,
+        task: str = "classify",
+        window: int | Sequence[int] | str = 640,
+        attention: Callable[[int, int], nn.Module] = Attention,
+        position: str = "rotary",
+        normalise: str = "utterance",
+        spec_augment: Sequence[int] = (),
+        dropout: float = 0.1,
+        drop_path: float = 0.0,
+        eps: float = 1e-5,
+    ) -> None:
+        pattern = window_of(window)
+        stem = FrameStem(
+            dim,
+            bands=bands,
+            normalise=normalise,
+            augment=masks(spec_augment),
+            ahead=pattern is None or pattern.right > 0,
+            pattern=pattern,
+            position=position,
+            dropout=dropout,
+        )
+        far = FAR if pattern is None else max(pattern.left, pattern.right)
+        make = with_position(attention, position, far + 1)
+        encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=make, dropout=dropout, drop_path=drop_path, eps=eps)
+        super().__init__(stem, encoder, head(task, dim, num_classes, pool="mean"))
+        init_weights(self)

@@ -1,0 +1,23 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a tone to a file, and give its path."""
+
+    def make(name: str, seconds: float = 0.2, rate: int = 16_000, channels: int = 1, **options: Any) -> Path:
+        time = np.arange(round(seconds * rate)) / rate
+        tone = 0.4 * np.sin(2 * np.pi * 440 * time)
+        samples = np.stack([tone * (1 - channel / 2) for channel in range(channels)], axis=1)
+        soundfile.write(tmp_path / name, samples, rate, **options)
+        return tmp_path / name
+
+    return make

@@ -1,0 +1,130 @@
+"""The speech encoder: truncated and full, alone and in a batch, back only and a little ahead."""
+
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.core import Window, flops
+from zoo.core.observe import watch
+from zoo.errors import ConfigError
+
+SIZES = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48}
+
+
+def speech(**options: Any) -> Any:
+    torch.manual_seed(0)
+    return zoo.create("speech-tiny", **{**SIZES, **options}).eval()
+
+
+def sounds(b: int, t: int) -> torch.Tensor:
+    return 0.1 * torch.randn(b, t, generator=torch.Generator().manual_seed(1))
+
+
+POSITIONS = ["rotary", "transformer-xl", "alibi", "shaw", "sinusoidal", "none"]
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_a_window_wider_than_the_sound_changes_nothing(position: str) -> None:
+    short, full = speech(position=position, window=400), speech(position=position, window="full")
+    full.load_state_dict(short.state_dict())
+    x = sounds(2, 6_000)  # 9 vectors
+    torch.testing.assert_close(short.forward_features(x), full.forward_features(x))
+    x = sounds(1, 12_000)
+    assert (short.forward_features(x) - full.forward_features(x)).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("position", [*POSITIONS, "relative"])
+@pytest.mark.parametrize("window", [80, [160, 0], [160, 40], "full"])
+def test_a_sound_in_a_batch_is_answered_as_alone(position: str, window: Any) -> None:
+    model = speech(position=position, window=window, task="tag", num_classes=3)
+    lengths = torch.tensor([9_000, 5_000, 700])
+    x = sounds(3, 9_000)
+    for row, t in enumerate(lengths.tolist()):
+        x[row, t:] = torch.nan
+    y = model(x, lengths)
+    assert y.shape == (3, 14, 3)
+    for row, (t, n) in enumerate(zip(lengths.tolist(), model.stem.count(lengths).tolist(), strict=True)):
+        torch.testing.assert_close(y[row, :n], model(x[row : row + 1, :t])[0], atol=1e-4, rtol=1e-4)
+
+
+def test_looking_back_only_reads_no_later_sample() -> None:
+    model = speech(window=[120, 0], normalise="running")
+    x = sounds(1, 12_000)
+    with torch.no_grad():
+        usual = model.forward_features(x)
+        last = model.stem.features.length + 4 * 7 * model.stem.features.step  # samples of the frames of vector 7
+        x[:, last:] = sounds(1, 12_000 - last).flip(1)
+        changed = model.forward_features(x)
+    torch.testing.assert_close(changed[:, :8], usual[:, :8], atol=1e-6, rtol=0)
+    assert (changed[:, 8] - usual[:, 8]).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize(("window", "reach"), [([120, 40], (6, 2)), ([40, 80], (2, 4)), ([0, 0], (0, 0))])
+def test_a_vector_reads_as_far_as_its_windows_reach_together(window: list[int], reach: tuple[int, int]) -> None:
+    model = speech(window=window)
+    tokens = model.stem(sounds(1, 16_000))
+    x = tokens.x.detach().requires_grad_()
+    model.encoder(tokens.with_x(x)).x[0, 12].square().sum().backward()
+    assert x.grad is not None
+    read = x.grad[0].abs().sum(1).nonzero()[:, 0].tolist()
+    assert read == list(range(12 - reach[0], 12 + reach[1] + 1))
+
+
+def test_an_attention_narrows_the_window_and_does_not_widen_it() -> None:
+    x = sounds(1, 8_000)
+    assert (speech(window=120, attention="window:1").attention_maps(x)[0][0, 0, 6] > 0).sum() == 3
+    assert (speech(window=120, attention="full").attention_maps(x)[0][0, 0, 6] > 0).sum() == 7
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("position", ["rotary", "transformer-xl"])
+def test_a_long_sound_is_read_by_the_band(training: bool, position: str) -> None:
+    model, used = speech(window=160, position=position).train(training), []
+    with watch(lambda plan, problem: used.append(plan.backend)), torch.set_grad_enabled(training):
+        model(sounds(1, 400_000))
+    assert used == ["banded", "banded"]
+
+
+def test_twice_the_sound_costs_twice_as_much() -> None:
+    model = speech(window=640)
+    one, two = (flops.count(model, sounds(1, 16_000 * seconds)).total for seconds in (40, 80))
+    assert two / one < 2.05
+    full = speech(window="full")
+    one, two = (flops.count(full, sounds(1, 16_000 * seconds)).attention for seconds in (40, 80))
+    assert two / one > 3.5
+
+
+def test_features_are_answered_as_the_samples_they_are_of() -> None:
+    model, (x, lengths) = speech(num_classes=3), zoo.example("speech-tiny")
+    frames = model.stem.features
+    torch.testing.assert_close(model(frames(x), frames.count(lengths)), model(x, lengths))
+
+
+def test_each_task_has_its_answer() -> None:
+    x = sounds(2, 8_000)
+    assert speech(num_classes=5)(x).shape == (2, 5)
+    assert speech(task="tag", num_classes=5)(x).shape == (2, 12, 5)
+    assert speech(task="features")(x).shape == (2, 12, 24)
+    torch.testing.assert_close(speech()(x), speech().forward_features(x).mean(1))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"window": 100}, "window=100: milliseconds are multiples of 40"),
+        ({"normalise": "batch"}, "normalise='batch' is not one of"),
+        ({"position": "learned"}, "position='learned': sounds have no greatest length"),
+        ({"position": "rotory"}, "position='rotory' is not one of"),
+        ({"task": "generate"}, "task='generate'"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        speech(**options)
+
+
+def test_the_window_of_the_vectors_is_in_steps_of_40_milliseconds() -> None:
+    assert speech(window=640).stem(sounds(1, 8_000)).pattern == Window(16, 16)
+    assert speech(window="full").stem(sounds(1, 8_000)).pattern is None

@@ -1,0 +1,16 @@
+"""The conformance kit over every speech model."""
+
+from typing import Any
+
+from zoo.plugins.speech import plugin as speech
+from zoo.testing import PluginConformance
+
+SMALL: dict[str, Any] = {"depth": 2, "dim": 24, "num_heads": 3, "mlp_dim": 48}
+
+
+class TestSpeech(PluginConformance):
+    plugin = speech
+    small = {  # noqa: RUF012
+        "speech-tiny": SMALL | {"num_classes": 5},
+        "speech-small": SMALL | {"window": [160, 80], "position": "transformer-xl", "num_classes": 4},
+    }
