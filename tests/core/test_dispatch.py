@@ -493,7 +493,7 @@ for ask, text in (
     (lambda: state.reorder(torch.tensor([0, 2])), "rows [0, 2] are taken of a state of 2: at least one, each in 0 … 1"),
     (lambda: attend(q, q, q, q_start=1.5), "q_start=1.5 is no whole number"),
     (lambda: attend(q, q, q, bias=torch.ones(1, 1, 3, 3, dtype=torch.long)), "bias is of torch.int64: it is added"),
-    (lambda: attend(q, q, q, bias=torch.ones(3, 3)), "bias of shape (3, 3) and torch.float32 is no floating"),
+    (lambda: attend(q, q, q, bias=torch.ones(3, 3)), "bias of shape (3, 3) is not (batch, heads, queries, keys)"),
     (lambda: attend(q, q, q, bias=RelativeTable(torch.ones(3), 1)), "table of RelativeTable is of shape (3,): it is"),
     (lambda: attend(q, q, q, bias=RelativeTable(torch.ones(2, 0), 1)), "table of RelativeTable is of shape (2, 0)"),
     (lambda: Shaw(torch.ones(3, 4), None, 1), "a_k of Shaw is of shape (3, 4): it is (heads or 1, offsets, channels)"),
