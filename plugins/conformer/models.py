@@ -15,7 +15,7 @@ from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal, same
 from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 from zoo.plugins.sound.masks import masks
-from zoo.plugins.sound.stem import FrameStem, window_of
+from zoo.plugins.sound.stem import FrameStem, reach_of, window_of
 from zoo.plugins.sound.subsample import Subsample2d
 
 PADDINGS = {"same": same, "causal": causal}
@@ -26,8 +26,6 @@ NORMS: dict[str, Callable[[int], nn.Module]] = {
     "group": FrameGroupNorm,
 }
 """Inside the convolution module."""
-FAR = 1000
-"""Offsets to each side that a table knows where everyone reads everyone: 40 s."""
 
 
 class Conformer(Model):
@@ -97,13 +95,12 @@ class Conformer(Model):
             position=position,
             dropout=dropout,
         )
-        far = FAR if pattern is None else max(pattern.left, pattern.right)
         encoder = conformer_encoder(
             dim,
             depth,
             num_heads,
             mlp_dim,
-            attention=with_position(attention, position, far + 1),
+            attention=with_position(attention, position, reach_of(pattern) + 1),
             convolution=partial(
                 ConvolutionModule, kernel_size=kernel_size, padding=PADDINGS[convolution](kernel_size), norm=NORMS[norm]
             ),

@@ -23,6 +23,8 @@ from zoo.plugins.sound.subsample import Subsample
 
 TOKEN = 40
 """Milliseconds from vector to vector."""
+FAR = 1000
+"""Offsets to each side that a table knows where everyone reads everyone: 40 s."""
 
 
 class FrameStem(nn.Module):
@@ -172,3 +174,8 @@ def window_of(milliseconds: Any) -> Window | None:
     if any(side < 0 or side % TOKEN for side in sides):
         raise ConfigError(f"window={milliseconds!r}: milliseconds are multiples of {TOKEN}, 0 or more")
     return Window(sides[0] // TOKEN, sides[1] // TOKEN)
+
+
+def reach_of(window: Window | None) -> int:
+    """Give the offsets to each side that a table of positions needs to know."""
+    return FAR if window is None else max(window.left, window.right)

@@ -10,10 +10,7 @@ from zoo.core.inner import with_position
 from zoo.core.model import Model
 from zoo.core.transformer import Encoder, init_weights
 from zoo.plugins.sound.masks import masks
-from zoo.plugins.sound.stem import FrameStem, window_of
-
-FAR = 1000
-"""Offsets to each side that a table knows where everyone reads everyone: 40 s."""
+from zoo.plugins.sound.stem import FrameStem, reach_of, window_of
 
 
 class SpeechTransformer(Model):
@@ -75,8 +72,7 @@ class SpeechTransformer(Model):
             position=position,
             dropout=dropout,
         )
-        far = FAR if pattern is None else max(pattern.left, pattern.right)
-        make = with_position(attention, position, far + 1)
+        make = with_position(attention, position, reach_of(pattern) + 1)
         encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=make, dropout=dropout, drop_path=drop_path, eps=eps)
         super().__init__(stem, encoder, head(task, dim, num_classes, pool="mean"))
         init_weights(self)
