@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from zoo.core.floater import Floater
     from zoo.core.generator import Generator
     from zoo.core.head import Classify, Features, NextToken, Tag
+    from zoo.core.joint import Joint
     from zoo.core.keys import Lengths, Segments, Valid
     from zoo.core.length import CutAtEnd, LengthPredictor
     from zoo.core.local import Chunk, Neighbourhood, Window
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from zoo.core.pattern import Causal, Explicit, Full
     from zoo.core.planner import Plan, plan
     from zoo.core.position import Learned, Sinusoidal
+    from zoo.core.recogniser import Ctc
     from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
     from zoo.core.ring import Ring
     from zoo.core.rotary import Rotary
@@ -58,6 +60,7 @@ _FROM = {
     "zoo.core.floater": ("Floater",),
     "zoo.core.generator": ("Generator",),
     "zoo.core.head": ("Classify", "Features", "NextToken", "Tag"),
+    "zoo.core.joint": ("Joint",),
     "zoo.core.keys": ("Lengths", "Segments", "Valid"),
     "zoo.core.length": ("CutAtEnd", "LengthPredictor"),
     "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
@@ -68,6 +71,7 @@ _FROM = {
     "zoo.core.pattern": ("Causal", "Explicit", "Full"),
     "zoo.core.planner": ("Plan", "plan"),
     "zoo.core.position": ("Learned", "Sinusoidal"),
+    "zoo.core.recogniser": ("Ctc",),
     "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
     "zoo.core.ring": ("Ring",),
     "zoo.core.rotary": ("Rotary",),
@@ -93,6 +97,7 @@ __all__ = [
     "Chunk",
     "Classify",
     "ConfigError",
+    "Ctc",
     "CutAtEnd",
     "Decoder",
     "DecoderState",
@@ -112,6 +117,7 @@ __all__ = [
     "Growing",
     "Hard",
     "InputError",
+    "Joint",
     "Kernel",
     "Learned",
     "LengthPredictor",

@@ -12,6 +12,7 @@ from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys, Segments
 from zoo.core.linear import Linear, multiply
+from zoo.core.listening import Listening
 from zoo.core.normal import by_offset, normal
 from zoo.core.observe import rows_apart
 from zoo.core.pattern import Causal, Full, Pattern
@@ -178,6 +179,21 @@ class Attention(nn.Module):
             spare: tokens that may be cropped again, where only a window is kept.
         """
         return state_for(pattern & self.pattern, batch, capacity=capacity, spare=spare)
+
+    def stream(self, pattern: Pattern | None = None) -> Listening:
+        """Give the stage that answers while vectors come; see `Listening`.
+
+        Args:
+            pattern: what the tokens will say.
+
+        Raises:
+            ConfigError: If a vector may read without bound, or this attention asks in a way of its own.
+        """
+        if type(self).ask is not Attention.ask or type(self).forward is not Attention.forward:
+            raise ConfigError(
+                f"{type(self).__name__} reads its input whole: no model with it answers while input comes"
+            )
+        return Listening(self, self.pattern if pattern is None else pattern & self.pattern)
 
     def restrict(self, source: Tokens) -> Pattern:
         """Join what the tokens allow and what this layer allows."""

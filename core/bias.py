@@ -82,6 +82,12 @@ class Relative(Bias):
     ) -> Float[Tensor, "*#b h #q o"]:
         """Give what is added for each offset from lowest to highest, both included."""
 
+    def factors(
+        self, q: Float[Tensor, "b h q d"], lowest: int, highest: int
+    ) -> tuple[Float[Tensor, "b h q d"], Float[Tensor, "h o d"]] | None:
+        """Give queries and vectors of the offsets whose scaled product is `band`; None where it is no product."""
+        return None
+
     def scores(
         self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
     ) -> Float[Tensor, "#b #h #q #k"]:
@@ -209,6 +215,12 @@ class TransformerXL(Relative):
         """
         r = stretch(self.r, self.lowest, lowest, highest).to(q.dtype)
         return ((q + self.v[:, None].to(q.dtype)) * scale) @ r.mT
+
+    def factors(
+        self, q: Float[Tensor, "b h q d"], lowest: int, highest: int
+    ) -> tuple[Float[Tensor, "b h q d"], Float[Tensor, "h o d"]]:
+        """See `Relative.factors`."""
+        return q + self.v[:, None].to(q.dtype), stretch(self.r, self.lowest, lowest, highest).to(q.dtype)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

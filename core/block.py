@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.linear import Linear
+from zoo.core.pattern import Pattern
 from zoo.core.state import LayerState
+from zoo.core.streaming import Chain, Each, Residual, stream_of
 from zoo.core.tokens import Tokens
 
 
@@ -78,6 +80,10 @@ class Mlp(nn.Module):
         if not self.training:
             return self.down(self.activation(self.up(x)))
         return self.dropout(self.down(self.dropout(self.activation(self.up(x)))))
+
+    def stream(self) -> Each:
+        """Give the stage that does the same while vectors come."""
+        return Each(self)
 
 
 class DropPath(nn.Module):
@@ -177,6 +183,18 @@ class PreNormBlock(Block):
             x = x + self.read_context(self.cross, tokens.with_x(self.cross_norm(x)), context, state)
         return tokens.with_x(x + self.drop_path(self.mlp(self.norm2(x))))
 
+    def stream(self, pattern: Pattern | None = None) -> Chain:
+        """Give the stage that does the same while vectors come, of a block that reads no context.
+
+        Args:
+            pattern: what the tokens will say.
+
+        Raises:
+            ConfigError: If attention or MLP have to see them all.
+        """
+        branches = (self.norm1, stream_of(self.attention, pattern)), (self.norm2, stream_of(self.mlp))
+        return Chain([Residual(Chain([Each(norm), branch])) for norm, branch in branches])
+
 
 class PostNormBlock(Block):
     """norm(x + attention(x)), then norm(x + mlp(x)): arXiv:1706.03762 sec. 3.1."""
@@ -187,3 +205,8 @@ class PostNormBlock(Block):
         if self.cross is not None:
             x = self.cross_norm(x + self.read_context(self.cross, tokens.with_x(x), context, state))
         return tokens.with_x(self.norm2(x + self.drop_path(self.mlp(x))))
+
+    def stream(self, pattern: Pattern | None = None) -> Chain:
+        """Give the stage that does the same while vectors come; see `PreNormBlock.stream`."""
+        read, change = stream_of(self.attention, pattern), stream_of(self.mlp)
+        return Chain([Residual(read), Each(self.norm1), Residual(change), Each(self.norm2)])

@@ -20,7 +20,7 @@ from zoo.core.keys import Keys, Lengths, Segments
 from zoo.core.norm import Kernel, Norm
 from zoo.core.normal import normal
 from zoo.core.pattern import Full, Pattern
-from zoo.core.planner import better_apart, choose, sets_better_apart
+from zoo.core.planner import better_apart, choose, sets_apart
 from zoo.core.score import General, Score
 
 
@@ -151,7 +151,14 @@ def attend(
     if isinstance(keys, Segments) and problem.together and backend == "auto":
         keys.valid(k.shape[0], k.shape[1], k.device)
         sets = keys.apart
-        if sets_better_apart(problem, len(sets.lengths), sets.longest):
+        how = sets_apart(problem, sets.lengths.tolist())
+        if how == "alone":
+            each = list(zip(sets.each(q), sets.each(k), sets.each(v), strict=True))
+            # the longest first: what a bias makes for its offsets serves the others
+            order = sorted(range(len(each)), key=lambda n: -each[n][0].shape[1])
+            ys = {n: attend(*each[n], pattern, None, bias, score, dropout, norm=norm) for n in order}
+            return sets.together([ys[n] for n in range(len(each))], q.shape[0], q.shape[1])
+        if how == "rows":
             rows = sets.spread(q), sets.spread(k), sets.spread(v)
             y = attend(*rows, pattern, Lengths(sets.lengths), bias, score, dropout, norm=norm)
             return sets.join(y, q.shape[0], q.shape[1])

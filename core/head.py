@@ -114,8 +114,9 @@ class Tag(Classifier):
         self.prefix = prefix
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n classes"]:
-        """Give a score for each label, for each vector."""
-        return self.linear(tokens.x[:, self.prefix :])
+        """Give a score for each label, for each vector; 0 where none is."""
+        scores, there = self.linear(tokens.x[:, self.prefix :]), tokens.there()
+        return scores if there is None else scores.masked_fill(~there[:, self.prefix :, None], 0)
 
 
 class Features(nn.Module):
@@ -136,8 +137,8 @@ class Features(nn.Module):
             raise ConfigError(f"num_classes={num_classes} with task='features', which has no classifier")
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
-        """Give the vectors."""
-        return tokens.x
+        """Give the vectors; 0 where none is."""
+        return tokens.without_padding().x
 
 
 class NextToken(nn.Module):

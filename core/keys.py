@@ -156,5 +156,21 @@ class Apart:
         rows = y.new_zeros(batch * length, *y.shape[2:]).index_copy(0, self.index.to(y.device), found)
         return rows.unflatten(0, (batch, length))
 
+    def each(self, x: Float[Tensor, "b n h d"]) -> list[Float[Tensor, "1 _ h d"]]:
+        """Give the vectors of each set alone."""
+        return [one[None] for one in self._there(x).split(self.lengths.tolist())]
+
+    def together(self, ys: list[Float[Tensor, "1 _ h d"]], batch: int, length: int) -> Float[Tensor, "b n h d"]:
+        """Put what was computed of each set back; what is not there is 0."""
+        found = torch.cat([y[0] for y in ys])
+        if not self._fills(batch, length):
+            none = found.new_zeros(batch * length, *found.shape[1:])
+            found = none.index_copy(0, self.index.to(found.device), found)
+        return found.unflatten(0, (batch, length))
+
     def _there(self, x: Tensor) -> Tensor:
-        return x.flatten(0, 1).index_select(0, self.index.to(x.device))
+        flat = x.flatten(0, 1)
+        return flat if self._fills(*x.shape[:2]) else flat.index_select(0, self.index.to(x.device))
+
+    def _fills(self, batch: int, length: int) -> bool:
+        return len(self.index) == batch * length

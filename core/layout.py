@@ -1,10 +1,110 @@
-"""What the layouts of other libraries differ in from ours, whatever the model: projections apart, or joined."""
+"""How other libraries name the weights that we have, and what their layouts differ in: projections apart, or joined.
 
+In a name `{n}` stands for a block's number, `{p}` for `weight`, `bias` or what a batch norm counts. Projections of
+queries, keys and values that come apart there are `.q.`, `.k.` and `.v.` here, and are joined to `.qkv.` afterwards.
+"""
+
+import functools
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+
+from zoo.core.errors import ConfigError
+
+State = Mapping[str, Tensor]
+PARTS = {"{n}": r"(?P<n>\d+)", "{p}": r"(?P<p>weight|bias|running_mean|running_var|num_batches_tracked)"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Hold one library's names of a model's weights.
+
+    Args:
+        signature: the name, without the prefix, of a weight that only this layout has.
+        names: ours to theirs.
+        prefix: what may stand before their names.
+        outside: how those of their names begin that the prefix never stands before.
+        copies: their names of weights that are others' too, to those others; they are dropped where they are equal.
+        unused: their names, as a pattern, of what is no weight, or none that we have.
+        transposed: their names, as a pattern, of matrices that are stored with the channels in first.
+        pointwise: their names, as a pattern, of matrices that are stored as kernels of one place.
+    """
+
+    signature: str
+    names: Mapping[str, str]
+    prefix: str = ""
+    outside: tuple[str, ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
+    unused: str = "(?!)"
+    transposed: str = "(?!)"
+    pointwise: str = "(?!)"
+
+    def found(self, state: State) -> str | None:
+        """Give the prefix with which a state dict has this layout; None if it has another."""
+        ends = (key for key in state if key == self.signature or key.endswith(f".{self.signature}"))
+        return next((key.removesuffix(self.signature) for key in ends), None)
+
+    def ours(self, state: State, prefix: str) -> dict[str, Tensor]:
+        """Give weights under our names; what the table does not know keeps its own."""
+        theirs = {_modern(key.removeprefix(prefix)): value for key, value in state.items()}
+        kept = [key for key in theirs if not (self._is_copy(key, theirs) or re.fullmatch(self.unused, key))]
+        return join_qkv({self._name(key, back=False) or key: self._turned(key, theirs[key]) for key in kept})
+
+    def theirs(self, state: State) -> dict[str, Tensor]:
+        """Give weights under their names, without a prefix, and with the copies.
+
+        Raises:
+            ConfigError: If one has no name there.
+        """
+        apart = split_qkv(state) if any(".attention.q." in ours for ours in self.names) else state
+        named = {key: self._name(key, back=True) for key in apart}
+        lost = [key for key, theirs in named.items() if theirs is None]
+        if lost:
+            raise ConfigError(f"the other library has no name for {', '.join(lost)}")
+        found = {theirs: self._turned(theirs, apart[key].detach()) for key, theirs in named.items() if theirs}
+        return found | {copy: found[key] for copy, key in self.copies.items() if key in found}
+
+    def prefixed(self, theirs: State) -> dict[str, Tensor]:
+        """Put the prefix before their names."""
+        return {key if key.startswith(self.outside) else self.prefix + key: value for key, value in theirs.items()}
+
+    def _name(self, key: str, back: bool) -> str | None:
+        for ours, theirs in self.names.items():
+            here, there = (ours, theirs) if back else (theirs, ours)
+            if match := re.fullmatch(_pattern(here), key):
+                return there.format(**match.groupdict())
+        return None
+
+    def _is_copy(self, key: str, theirs: State) -> bool:
+        other = theirs.get(self.copies.get(key, ""))
+        return other is not None and (other.is_meta or torch.equal(theirs[key], other))
+
+    def _turned(self, key: str, value: Tensor) -> Tensor:
+        """Bring a weight from their shape to ours, or from ours to theirs."""
+        if re.fullmatch(self.pointwise, key):
+            return value.squeeze(2) if value.ndim == 3 else value.unsqueeze(2)
+        return value.T if re.fullmatch(self.transposed, key) else value
+
+
+@functools.cache
+def _pattern(name: str) -> str:
+    pattern = re.escape(name)
+    for part, group in PARTS.items():
+        pattern = pattern.replace(re.escape(part), group)
+    return pattern
+
+
+def _modern(key: str) -> str:
+    """Read the names that the first checkpoints of BERT have for gain and bias."""
+    return re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", key))
+
+
+def in_blocks(ours: str, theirs: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Name the weights in each block of a stack: of ours `.{p}` is left out."""
+    return {f"{ours}.{{n}}.{own}{'.{p}' * ('{p}' in other)}": f"{theirs}.{{n}}.{other}" for own, other in names.items()}
 
 
 def join_qkv(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -68,6 +68,10 @@ class Window(Pattern):
 class Chunk(Pattern):
     """Let each query read its own chunk and so many before it, as streaming speech models do (arXiv:2010.11395).
 
+    Emformer (arXiv:2010.10759) reads so where its left context is whole segments. Its right context are copies of the
+    frames that follow on a segment, which stand behind it and which it alone reads: as a set with the copies in it, and
+    an `Explicit` of these. Its memory, means of earlier segments, is not here.
+
     Args:
         size: positions in a chunk.
         left_chunks: chunks before.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from zoo.core import observe
@@ -55,7 +55,7 @@ def pack(tokens: Tokens) -> Packed | None:
     there = tokens.there()
     assert there is not None
     index = there.flatten().nonzero()[:, 0]
-    if not 0 < len(index) <= FULL * there.numel():
+    if not 0 < len(index) <= FULL * there.numel() or (isinstance(tokens.keys, Valid) and has_holes(there)):
         return None
     row, column = index // there.shape[1], index % there.shape[1]
     position = column if tokens.position is None else tokens.positions.expand(there.shape)[row, column]
@@ -63,16 +63,33 @@ def pack(tokens: Tokens) -> Packed | None:
     return Packed(replace(tokens, x=x[None], keys=Segments(row[None]), position=position[None]), index, tokens)
 
 
+def has_holes(there: Bool[Tensor, "b n"]) -> bool:
+    """Tell whether something is missing between the vectors of a row: packed, they would stand side by side."""
+    begins = there.clone()
+    begins[:, 1:] &= ~there[:, :-1]
+    return bool((begins.sum(1) > 1).any())
+
+
 def packable(blocks: Iterable[nn.Module]) -> bool:
-    """Tell whether blocks do the same with sets side by side: they mix vectors by attention only, by their offsets."""
+    """Tell whether blocks do the same with sets side by side: they mix vectors by attention only, by their offsets.
+
+    A block that mixes them in other ways too may have a method `packs()` that tells whether it keeps sets apart.
+    """
     return all(_is_packable(block) for block in blocks)
 
 
 def _is_packable(block: nn.Module) -> bool:
+    own = getattr(block, "packs", None)
+    if callable(own):
+        return bool(own())
     return (
         isinstance(block, Block)
         and isinstance(getattr(block, "mlp", None), Mlp)
-        and isinstance(block.attention, Attention)
-        and by_offset(block.attention.pattern)
+        and keeps_sets_apart(block.attention)
         and not (block.training and block.drop_path.probability)
     )
+
+
+def keeps_sets_apart(attention: nn.Module) -> bool:
+    """Tell whether an attention reads by offsets, which are the same in a row of several sets."""
+    return isinstance(attention, Attention) and by_offset(attention.pattern)

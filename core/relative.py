@@ -142,6 +142,13 @@ class ProjectedOffsets(Relative):
         first, r = self.projected(lowest, highest)
         return TransformerXL(self.u, self.v, r, first).band(q, lowest, highest, scale)
 
+    def factors(
+        self, q: Float[Tensor, "b h q d"], lowest: int, highest: int
+    ) -> tuple[Float[Tensor, "b h q d"], Float[Tensor, "h o d"]]:
+        """See `Relative.factors`."""
+        first, r = self.projected(lowest, highest)
+        return TransformerXL(self.u, self.v, r, first).factors(q, lowest, highest)
+
     def projected(self, lowest: int, highest: int) -> tuple[int, Float[Tensor, "h n d"]]:
         """Give projected vectors that hold those of the offsets from lowest to highest, and the offset of the first."""
         if "r" in self.kept:

@@ -13,6 +13,7 @@ from zoo.core.normal import normal
 from zoo.core.packing import Packed, pack, packable
 from zoo.core.pattern import Causal, Full, Pattern
 from zoo.core.state import DecoderState, LayerState, Static
+from zoo.core.streaming import Chain, Each, stream_of
 from zoo.core.tokens import Tokens, tokens_of
 
 CAUSAL = Causal()
@@ -32,20 +33,37 @@ class Stack(nn.Module):
         self.norm = nn.Identity() if norm is None else norm
 
     def forward(self, tokens: Tokens) -> Tokens:
-        """Apply every block and the last norm."""
-        tokens = tokens_of(tokens).without_padding()
+        """Apply every block and the last norm; padding is left out where it costs more than packing the rest."""
+        packed = self._packed(tokens)
+        inside = tokens.without_padding() if packed is None else packed.tokens
         for block in self.blocks:
-            tokens = block(tokens)
-        return tokens.with_x(self.norm(tokens.x))
+            inside = block(inside)
+        inside = inside.with_x(self.norm(inside.x))
+        return inside if packed is None else packed.back(inside)
 
     def states(self, tokens: Tokens) -> Iterator[Tokens]:
         """Give the tokens after each block; the last also after the last norm, as `forward` does."""
-        tokens = tokens_of(tokens).without_padding()
-        for block in self.blocks[:-1]:
-            tokens = block(tokens)
-            yield tokens
-        for block in self.blocks[-1:]:
-            yield (last := block(tokens)).with_x(self.norm(last.x))
+        packed = self._packed(tokens)
+        inside = tokens.without_padding() if packed is None else packed.tokens
+        for index, block in enumerate(self.blocks):
+            inside = block(inside)
+            shown = inside.with_x(self.norm(inside.x)) if index == len(self.blocks) - 1 else inside
+            yield shown if packed is None else packed.back(shown)
+
+    def _packed(self, tokens: Tokens) -> Packed | None:
+        tokens = tokens_of(tokens)
+        return pack(tokens) if tokens.keys is not None and packable(self.blocks) else None
+
+    def stream(self, pattern: Pattern | None = None) -> Chain:
+        """Give the stages that do the same while vectors come.
+
+        Args:
+            pattern: what the tokens will say.
+
+        Raises:
+            ConfigError: If a block has to see them all.
+        """
+        return Chain([*(stream_of(block, pattern) for block in self.blocks), Each(self.norm)])
 
 
 class Encoder(Stack):
@@ -84,21 +102,6 @@ class Encoder(Stack):
             block(dim, attention(dim, num_heads), mlp(dim, mlp_dim, dropout), drop_path=rate, **parts) for rate in rates
         ]
         super().__init__(blocks, last_norm(block, dim, eps))
-
-    def forward(self, tokens: Tokens) -> Tokens:
-        """Apply every block and the last norm; padding is left out where it costs more than packing the rest."""
-        packed = self._packed(tokens)
-        return super().forward(tokens) if packed is None else packed.back(super().forward(packed.tokens))
-
-    def states(self, tokens: Tokens) -> Iterator[Tokens]:
-        """Give the tokens after each block; the last also after the last norm, as `forward` does."""
-        packed = self._packed(tokens)
-        for inside in super().states(tokens if packed is None else packed.tokens):
-            yield inside if packed is None else packed.back(inside)
-
-    def _packed(self, tokens: Tokens) -> Packed | None:
-        tokens = tokens_of(tokens)
-        return pack(tokens) if tokens.keys is not None and packable(self.blocks) else None
 
 
 class Decoder(nn.Module):

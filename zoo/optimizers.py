@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Muon, Optimizer
 
-from zoo.core.block import Block
+from zoo.core.transformer import Decoder, Stack
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean
 
@@ -49,9 +49,9 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
 
 
 def block_matrices(model: nn.Module) -> list[Tensor]:
-    """Find the weights of the linear layers inside transformer blocks."""
-    blocks = (module for module in model.modules() if isinstance(module, Block))
-    layers = (part for block in blocks for part in block.modules() if isinstance(part, nn.Linear))
+    """Find the weights of the linear layers inside the blocks of encoders and decoders, of whatever kind they are."""
+    stacks = (module for module in model.modules() if isinstance(module, Stack | Decoder))
+    layers = (part for stack in stacks for part in stack.blocks.modules() if isinstance(part, nn.Linear))
     return [layer.weight for layer in layers]
 
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import nn
 
 from zoo.core import Attention, Tokens
 from zoo.core.block import DropPath, Mlp, silu
 from zoo.core.inner import with_position
+from zoo.core.packing import keeps_sets_apart
+from zoo.core.pattern import Pattern
+from zoo.core.streaming import Chain, Each, Residual, stream_of
 from zoo.core.transformer import Stack, drop_rates
 from zoo.plugins.conformer.convolution import ConvolutionModule
 
@@ -55,11 +59,43 @@ class ConformerBlock(nn.Module):
     def forward(self, tokens: Tokens) -> Tokens:
         """Give the same set with new vectors."""
         x = tokens.x
-        x = x + 0.5 * self.drop_path(self.mlp1(self.norm1(x)))
+        x = torch.add(x, self.drop_path(self.mlp1(self.norm1(x))), alpha=0.5)
         x = x + self.drop_path(self.dropout(self.attention(tokens.with_x(self.norm2(x)))))
         x = x + self.drop_path(self.dropout(self.convolution(tokens.with_x(x))))
-        x = x + 0.5 * self.drop_path(self.mlp2(self.norm3(x)))
+        x = torch.add(x, self.drop_path(self.mlp2(self.norm3(x))), alpha=0.5)
         return tokens.with_x(self.norm(x))
+
+    def packs(self) -> bool:
+        """Tell whether sets that stand side by side stay apart: in the attention and between the convolution's frames.
+
+        Batch norm takes its statistics from the frames that are there, packed or not.
+        """
+        return (
+            isinstance(self.mlp1, Mlp)
+            and isinstance(self.mlp2, Mlp)
+            and keeps_sets_apart(self.attention)
+            and isinstance(self.convolution, ConvolutionModule)
+            and getattr(self.convolution.inner_norm, "by_frame", False)
+            and not (self.training and self.drop_path.probability)
+        )
+
+    def stream(self, pattern: Pattern | None = None) -> Chain:
+        """Give the stage that does the same while vectors come.
+
+        Args:
+            pattern: what the tokens will say.
+
+        Raises:
+            ConfigError: If attention or convolution have to see them all.
+        """
+        half = Each(lambda x: 0.5 * x)
+        branches = (
+            Chain([Each(self.norm1), stream_of(self.mlp1), half]),
+            Chain([Each(self.norm2), stream_of(self.attention, pattern)]),
+            stream_of(self.convolution),
+            Chain([Each(self.norm3), stream_of(self.mlp2), half]),
+        )
+        return Chain([*map(Residual, branches), Each(self.norm)])
 
 
 def conformer_encoder(

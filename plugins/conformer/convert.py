@@ -1,114 +1,252 @@
-"""Weights of torchaudio's and Hugging Face's Conformers in our layout.
+"""Weights of torchaudio's and Hugging Face's Conformers in our layout, and back.
 
-Each layout is a table of renames; queries, keys and values in three pieces are joined, and pointwise kernels are read
-as matrices. What torchaudio computes has no positions: build with `attention=Attention`. All have odd kernels only.
+They are bodies: what stands behind a stem. `body` makes one of ours from them; `to_zoo` reads them for a model by name.
+All have odd kernels that read to both sides. What torchaudio computes has no positions.
 """
 
 import re
-from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from zoo.core.layout import join_qkv
+from zoo.core.attention import Attention
+from zoo.core.errors import ConfigError
+from zoo.core.layout import Layout, State, in_blocks
+from zoo.core.model import Composition
+from zoo.core.transformer import Stack
+from zoo.errors import WeightsError
+from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder, relative_attention
+from zoo.plugins.conformer.convolution import ConvolutionModule, same
+from zoo.plugins.conformer.models import NORMS
 
-State = Mapping[str, Tensor]
-
-# pattern of the foreign key inside a block -> ours; the first that matches is used
-TORCHAUDIO = {
-    r"ffn([12])\.sequential\.1\.(.*)": r"mlp\1.up.\2",
-    r"ffn([12])\.sequential\.4\.(.*)": r"mlp\1.down.\2",
-    r"ffn1\.sequential\.0\.(.*)": r"norm1.\1",
-    r"ffn2\.sequential\.0\.(.*)": r"norm3.\1",
-    r"self_attn_layer_norm\.(.*)": r"norm2.\1",
-    r"self_attn\.in_proj_(.*)": r"attention.qkv.\1",
-    r"self_attn\.out_proj\.(.*)": r"attention.out.\1",
-    r"conv_module\.layer_norm\.(.*)": r"convolution.norm.\1",
-    r"conv_module\.sequential\.0\.(.*)": r"convolution.gated.\1",
-    r"conv_module\.sequential\.2\.(.*)": r"convolution.depthwise.\1",
-    r"conv_module\.sequential\.3\.(.*)": r"convolution.inner_norm.\1",
-    r"conv_module\.sequential\.5\.(.*)": r"convolution.out.\1",
-    r"final_layer_norm\.(.*)": r"norm.\1",
-}
-WAV2VEC2 = {
-    r"ffn([12])\.intermediate_dense\.(.*)": r"mlp\1.up.\2",
-    r"ffn([12])\.output_dense\.(.*)": r"mlp\1.down.\2",
-    r"ffn1_layer_norm\.(.*)": r"norm1.\1",
-    r"ffn2_layer_norm\.(.*)": r"norm3.\1",
-    r"self_attn_layer_norm\.(.*)": r"norm2.\1",
-    r"self_attn\.linear_(q|k|v|out)\.(.*)": r"attention.\1.\2",
-    r"self_attn\.linear_pos\.(.*)": r"attention.position.project.\1",
-    r"self_attn\.pos_bias_(u|v)": r"attention.position.\1",
-    r"conv_module\.layer_norm\.(.*)": r"convolution.norm.\1",
-    r"conv_module\.pointwise_conv1\.(.*)": r"convolution.gated.\1",
-    r"conv_module\.depthwise_conv\.(.*)": r"convolution.depthwise.\1",
-    r"conv_module\.batch_norm\.(.*)": r"convolution.inner_norm.\1",
-    r"conv_module\.pointwise_conv2\.(.*)": r"convolution.out.\1",
-    r"final_layer_norm\.(.*)": r"norm.\1",
-}
-PARAKEET = {
-    r"feed_forward([12])\.linear1\.(.*)": r"mlp\1.up.\2",
-    r"feed_forward([12])\.linear2\.(.*)": r"mlp\1.down.\2",
-    r"norm_feed_forward1\.(.*)": r"norm1.\1",
-    r"norm_feed_forward2\.(.*)": r"norm3.\1",
-    r"norm_self_att\.(.*)": r"norm2.\1",
-    r"self_attn\.(q|k|v)_proj\.(.*)": r"attention.\1.\2",
-    r"self_attn\.o_proj\.(.*)": r"attention.out.\1",
-    r"self_attn\.relative_k_proj\.(.*)": r"attention.position.project.\1",
-    r"self_attn\.bias_(u|v)": r"attention.position.\1",
-    r"norm_conv\.(.*)": r"convolution.norm.\1",
-    r"conv\.pointwise_conv1\.(.*)": r"convolution.gated.\1",
-    r"conv\.depthwise_conv\.(.*)": r"convolution.depthwise.\1",
-    r"conv\.norm\.(.*)": r"convolution.inner_norm.\1",
-    r"conv\.pointwise_conv2\.(.*)": r"convolution.out.\1",
-    r"norm_out\.(.*)": r"norm.\1",
-}
-# what stands before the number of a block, the key in it that only this layout has, and its table
-LAYOUTS = (
-    (r"conformer_layers", "self_attn.in_proj_weight", TORCHAUDIO),
-    (r"(?:wav2vec2_conformer\.)?(?:encoder\.)?layers", "self_attn.linear_q.weight", WAV2VEC2),
-    (r"(?:encoder\.)?layers", "self_attn.q_proj.weight", PARAKEET),
+TORCHAUDIO = Layout(
+    signature="conformer_layers.0.self_attn.in_proj_weight",
+    names=in_blocks(
+        "blocks",
+        "conformer_layers",
+        {
+            "norm1": "ffn1.sequential.0.{p}",
+            "mlp1.up": "ffn1.sequential.1.{p}",
+            "mlp1.down": "ffn1.sequential.4.{p}",
+            "norm2": "self_attn_layer_norm.{p}",
+            "attention.qkv": "self_attn.in_proj_{p}",
+            "attention.out": "self_attn.out_proj.{p}",
+            "convolution.norm": "conv_module.layer_norm.{p}",
+            "convolution.gated": "conv_module.sequential.0.{p}",
+            "convolution.depthwise": "conv_module.sequential.2.{p}",
+            "convolution.inner_norm": "conv_module.sequential.3.{p}",
+            "convolution.out": "conv_module.sequential.5.{p}",
+            "norm3": "ffn2.sequential.0.{p}",
+            "mlp2.up": "ffn2.sequential.1.{p}",
+            "mlp2.down": "ffn2.sequential.4.{p}",
+            "norm": "final_layer_norm.{p}",
+        },
+    ),
+    pointwise=r".*\.conv_module\.sequential\.[05]\.weight",
 )
-# of Wav2Vec2Conformer: the norm behind the last block, and a positional convolution that it has and does not use
-LAST_NORM = re.compile(r"(?:wav2vec2_conformer\.)?(?:encoder\.)?layer_norm\.(weight|bias)")
-UNUSED = re.compile(r"(?:wav2vec2_conformer\.)?(?:encoder\.)?pos_conv_embed\..*")
+"""`torchaudio.models.Conformer`; made with `use_group_norm`, it has the norm `group`."""
+
+WAV2VEC2 = Layout(
+    signature="layers.0.self_attn.linear_q.weight",
+    names={
+        "norm.{p}": "layer_norm.{p}",
+        **in_blocks(
+            "blocks",
+            "layers",
+            {
+                "norm1": "ffn1_layer_norm.{p}",
+                "mlp1.up": "ffn1.intermediate_dense.{p}",
+                "mlp1.down": "ffn1.output_dense.{p}",
+                "norm2": "self_attn_layer_norm.{p}",
+                "attention.q": "self_attn.linear_q.{p}",
+                "attention.k": "self_attn.linear_k.{p}",
+                "attention.v": "self_attn.linear_v.{p}",
+                "attention.out": "self_attn.linear_out.{p}",
+                "attention.position.project": "self_attn.linear_pos.{p}",
+                "attention.position.u": "self_attn.pos_bias_u",
+                "attention.position.v": "self_attn.pos_bias_v",
+                "convolution.norm": "conv_module.layer_norm.{p}",
+                "convolution.gated": "conv_module.pointwise_conv1.{p}",
+                "convolution.depthwise": "conv_module.depthwise_conv.{p}",
+                "convolution.inner_norm": "conv_module.batch_norm.{p}",
+                "convolution.out": "conv_module.pointwise_conv2.{p}",
+                "norm3": "ffn2_layer_norm.{p}",
+                "mlp2.up": "ffn2.intermediate_dense.{p}",
+                "mlp2.down": "ffn2.output_dense.{p}",
+                "norm": "final_layer_norm.{p}",
+            },
+        ),
+    },
+    unused=r"pos_conv_embed\..*",
+    pointwise=r".*\.pointwise_conv[12]\.weight",
+)
+"""Hugging Face's `Wav2Vec2ConformerEncoder`, with a norm behind its last block; it uses no positional convolution."""
+
+PARAKEET = Layout(
+    signature="layers.0.self_attn.q_proj.weight",
+    names=in_blocks(
+        "blocks",
+        "layers",
+        {
+            "norm1": "norm_feed_forward1.{p}",
+            "mlp1.up": "feed_forward1.linear1.{p}",
+            "mlp1.down": "feed_forward1.linear2.{p}",
+            "norm2": "norm_self_att.{p}",
+            "attention.q": "self_attn.q_proj.{p}",
+            "attention.k": "self_attn.k_proj.{p}",
+            "attention.v": "self_attn.v_proj.{p}",
+            "attention.out": "self_attn.o_proj.{p}",
+            "attention.position.project": "self_attn.relative_k_proj.{p}",
+            "attention.position.u": "self_attn.bias_u",
+            "attention.position.v": "self_attn.bias_v",
+            "convolution.norm": "norm_conv.{p}",
+            "convolution.gated": "conv.pointwise_conv1.{p}",
+            "convolution.depthwise": "conv.depthwise_conv.{p}",
+            "convolution.inner_norm": "conv.norm.{p}",
+            "convolution.out": "conv.pointwise_conv2.{p}",
+            "norm3": "norm_feed_forward2.{p}",
+            "mlp2.up": "feed_forward2.linear1.{p}",
+            "mlp2.down": "feed_forward2.linear2.{p}",
+            "norm": "norm_out.{p}",
+        },
+    ),
+    pointwise=r".*\.pointwise_conv[12]\.weight",
+)
+"""Hugging Face's `ParakeetEncoder` behind its subsampling."""
+
+LAYOUTS = (TORCHAUDIO, WAV2VEC2, PARAKEET)
+DEPTHWISE = "blocks.0.convolution.depthwise.weight"
 
 
-def to_zoo(state: State) -> dict[str, Tensor]:
-    """Give a Conformer's weights in the layout of `conformer_encoder`; keys no table knows are kept for the error.
+def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+    """Give a Conformer's weights in our layout; keys no table knows are kept, for the error that lists them.
+
+    Biases that the other library does without are 0. Weights for a whole model bring its stem in our layout:
+    `{**zoo.create(name, …).state_dict(), **theirs}` are their blocks behind our stem.
 
     Args:
-        state: weights of `torchaudio.models.Conformer`, Hugging Face's Wav2Vec2Conformer or Parakeet encoder, or ours.
-            The second has a norm behind the last block: `norm` of a `Stack`.
+        state: weights of `torchaudio.models.Conformer`, of Hugging Face's Wav2Vec2Conformer or Parakeet encoder, or
+            ours.
+        model: a `Conformer`, or a `Stack` of its blocks, of the same sizes.
+
+    Raises:
+        WeightsError: If the model is made otherwise than theirs, the text says how to make it; or a stem is missing.
     """
-    for before, signature, table in LAYOUTS:
-        if any(re.fullmatch(rf"{before}\.\d+\.{re.escape(signature)}", key) for key in state):
-            renamed = {
-                rename(key, before, table): as_matrix(key, value)
-                for key, value in state.items()
-                if not UNUSED.fullmatch(key)
-            }
-            return join_qkv(renamed)
-    return dict(state)
+    found = next(((layout, prefix) for layout in LAYOUTS if (prefix := layout.found(state)) is not None), None)
+    if found is None:
+        return dict(state)
+    ours = found[0].ours(state, found[1])
+    _refuse(ours, model)
+    if not isinstance(model, Composition):
+        return ours | _zeros(ours, model)
+    if not any(key.startswith("stem.") for key in state):
+        raise WeightsError(
+            "weights of a Conformer's blocks, and none of a stem: give {**model.state_dict(), **weights} for blocks "
+            "behind a fresh stem, or take the blocks alone by zoo.plugins.conformer.convert.body(weights, num_heads)"
+        )
+    encoder: Any = model.encoder
+    blocks = ours | _zeros(ours, encoder)
+    return {f"encoder.{key}" if key.startswith(("blocks.", "norm.")) else key: x for key, x in blocks.items()}
 
 
-def rename(key: str, before: str, table: Mapping[str, str]) -> str:
-    """Give our name of a key, or the key itself where there is none.
+def body(state: State, num_heads: int) -> Stack:
+    """Make what another library's Conformer computes behind its stem, with its weights.
 
     Args:
-        key: the foreign key.
-        before: pattern of what stands before the number of a block.
-        table: patterns of keys inside a block, and ours.
+        state: weights of `torchaudio.models.Conformer`, or of Hugging Face's Wav2Vec2Conformer or Parakeet encoder;
+            those of other parts, such as a subsampling, are left out.
+        num_heads: heads of its attention, which weights do not tell.
+
+    Raises:
+        WeightsError: If this is no such Conformer.
     """
-    if match := LAST_NORM.fullmatch(key):
-        return f"norm.{match[1]}"
-    if block := re.fullmatch(rf"{before}\.(\d+)\.(.*)", key):
-        for pattern, ours in table.items():
-            if match := re.fullmatch(pattern, block[2]):
-                return f"blocks.{block[1]}.{match.expand(ours)}"
-    return key
+    layout = next((layout for layout in LAYOUTS if layout.found(state) is not None), None)
+    if layout is None:
+        known = ", ".join(layout.signature for layout in LAYOUTS)
+        raise WeightsError(f"no weights of a Conformer's blocks: none of {known} is there")
+    ours = layout.ours(state, layout.found(state) or "")
+    dim, kernel = ours[DEPTHWISE].shape[0], ours[DEPTHWISE].shape[2]
+    stack = conformer_encoder(
+        dim,
+        len([key for key in ours if re.fullmatch(r"blocks\.\d+\.norm1\.weight", key)]),
+        num_heads,
+        len(ours["blocks.0.mlp1.up.weight"]),
+        attention=relative_attention if _is_relative(ours) else Attention,
+        convolution=partial(ConvolutionModule, kernel_size=kernel, norm=NORMS[_norm(ours)]),
+    )
+    if "norm.weight" in ours:
+        stack.norm = nn.LayerNorm(dim, eps=1e-5)
+    ours = {key: value for key, value in ours.items() if key.startswith(("blocks.", "norm."))}
+    stack.load_state_dict(ours | _zeros(ours, stack))
+    return stack
 
 
-def as_matrix(key: str, value: Tensor) -> Tensor:
-    """Read the kernel of a pointwise convolution as a matrix; a depthwise one has one channel in and stays."""
-    pointwise = re.search(r"conv(?:_module)?\.(?:pointwise_conv[12]|sequential\.[05])\.weight", key)
-    return value.squeeze(2) if pointwise else value
+def to_torchaudio(stack: nn.Module) -> dict[str, Tensor]:
+    """Give the weights of Conformer blocks in the layout of `torchaudio.models.Conformer`.
+
+    Raises:
+        ConfigError: If a weight has no name there, such as those of positions.
+    """
+    return TORCHAUDIO.theirs(_with_odd_kernels(stack))
+
+
+def to_parakeet(stack: nn.Module) -> dict[str, Tensor]:
+    """Give the weights of Conformer blocks in the layout of Hugging Face's `ParakeetEncoder`, without a subsampling.
+
+    Raises:
+        ConfigError: If a weight has no name there.
+    """
+    return PARAKEET.theirs(_with_odd_kernels(stack))
+
+
+def _with_odd_kernels(stack: nn.Module) -> dict[str, Tensor]:
+    """Give weights in which an even kernel has one place more, in front, which is 0: the same function."""
+    for part in stack.modules():
+        if isinstance(part, ConvolutionModule) and part.depthwise.padding != same(part.depthwise.kernel_size):
+            raise ConfigError(f"padding={part.depthwise.padding}: other libraries' kernels read to both sides alike")
+    state = dict(stack.state_dict())
+    for key, value in state.items():
+        if key.endswith(".depthwise.weight") and value.shape[2] % 2 == 0:
+            state[key] = nn.functional.pad(value, (1, 0))
+    return state
+
+
+def _refuse(ours: State, model: nn.Module) -> None:
+    """Refuse weights whose model is made otherwise; sizes show by their shapes."""
+    block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
+    depthwise, kernel = block.convolution.depthwise, ours[DEPTHWISE].shape[2]
+    there = any("attention.position" in key for key, _ in block.named_parameters())
+    wanted = {
+        "kernel_size": (kernel, depthwise.kernel_size == kernel),
+        "convolution": ("same", depthwise.padding == same(depthwise.kernel_size)),
+        "position": ("transformer-xl" if _is_relative(ours) else "none", _is_relative(ours) == there),
+        "norm": (_norm(ours), isinstance(block.convolution.inner_norm, NORMS[_norm(ours)])),  # type: ignore[arg-type]
+    }
+    others = [f"{keyword}={value!r}" for keyword, (value, fits) in wanted.items() if not fits]
+    if others:
+        raise WeightsError(f"weights of another kind of Conformer: make the model with {', '.join(others)}")
+
+
+def _is_relative(ours: State) -> bool:
+    return "blocks.0.attention.position.u" in ours
+
+
+def _norm(ours: State) -> str:
+    return "batch" if "blocks.0.convolution.inner_norm.running_mean" in ours else "group"
+
+
+def _zeros(ours: State, stack: nn.Module) -> dict[str, Tensor]:
+    """Give 0 for the biases that no block of theirs has."""
+    like = ours[DEPTHWISE]
+    theirs = {_anywhere(key) for key in ours}
+    return {
+        key: like.new_zeros(value.shape)
+        for key, value in stack.state_dict().items()
+        if key.endswith(".bias") and _anywhere(key) not in theirs and f"{key.removesuffix('bias')}weight" in ours
+    }
+
+
+def _anywhere(key: str) -> str:
+    """Give the name of a weight without the number of its block."""
+    return re.sub(r"blocks\.\d+\.", "", key)

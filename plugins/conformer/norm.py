@@ -20,6 +20,9 @@ class FrameBatchNorm(nn.BatchNorm1d):
         momentum: share of the new statistics in the running ones, in [0, 1]; None for their plain mean.
     """
 
+    by_frame = True
+    """Whether a frame alone says what becomes of it in evaluation, so that a stream need not wait for others."""
+
     def __init__(self, dim: int, eps: float = 1e-5, momentum: float | None = 0.1) -> None:
         super().__init__(dim, eps, momentum)
 
@@ -48,6 +51,8 @@ class FrameLayerNorm(nn.LayerNorm):
         dim: channels.
         eps: added to the variance.
     """
+
+    by_frame = True
 
     def __init__(self, dim: int, eps: float = 1e-5) -> None:
         super().__init__(dim, eps)

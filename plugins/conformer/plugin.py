@@ -14,6 +14,10 @@ CONFORMER = {
     "conformer-large": (512, 17, 8, 17 * 6_324_224 + 7_346_176),
 }
 
+# name: (image, patch, dim, depth, heads, channels inside a half step, kernel, parameters); 10 classes: about the
+# parameters and operations of resnet-micro
+PICTURES = {"conformer-vision-micro": (24, 4, 64, 3, 4, 128, 3, 197_130)}
+
 
 @hookimpl
 def zoo_models() -> Iterator[ModelSpec]:
@@ -21,16 +25,36 @@ def zoo_models() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, parameters) in CONFORMER.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.conformer.models:Conformer",
+            entry="zoo.plugins.conformer.models:conformer",
             modality="speech",
             kind="hybrid",
             config={"bands": 80, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": 4 * dim, "kernel_size": 32,
                     "num_classes": 0, "window": "full", "convolution": "same", "norm": "batch",
-                    "position": "transformer-xl", "normalise": "utterance", "dropout": 0.1},
+                    "position": "transformer-xl", "normalise": "utterance", "dropout": 0.1,
+                    "vocab_size": 260, "by": "ctc"},
             parameters=parameters,
+            tasks=("classify", "tag", "features", "generate"),
             # the same sounds as for the speech plugin: entries are names, nothing of it is imported
             example="zoo.plugins.speech.examples:example",
             preprocess="zoo.plugins.speech.prepare:preprocess",
+            postprocess="zoo.plugins.speech.prepare:postprocess",
+            convert="zoo.plugins.conformer.convert:to_zoo",
+            peer="zoo.plugins.conformer.peers:peer",
             source="arXiv:2005.08100",
             description="The encoder, behind its convolutions to 40 ms.",
+        )  # fmt: skip
+    for name, (image, patch, dim, depth, heads, inside, kernel, parameters) in PICTURES.items():
+        yield ModelSpec(
+            name=name,
+            entry="zoo.plugins.conformer.vision:VisionConformer",
+            modality="vision",
+            kind="hybrid",
+            config={"image_size": image, "patch_size": patch, "in_chans": 3, "dim": dim, "depth": depth,
+                    "num_heads": heads, "mlp_dim": inside, "kernel_size": kernel, "num_classes": 10,
+                    "position": "learned", "attention": "qk-norm"},
+            parameters=parameters,
+            example="zoo.plugins.vision.tokens:example",
+            preprocess="zoo.plugins.vision.tokens:preprocess",
+            source="arXiv:2005.08100",
+            description="On patches of a picture: the convolution goes over rows and columns.",
         )  # fmt: skip

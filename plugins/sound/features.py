@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
+from zoo.core.streaming import Windows
 from zoo.plugins.sound.count import Count
 
 LOWEST = 20.0
@@ -64,13 +65,33 @@ class LogMel(nn.Module):
             sounds = sounds if sounds.dtype is torch.float64 else sounds.float()
             if sounds.shape[1] < self.length:
                 return sounds.new_zeros(len(sounds), 0, self.bands)
-            raised = torch.cat([sounds[:, :1], sounds[:, 1:] - EMPHASIS * sounds[:, :-1]], dim=1)
-            plain, raised = (x.unfold(1, self.length, self.step) for x in (sounds, raised))
-            window = povey(self.length, sounds)
-            banks = mel_banks(self.bands, self.points, self.rate, sounds)
-            size = max(1, BLOCK // max(len(sounds), 1))
-            blocks = zip(plain.split(size, dim=1), raised.split(size, dim=1), strict=True)
-            return torch.cat([self._energies(*block, window, banks) for block in blocks], dim=1)
+            return self.read(sounds, *self.tables(sounds))
+
+    def tables(self, like: Tensor) -> tuple[Float[Tensor, " w"], Float[Tensor, "f m"]]:
+        """Give the window of a frame and the bands, on the device and in the dtype of a tensor."""
+        return povey(self.length, like), mel_banks(self.bands, self.points, self.rate, like)
+
+    def read(
+        self, sounds: Float[Tensor, "b t"], window: Float[Tensor, " w"], banks: Float[Tensor, "f m"]
+    ) -> Float[Tensor, "b n m"]:
+        """Give the features of sounds that hold a frame or more, by `tables`."""
+        raised = torch.cat([sounds[:, :1], sounds[:, 1:] - EMPHASIS * sounds[:, :-1]], dim=1)
+        plain, raised = (x.unfold(1, self.length, self.step) for x in (sounds, raised))
+        size = max(1, BLOCK // max(len(sounds), 1))
+        blocks = zip(plain.split(size, dim=1), raised.split(size, dim=1), strict=True)
+        return torch.cat([self._energies(*block, window, banks) for block in blocks], dim=1)
+
+    def stream(self) -> Windows:
+        """Give the stage that does the same while samples come, float32 or float64; it makes its tables once."""
+        tables: list[Tensor] = []
+
+        def apply(sounds: Tensor) -> Tensor:
+            with outside_autocast(sounds.device.type):
+                if not tables:
+                    tables.extend(self.tables(sounds))
+                return self.read(sounds, *tables)
+
+        return Windows(apply, (self.bands,), self.length, self.step)
 
     def _energies(
         self,

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError
+from zoo.core.streaming import Each, Stream
 from zoo.plugins.sound.count import cleared
 
 SMALL = 1e-3
@@ -42,12 +43,36 @@ def running(x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None) -> Float
         x: features.
         count: frames that are there; all if None.
     """
-    exact = cleared(x, count).double()  # sums over an hour
-    seen = torch.arange(1, x.shape[1] + 1, device=x.device, dtype=exact.dtype)[:, None]
-    mean = exact.cumsum(1) / seen
-    spread = (exact.square().cumsum(1) - seen * mean.square()).clamp(min=0)
-    deviation = ((spread + BEFORE * USUAL) / (seen + BEFORE) + SMALL).sqrt()
-    return cleared(((exact - mean) / deviation).to(x.dtype), count)
+    return cleared(Running().push(cleared(x, count)), count)
+
+
+class Running(Stream):
+    """Norm frames as they come; see `running`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sums: Tensor | None = None
+        """Of all frames so far, and of their squares."""
+
+    def push(self, x: Float[Tensor, "b n m"], last: bool = False) -> Float[Tensor, "b n m"]:
+        """See `Stream.push`."""
+        if not x.shape[1]:
+            return x
+        exact = x.double()  # sums over an hour
+        sums = torch.stack([exact, exact.square()]).cumsum(2)
+        if self.sums is not None:
+            sums += self.sums
+        seen = torch.arange(1, x.shape[1] + 1, device=x.device, dtype=exact.dtype)[:, None] + self.count
+        self.count, self.sums = self.count + x.shape[1], sums[:, :, -1:].clone()
+        mean = sums[0] / seen
+        spread = (sums[1] - seen * mean.square()).clamp(min=0)
+        deviation = ((spread + BEFORE * USUAL) / (seen + BEFORE) + SMALL).sqrt()
+        return ((exact - mean) / deviation).to(x.dtype)
+
+    @property
+    def stored(self) -> int:
+        """See `Stream.stored`."""
+        return 0 if self.sums is None else self.sums.numel()
 
 
 def unchanged(x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None) -> Float[Tensor, "b n m"]:
@@ -62,6 +87,19 @@ def unchanged(x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None) -> Flo
 
 NORMS = {"utterance": by_utterance, "running": running, "none": unchanged}
 """By name; each gives 0 where no frame is."""
+
+
+def stream_of_norm(name: str) -> Stream:
+    """Give the stage that norms frames while they come.
+
+    Raises:
+        ConfigError: If this norm needs them all.
+    """
+    if name == "utterance":
+        raise ConfigError(
+            f"normalise={name!r} needs a sound to its end: a model made with normalise='running' answers while it comes"
+        )
+    return Running() if name == "running" else Each(lambda x: x)
 
 
 def norm_of(name: str) -> str:

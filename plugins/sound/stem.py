@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
@@ -15,10 +15,11 @@ from zoo.core.keys import Lengths
 from zoo.core.local import Window
 from zoo.core.pattern import Pattern
 from zoo.core.position import Sinusoidal, position_encoding
+from zoo.core.streaming import Chain, Each, Placed, stream_of
 from zoo.core.tokens import Tokens
 from zoo.plugins.sound.count import cleared, quartered
 from zoo.plugins.sound.features import LogMel
-from zoo.plugins.sound.normalise import NORMS, norm_of
+from zoo.plugins.sound.normalise import NORMS, norm_of, stream_of_norm
 from zoo.plugins.sound.subsample import Subsample
 
 TOKEN = 40
@@ -81,7 +82,7 @@ class FrameStem(nn.Module):
         Raises:
             InputError: If shape, dtype, lengths or values do not fit, or a sound is shorter than a frame.
         """
-        self._check(sounds, lengths)
+        self.check(sounds, lengths)
         x, count = sounds if sounds.dtype is torch.float64 else sounds.float(), lengths
         if sounds.ndim == 2:
             x = self.features(cleared(x, lengths))
@@ -94,11 +95,28 @@ class FrameStem(nn.Module):
             x = x + self.position((x.shape[1],)).to(x.dtype)
         return Tokens(self.dropout(x), self.pattern, None if count is None else Lengths(count))
 
+    def stream(self) -> Chain:
+        """Give the stages that make vectors of samples as they come: frames, their norm, convolutions, positions.
+
+        Raises:
+            ConfigError: If the norm, or what subsamples, has to see the whole sound.
+        """
+        dtype = next(self.subsample.parameters()).dtype
+        cast = Each(lambda x: x.to(dtype))
+        stages = [self.features.stream(), stream_of_norm(self.normalise), cast, stream_of(self.subsample)]
+        return Chain(stages if self.position is None else [*stages, Placed(self.placed)])
+
+    def placed(self, x: Float[Tensor, "b n d"], first: int) -> Float[Tensor, "b n d"]:
+        """Add their positions to vectors that stand at `first` and behind it."""
+        assert self.position is not None
+        return x + self.position.at(torch.arange(first, first + x.shape[1], device=x.device)).to(x.dtype)
+
     def count(self, samples: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
         """Count the vectors of sounds of so many samples."""
         return quartered(self.features.count(samples))
 
-    def _check(self, sounds: Tensor, lengths: Tensor | None) -> None:
+    def check(self, sounds: Tensor, lengths: Tensor | None = None) -> None:
+        """Refuse what are no sounds, or not long enough; see `forward`."""
         shape, bands = tuple(sounds.shape), self.features.bands
         wanted = f"samples (batch, time), nor features (batch, frames, {bands})"
         if sounds.ndim not in (2, 3) or (sounds.ndim == 3 and shape[2] != bands):
@@ -115,7 +133,7 @@ class FrameStem(nn.Module):
             raise InputError(f"sounds of {shape[1]} {what}, shape {shape}: {_needed(least)}")
         if lengths is not None:
             check_lengths(lengths, shape, least, what)
-        _check_values(sounds, lengths)
+        check_values(sounds, lengths)
 
 
 def check_lengths(lengths: Tensor, shape: Sequence[int], least: int, what: str) -> None:
@@ -148,13 +166,25 @@ def _needed(least: int) -> str:
     return "a sound has at least one frame" + (f", which is {least} samples, 25 ms" if least > 1 else "")
 
 
-def _check_values(sounds: Tensor, lengths: Tensor | None) -> None:
+def check_values(sounds: Tensor, lengths: Tensor | None = None, first: int = 0) -> None:
+    """Refuse what is not finite.
+
+    Args:
+        sounds: samples or features.
+        lengths: of each sound; all if None.
+        first: samples, or frames, that came before.
+
+    Raises:
+        InputError: If there is such a value; the text names the first.
+    """
     if torch.compiler.is_compiling() or sounds.is_meta:
         return
     bad = ~torch.isfinite(cleared(sounds, lengths))
     if bool(bad.any()):
         place = bad.nonzero()[0].tolist()
-        raise InputError(f"{sounds[tuple(place)].item()} at place {place[1]} of sound {place[0]}: sounds are finite")
+        raise InputError(
+            f"{sounds[tuple(place)].item()} at place {first + place[1]} of sound {place[0]}: sounds are finite"
+        )
 
 
 def window_of(milliseconds: Any) -> Window | None:

@@ -4,16 +4,22 @@ How many vectors come out is counted exactly, and what is not there counts as ze
 Axes: b sounds, n frames, m bands, d channels.
 """
 
+from functools import partial
+
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from zoo.core.block import gelu, relu
+from zoo.core.errors import ConfigError
 from zoo.core.linear import Linear
+from zoo.core.streaming import Chain, Each, Windows
 from zoo.plugins.sound.count import cleared, halved
 
 KERNEL = 3
 """Frames that a convolution reads."""
+FEWEST = 7
+"""Bands of which two convolutions leave one."""
 
 
 def around(ahead: bool) -> tuple[int, int]:
@@ -48,13 +54,20 @@ class Subsample(nn.Module):
             count: frames that are there; all if None.
         """
         for layer in (self.first, self.second):
-            x = gelu(layer(self._neighbours(cleared(x, count))))
+            x = convolved(layer, pad(cleared(x, count), (0, 0, *self.padding)))
             count = None if count is None else halved(count)
         return x, count
 
-    def _neighbours(self, x: Float[Tensor, "b n e"]) -> Float[Tensor, "b h f"]:
-        """Lay each frame that is kept beside those around it: the convolution is one product then."""
-        return pad(x, (0, 0, *self.padding)).unfold(1, KERNEL, 2).flatten(2)
+    def stream(self) -> Chain:
+        """Give the stage that does the same while frames come."""
+        dim = self.first.out_features
+        layers = self.first, self.second
+        return Chain([Windows(partial(convolved, layer), (dim,), KERNEL, 2, self.padding) for layer in layers])
+
+
+def convolved(layer: nn.Module, x: Float[Tensor, "b n e"]) -> Float[Tensor, "b h d"]:
+    """Lay every second frame beside those around it, so that the convolution is one product, and apply GELU."""
+    return gelu(layer(x.unfold(1, KERNEL, 2).flatten(2)))
 
 
 class Subsample2d(nn.Module):
@@ -64,15 +77,21 @@ class Subsample2d(nn.Module):
         bands: features of a frame; along them nothing is padded.
         dim: channels.
         ahead: whether a vector reads up to 3 frames that come later.
+
+    Raises:
+        ConfigError: If no band is left.
     """
 
     def __init__(self, bands: int, dim: int, *, ahead: bool = True) -> None:
         super().__init__()
+        if bands < FEWEST:
+            raise ConfigError(f"bands={bands}: two convolutions along the bands leave none of fewer than {FEWEST}")
         self.padding = around(ahead)
         self.first = nn.Conv2d(1, dim, KERNEL, stride=2)
         self.second = nn.Conv2d(dim, dim, KERNEL, stride=2)
-        left = ((bands - 1) // 2 - 1) // 2
-        self.project = Linear(dim * left, dim)
+        self.bands = (bands - 1) // 2, ((bands - 1) // 2 - 1) // 2
+        """What is left of them behind each convolution."""
+        self.project = Linear(dim * self.bands[1], dim)
 
     def forward(
         self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None
@@ -89,3 +108,15 @@ class Subsample2d(nn.Module):
             plane = relu(layer(pad(plane, (0, 0, *self.padding))))
             count = None if count is None else halved(count)
         return self.project(plane.transpose(1, 2).flatten(2)), count
+
+    def stream(self) -> Chain:
+        """Give the stage that does the same while frames come."""
+        dim = self.first.out_channels
+        layers = zip((self.first, self.second), self.bands, strict=True)
+        windows = [Windows(partial(in_time, layer), (dim, left), KERNEL, 2, self.padding) for layer, left in layers]
+        return Chain([Each(lambda x: x[:, :, None]), *windows, Each(lambda x: self.project(x.flatten(2)))])
+
+
+def in_time(layer: nn.Module, x: Float[Tensor, "b n e m"]) -> Float[Tensor, "b h d left"]:
+    """Convolve, and apply ReLU, where time stands before the channels."""
+    return relu(layer(x.transpose(1, 2))).transpose(1, 2)

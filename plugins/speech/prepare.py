@@ -1,12 +1,16 @@
-"""The entry of `zoo.preprocess`; nothing heavy is imported before a library that is missing was named."""
+"""The entries of `zoo.preprocess` and `zoo.postprocess`.
+
+Nothing heavy is imported before a library that is missing was named.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoo.entries import require
-from zoo.plugins.speech.sources import SOUNDFILE, TORCHAUDIO
+from zoo.plugins.speech.sources import SOUNDFILE, TOKENIZERS, TORCHAUDIO
 
 if TYPE_CHECKING:
+    from zoo.plugins.speech.answers import Postprocess
     from zoo.plugins.speech.reader import Preprocess
 
 
@@ -16,3 +20,11 @@ def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
     from zoo.plugins.speech.reader import Preprocess
 
     return Preprocess(train)
+
+
+def postprocess(config: Mapping[str, Any]) -> "Postprocess":
+    """Make what turns a model's answer into labels, or into what is said."""
+    require("reading answers to sounds", (TOKENIZERS,))
+    from zoo.plugins.speech.answers import Postprocess
+
+    return Postprocess(config)

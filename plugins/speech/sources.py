@@ -1,6 +1,42 @@
-"""The libraries this plugin may need; nothing heavy is imported."""
+"""The data sources of this plugin, by name, and the libraries it may need; nothing heavy is imported."""
 
-from zoo.spec import Requirement
+from zoo.spec import Requirement, SourceSpec
 
 TORCHAUDIO = Requirement(module="torchaudio", distribution="torchaudio", install="attention-zoo[speech]")
 SOUNDFILE = Requirement(module="soundfile", distribution="soundfile", install="attention-zoo[speech]")
+TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install="attention-zoo[speech]")
+
+
+def _source(name: str, entry: str, takes: str, description: str) -> SourceSpec:
+    return SourceSpec(
+        name=name,
+        modality="speech",
+        corpus=f"zoo.plugins.speech.{entry}",
+        takes=takes,
+        description=description,
+        requires=(TORCHAUDIO, SOUNDFILE, TOKENIZERS),
+    )
+
+
+SOURCES = (
+    _source(
+        "spoken-digits",
+        "spoken:open_spoken_digits",
+        "[words|strings|frames][?train=N]",
+        "digits that espeak-ng speaks, strings of them, or a label for each 40 ms; tested in voices never trained on",
+    ),
+    _source("one-voice", "speaking:open_one_voice", "", "strings of digits that one voice says, for models that speak"),
+    _source(
+        "recordings",
+        "recordings:open_recordings",
+        "PATH",
+        "your sounds: a folder with one sub-folder for each class, or a manifest.jsonl with audio and text or label",
+    ),
+    _source(
+        "librispeech",
+        "datasets:open_librispeech",
+        "DIR",
+        "LibriSpeech from where it was unpacked; DIR/train-clean-360 names what is trained on",
+    ),
+    _source("speech-commands", "datasets:open_speech_commands", "DIR", "Speech Commands from where it was unpacked"),
+)

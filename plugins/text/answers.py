@@ -1,6 +1,5 @@
-"""From the answers of a model to texts and labels: `Postprocess`, and the names of labels beside its weights."""
+"""From the answers of a model to texts and labels: `Postprocess`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -8,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo import hub
-from zoo.errors import ConfigError, InputError, WeightsError
+from zoo.errors import ConfigError, InputError
+from zoo.plugins.corpora.labels import labels_of
 from zoo.plugins.text.reader import frame_of, tokenizer_of
-from zoo.plugins.text.tokens import Tokenizer
+from zoo.plugins.writing.tokens import Tokenizer
 
 
 class Postprocess:
@@ -103,24 +102,3 @@ class Postprocess:
         if len(names) < count:
             raise ConfigError(f"an answer with label {count - 1}: labels.json names {len(names)}")
         return names
-
-
-def labels_of(config: Mapping[str, Any]) -> list[str]:
-    """Give the names of the labels that lie beside a model's weights; none where there are none.
-
-    Raises:
-        WeightsError: If they cannot be read, or are not as many as the model has.
-    """
-    where = config.get("repository")
-    path = hub.fetch(where, ("labels.json",)) if where else None
-    if path is None:
-        return []
-    try:
-        labels = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise WeightsError(f"{where!r}: labels.json cannot be read: {error}") from error
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise WeightsError(f"{where!r}: labels.json is no list of names")
-    if config.get("num_classes") not in (None, len(labels)):
-        raise WeightsError(f"{where!r}: labels.json has {len(labels)} names, the model {config['num_classes']} labels")
-    return labels

@@ -5,21 +5,23 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from zoo.errors import DataError
-from zoo.plugins.text.corpus import About, choose_tokenizer
+from zoo.plugins.corpora.labels import names_of
+from zoo.plugins.corpora.options import parse
+from zoo.plugins.corpora.served import About
+from zoo.plugins.corpora.splits import Parts, complete, fingerprint
 from zoo.plugins.text.files import (
     Sentence,
     locate,
-    parse,
     read_columns,
     read_lines,
     read_side_by_side,
     read_table,
 )
-from zoo.plugins.text.labelled import Labelled, LabelledCorpus, TaggedCorpus, names_of
+from zoo.plugins.text.labelled import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.lines import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.parallel import Pair, ParallelCorpus
 from zoo.plugins.text.prepare import form_of
-from zoo.plugins.text.splits import Parts, complete, fingerprint
+from zoo.plugins.writing.choice import choose_tokenizer
 from zoo.spec import ModelSpec
 
 Example = TypeVar("Example", Pair, Labelled, Sentence, Line)

@@ -8,13 +8,15 @@ from torch import nn
 
 from zoo.core.loss import IGNORED
 from zoo.errors import ConfigError, DataError
-from zoo.plugins.text.corpus import About, Rows, TextCorpus, check_lengths, judged
+from zoo.plugins.corpora.rows import Rows
+from zoo.plugins.corpora.scores import token_scores
+from zoo.plugins.corpora.served import About, judged
+from zoo.plugins.corpora.splits import Parts
+from zoo.plugins.text.corpus import TextCorpus, check_lengths
 from zoo.plugins.text.files import Sentence
 from zoo.plugins.text.prepare import form_of
 from zoo.plugins.text.reader import frame_of, limit_of
-from zoo.plugins.text.scores import token_scores
-from zoo.plugins.text.splits import Parts
-from zoo.plugins.text.tokens import Frame, Tokenizer, pad_rows
+from zoo.plugins.writing.tokens import Frame, Tokenizer, pad_rows
 from zoo.spec import ModelSpec
 from zoo.training.corpus import Batch
 
@@ -125,18 +127,6 @@ class TaggedCorpus(_Labels):
         rows = [self.rows[split][place] for place in places]
         targets = [self.targets[split][place] for place in places]
         return Batch(pad_rows(rows, self.tokenizer.pad), pad_rows(targets, IGNORED)[0])
-
-
-def names_of(labels: Iterable[str], name: str) -> list[str]:
-    """Give the names of labels in alphabetical order.
-
-    Raises:
-        DataError: If there are fewer than two.
-    """
-    found = sorted(set(labels))
-    if len(found) < 2:
-        raise DataError(f"{name} has {len(found)} label ({', '.join(found)}): there is nothing to tell apart")
-    return found
 
 
 def _framed(about: About, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:

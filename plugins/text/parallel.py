@@ -8,12 +8,15 @@ from torch import Tensor, nn
 
 from zoo.core.loss import IGNORED
 from zoo.errors import ConfigError
-from zoo.plugins.text.corpus import About, Rows, TextCorpus, check_lengths, judged, symbols_of
+from zoo.plugins.corpora.rows import Rows
+from zoo.plugins.corpora.scores import token_scores
+from zoo.plugins.corpora.served import About, judged
+from zoo.plugins.corpora.splits import Parts
+from zoo.plugins.text.corpus import TextCorpus, check_lengths, symbols_of
 from zoo.plugins.text.prepare import form_of
 from zoo.plugins.text.reader import frame_of, limit_of
-from zoo.plugins.text.scores import bleu, exact_match, token_scores
-from zoo.plugins.text.splits import Parts
-from zoo.plugins.text.tokens import Frame, Tokenizer, pad_rows
+from zoo.plugins.text.scores import bleu, exact_match
+from zoo.plugins.writing.tokens import Frame, Tokenizer, pad_rows
 from zoo.spec import ModelSpec
 from zoo.training.corpus import Batch
 

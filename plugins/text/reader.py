@@ -9,7 +9,7 @@ from torch import Tensor
 from zoo import hub
 from zoo.errors import ConfigError, WeightsError
 from zoo.plugins.text.prepare import Form
-from zoo.plugins.text.tokens import BARE, Frame, Tokenizer, pad_rows
+from zoo.plugins.writing.tokens import BARE, Frame, Tokenizer, pad_rows
 
 _FILLED, _MULTIPLE = 128, 8
 """Published vocabularies are filled up to multiples of 8 … 128 for speed: by fewer than the first, to one of the

@@ -1,43 +1,6 @@
-"""Scores of what models write and label: BLEU, exact matches, and perplexity and accuracy of single tokens."""
+"""Scores of what models write: BLEU, and exact matches."""
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
-
-from zoo.core.loss import IGNORED, cross_entropy
-from zoo.errors import DataError
-from zoo.plugins.text.corpus import moved
-from zoo.training.corpus import Batch
-
-
-class TokenScores(NamedTuple):
-    """Hold what teacher forcing says of a model: its perplexity, and how many tokens it ranks first."""
-
-    perplexity: float
-    accuracy: float
-
-
-def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> TokenScores:
-    """Judge each token that is asked for, given the right ones before it or around it.
-
-    Raises:
-        DataError: If none is asked for.
-    """
-    loss, right, count = 0.0, 0, 0
-    for batch in batches:
-        inputs, target = moved(batch, device)
-        answer: Tensor = model(*inputs)
-        asked = target != IGNORED
-        number = int(asked.sum())
-        loss += float(cross_entropy(answer.float(), target)) * number
-        right += int((answer.argmax(-1) == target)[asked].sum())
-        count += number
-    if not count:
-        raise DataError("no token is asked for: there is nothing to judge")
-    return TokenScores(math.exp(min(loss / count, 700.0)), right / count)
+from collections.abc import Sequence
 
 
 def exact_match(written: Sequence[str], wanted: Sequence[str]) -> float:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from torch import nn
 
 from zoo.errors import DataError
-from zoo.plugins.text.corpus import About
+from zoo.plugins.corpora.served import About
+from zoo.plugins.corpora.splits import Parts
 from zoo.plugins.text.parallel import Pair, ParallelCorpus
-from zoo.plugins.text.splits import Parts
-from zoo.plugins.text.tokens import Tokenizer
+from zoo.plugins.writing.tokens import Tokenizer
 from zoo.spec import ModelSpec
 
 ALPHABET = "abcdefghij"

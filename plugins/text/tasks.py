@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from zoo.errors import DataError
-from zoo.plugins.text.corpus import About, choose_tokenizer
+from zoo.plugins.corpora.labels import names_of
+from zoo.plugins.corpora.served import About
+from zoo.plugins.corpora.splits import Parts, fingerprint
 from zoo.plugins.text.files import Sentence
 from zoo.plugins.text.grammar import Tree, draw_sentences
-from zoo.plugins.text.labelled import TaggedCorpus, names_of
+from zoo.plugins.text.labelled import TaggedCorpus
 from zoo.plugins.text.numbers import LANGUAGES, LARGEST
 from zoo.plugins.text.parallel import Pair, ParallelCorpus
-from zoo.plugins.text.splits import Parts, fingerprint
 from zoo.plugins.text.strings import StringsCorpus, draw_pairs, lengths_of
+from zoo.plugins.writing.choice import choose_tokenizer
 from zoo.spec import ModelSpec
 
 Example = TypeVar("Example")

@@ -18,7 +18,8 @@ from zoo.core.inner import with_position
 from zoo.core.model import Model, take
 from zoo.core.tokens import Tokens
 from zoo.core.transformer import Encoder, init_weights
-from zoo.plugins.vision.tokens import ConvStem, PatchStem, Size, check_images, pair
+from zoo.plugins.pictures.patches import PatchStem, Size, check_images, pair
+from zoo.plugins.vision.tokens import ConvStem
 
 
 class HybridTransformer(Model):

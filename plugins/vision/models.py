@@ -13,7 +13,7 @@ from zoo.core.inner import with_position
 from zoo.core.model import Model
 from zoo.core.pattern import Full
 from zoo.core.transformer import Encoder, init_weights
-from zoo.plugins.vision.tokens import PatchStem, Size, pair
+from zoo.plugins.pictures.patches import PatchStem, Size, pair
 
 
 class VisionTransformer(Model):

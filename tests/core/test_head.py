@@ -57,6 +57,19 @@ def test_tag_labels_each_vector_behind_the_prefix() -> None:
     assert Tag(3, 5, prefix=1)(Tokens(torch.randn(2, 4, 3))).shape == (2, 3, 5)
 
 
+@pytest.mark.parametrize("head", [Tag(3, 5), Tag(3, 0), Features(3), Tag(3, 5, prefix=1)])
+def test_where_no_vector_is_the_answer_is_zero(head: Tag | Features) -> None:
+    if isinstance(head, Tag) and head.num_classes:
+        nn.init.ones_(head.linear.bias)  # type: ignore[arg-type]
+    x = torch.randn(2, 4, 3)
+    x[1, 2:] = torch.nan
+    y = head(Tokens(x, keys=Lengths(torch.tensor([4, 2]))))
+    behind = 2 - getattr(head, "prefix", 0)
+    assert not y[1, behind:].any()
+    assert torch.equal(y[1, :behind], head(Tokens(x))[1, :behind])
+    assert torch.equal(y[0], head(Tokens(x))[0])
+
+
 def test_reset_keeps_dtype() -> None:
     classify = Classify(3, 5).to(torch.bfloat16)
     classify.reset(7)

@@ -8,11 +8,13 @@ from torch import Tensor, nn
 
 from zoo.core import Causal, Chunk, Encoder, Full, Lengths, Segments, Tokens, Valid, Window, attend
 from zoo.core.attention import Attention, attention_maps
+from zoo.core.bias import ALiBi
 from zoo.core.inner import with_position
 from zoo.core.keys import Keys
 from zoo.core.observe import rows_apart, watch
-from zoo.core.packing import pack, packable
+from zoo.core.packing import has_holes, pack, packable
 from zoo.core.pattern import Pattern
+from zoo.core.transformer import Stack
 
 FULL = Full()
 LENGTHS = torch.tensor([6, 2, 0, 3])
@@ -139,6 +141,60 @@ def test_blocks_whose_mlp_is_another_are_not_packed() -> None:
     y = model(given).x[THERE]
     with rows_apart():
         torch.testing.assert_close(y, model(given).x[THERE])
+
+
+class Telling(nn.Module):
+    """A block of another kind that says whether it keeps sets apart, and counts the vectors that it is given."""
+
+    def __init__(self, answer: bool) -> None:
+        super().__init__()
+        self.answer, self.seen = answer, 0
+
+    def packs(self) -> bool:
+        return self.answer
+
+    def forward(self, given: Tokens) -> Tokens:
+        self.seen = given.x.shape[0] * given.x.shape[1]
+        return given.with_x(given.x + 1)
+
+
+@pytest.mark.parametrize(("answer", "seen"), [(True, 11), (False, 24)])
+def test_any_stack_packs_for_blocks_that_say_that_they_keep_sets_apart(answer: bool, seen: int) -> None:
+    block, given = Telling(answer), tokens(Lengths(LENGTHS))
+    y = Stack([block])(given).x
+    assert block.seen == seen
+    torch.testing.assert_close(y[THERE], given.x[THERE] + 1)
+    (last,) = Stack([block]).states(given)
+    assert last.x.equal(y)
+
+
+@pytest.mark.parametrize("pattern", [Full(), Window(1, 1)])
+def test_rows_with_holes_are_not_packed_as_their_vectors_do_not_stand_side_by_side(pattern: Pattern) -> None:
+    holes = torch.tensor([[1, 0, 1, 0, 0, 0], [0, 1, 1, 0, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 1]]).bool()
+    assert has_holes(holes)
+    assert not has_holes(holes[1:3])
+    assert pack(tokens(Valid(holes[1:3].repeat(2, 1)))) is not None
+    given, model = tokens(Valid(holes)), encoder("relative", pattern)
+    assert pack(given) is None
+    y = model(given).x[holes]
+    with rows_apart():
+        torch.testing.assert_close(y, model(given).x[holes])
+
+
+@pytest.mark.parametrize("pattern", [Full(), Causal()])
+@pytest.mark.parametrize("missing", [0, 2])
+def test_sets_of_very_unequal_length_are_computed_one_by_one(pattern: Pattern, missing: int) -> None:
+    ids = torch.tensor([[4] * 3 + [-1] * missing + [1] * 200 + [2] * 40])
+    problems: list[tuple[int, int]] = []
+    q, k, v = (torch.randn(1, ids.shape[1], 16, 8, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    bias = ALiBi(torch.rand(16, dtype=torch.float64))
+    with watch(lambda plan, problem: problems.append((problem.batch, problem.queries))):
+        y = attend(q, k, v, pattern, Segments(ids), bias)
+    assert problems == [(1, 200), (1, 40), (1, 3)]  # what a bias makes for the longest serves the others
+    wanted = attend(q, k, v, pattern, Segments(ids), bias, backend="reference")
+    torch.testing.assert_close(y, wanted)
+    for one, other in zip(*(torch.autograd.grad(x.square().sum(), (q, k, v)) for x in (y, wanted)), strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_a_set_of_the_next_row_is_another_though_its_number_is_the_same() -> None:

@@ -6,7 +6,8 @@ from torch import nn
 from torch.optim import Muon
 
 from zoo import ConfigError
-from zoo.core import Encoder, Tokens
+from zoo.core import Attention, Decoder, Encoder, Tokens
+from zoo.core.transformer import Stack
 from zoo.optimizers import block_matrices, noam, noam_peak, optimizers_for, schedule_for, trapezoid
 
 
@@ -24,6 +25,12 @@ def test_muon_takes_the_matrices_of_blocks_and_adamw_the_rest() -> None:
     assert sorted(map(id, taken)) == sorted(map(id, model.parameters()))
     assert [id(p) for p in muon.param_groups[0]["params"]] == [id(p) for p in block_matrices(model)]
     assert len(block_matrices(model)) == 8
+
+
+def test_blocks_of_any_kind_and_those_of_decoders_are_blocks() -> None:
+    stack, decoder = Stack([nn.Linear(8, 8)]), Decoder(8, 1, 2, 16, cross=Attention)
+    inside = [part.weight for part in (*stack.modules(), *decoder.modules()) if isinstance(part, nn.Linear)]
+    assert {id(p) for p in block_matrices(nn.Sequential(stack, decoder))} == {id(p) for p in inside}
 
 
 def test_without_blocks_muon_is_adamw() -> None:

@@ -83,7 +83,7 @@ def _measure(name: str, work: str, precision: str, count: int, peer: bool, batch
     ours = zoo.create(name)
     theirs = _peer(ours) if peer else ours
     inputs = zoo.example(name, batch_size)
-    operations = flops.count(ours, *inputs).total * (STEP_OVER_FORWARD if work == "step" else 1)
+    operations = flops.count(ours.eval(), *inputs).total * (STEP_OVER_FORWARD if work == "step" else 1)
     run_ours, run_theirs = (_job(model, inputs, work, precision) for model in (ours, theirs))
     mine, other = in_turns(run_ours, run_theirs if peer else lambda: None, rounds)
     typical = Spread.of(mine).median
@@ -182,8 +182,8 @@ def command(
     ),
     threads: Annotated[str, typer.Option(help="Numbers of threads, separated by commas.")] = "1,2",
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 15,
-    suite: Annotated[str, typer.Option(help="models, engine or text (against their peers), startup.")] = "models",
-    only: Annotated[str, typer.Option(help="In engine and text: works whose name has this text.")] = "",
+    suite: Annotated[str, typer.Option(help="models; against their peers engine, speech, text; startup.")] = "models",
+    only: Annotated[str, typer.Option(help="In engine, speech and text: works whose name has this text.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file as well.")] = None,
 ) -> None:
     """Measure how fast models are here, and against the same model in its peer library."""

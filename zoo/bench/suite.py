@@ -16,7 +16,11 @@ from zoo.bench.timing import Spread, in_turns, seconds, threads
 from zoo.bench.work import Job, Work
 from zoo.errors import ConfigError
 
-SUITES = {"engine": "The engine against its peers", "text": "Text models against their peers"}
+SUITES = {
+    "engine": "The engine against its peers",
+    "speech": "Speech models against their peers",
+    "text": "Text models against their peers",
+}
 """Names of the suites, and their titles."""
 FEWEST = 6
 """Rounds that an interval of 95 % needs."""

@@ -42,7 +42,7 @@ def train(
     validations: Annotated[int | None, typer.Option(help="How often the model is judged. [default: 10]")] = None,
     patience: Annotated[int | None, typer.Option(help="End after so many without a better score.")] = None,
     seed: Annotated[int, typer.Option(help="Decides weights, order and split.")] = 0,
-    tokenizer: Annotated[str, typer.Option(help="byte, bpe:8000, wordpiece:8000, or a tokenizer.json.")] = "",
+    tokenizer: Annotated[str, typer.Option(help="byte, char, word, bpe:8000, wordpiece:8000, a tokenizer.json.")] = "",
     weights: Annotated[str | None, typer.Option(help="Begin from these: a file, a folder, hf-hub:org/name.")] = None,
     pretrained: Annotated[bool, typer.Option("--pretrained", help="Begin from the published weights.")] = False,
     sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of the model's configuration.")] = None,

@@ -73,6 +73,8 @@ class Corpus(Protocol):
 
 TABLES = (".tsv", ".csv", ".jsonl", ".json")
 """Files of pairs for models that write, of texts with labels for the others."""
+FOLDERS = {"vision": "folder", "speech": "recordings"}
+"""Modality to the source that reads class folders, also where it is called `folder`."""
 GUESSES = {".conll": "tagged", ".conllu": "tagged", ".iob": "tagged", ".txt": "lines", ".npz": "npz"}
 """Ending of a file to the source that reads it."""
 
@@ -116,6 +118,9 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
         DataError: If neither succeeds, or a source lacks its argument.
     """
     sources = registry().sources
+    name, _, rest = text.partition(":")
+    if name == FOLDERS["vision"] and spec.modality in FOLDERS:
+        text = f"{FOLDERS[spec.modality]}:{rest}"
     if sources.get(text.partition(":")[0]) or not _is_path(text):
         return _named(text)
     paths = text.partition("?")[0].split(",")
@@ -141,7 +146,9 @@ def _guess(paths: list[str], spec: ModelSpec) -> str:
     if len(paths) == 2:
         return "parallel"
     if first.is_dir():
-        return "folder" if spec.modality == "vision" else "parallel"
+        return FOLDERS.get(spec.modality, "parallel")
+    if spec.modality == "speech":
+        return FOLDERS["speech"] if ending in (".jsonl", ".json") else ""
     if ending in TABLES:
         return "parallel" if spec.task == "generate" else "labelled"
     return GUESSES.get(ending, "")

@@ -45,7 +45,7 @@ class Settings:
         patience: validations without a better score until it ends; None for never.
         validations: how often the model is validated.
         seed: decides the weights, the order and the split.
-        tokenizer: of texts: `byte`, `bpe:8000`, `wordpiece:8000`, a path; empty for the data's own choice.
+        tokenizer: of texts: `byte`, `char`, `word`, `bpe:8000`, `wordpiece:8000`, a path; empty for the data's own.
     """
 
     steps: int | None = None

@@ -1,6 +1,7 @@
 """The Conformer's block and encoder: the paper's sizes, the laws, and the faults of other libraries."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from zoo.core import (
 )
 from zoo.core.attention import attention_maps
 from zoo.core.inner import with_position
+from zoo.core.observe import rows_apart
 from zoo.core.pattern import Pattern
 from zoo.core.transformer import Stack
 from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder
@@ -173,6 +175,40 @@ def test_packed_sets_do_not_read_each_other() -> None:
     y = model(Tokens(x, keys=Segments(torch.tensor([[0] * 4 + [1] * 5])))).x
     torch.testing.assert_close(y[:, :4], model(Tokens(x[:, :4])).x)
     torch.testing.assert_close(y[:, 4:], model(Tokens(x[:, 4:])).x)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("training", [True, False])
+def test_unequal_rows_are_packed_and_give_what_they_give_with_padding(
+    norm: Callable[[int], nn.Module], training: bool
+) -> None:
+    keys, given = Lengths(torch.tensor([9, 2, 4])), torch.randn(3, 9, 8, dtype=torch.float64)
+    there = keys.valid(3, 9, given.device)
+    answers = []
+    for apart in (False, True):
+        model, rows = encoder(norm=norm).double().train(training), list[int]()
+        model.blocks[1].mlp1.register_forward_pre_hook(
+            lambda _, args, rows=rows: rows.append(args[0].shape[:2].numel())
+        )
+        x = given.clone().requires_grad_()
+        with rows_apart() if apart else nullcontext():
+            y = model(Tokens(x, keys=keys)).x[there]
+        assert rows == [27 if apart or norm is FrameGroupNorm else 15]
+        answers.append([y, *torch.autograd.grad(y.sin().sum(), [x, *model.parameters()]), *model.buffers()])
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_rows_that_may_skip_a_branch_and_parts_of_others_are_not_packed() -> None:
+    block = encoder(depth=1).blocks[0]
+    assert block.packs()
+    block.drop_path.probability = 0.5
+    assert block.packs()
+    assert not block.train().packs()
+    for part in ("mlp1", "mlp2", "attention", "convolution"):
+        other = encoder(depth=1).blocks[0]
+        setattr(other, part, Add(1.0))
+        assert not other.packs(), part
 
 
 def test_the_order_of_the_frames_matters_even_to_a_kernel_of_one() -> None:

@@ -1,5 +1,6 @@
-"""Weights of other libraries: the same answers, where nothing is padded."""
+"""Weights of other libraries: the same answers, where nothing is padded, and back."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -10,14 +11,17 @@ from torchaudio.models import Conformer
 from transformers import ParakeetEncoder, ParakeetEncoderConfig, Wav2Vec2ConformerConfig
 from transformers.models.wav2vec2_conformer.modeling_wav2vec2_conformer import Wav2Vec2ConformerEncoder
 
+import zoo
+from zoo import ConfigError, WeightsError
 from zoo.core import Attention, Lengths, Tokens
 from zoo.core.transformer import Stack
 from zoo.plugins.conformer.block import conformer_encoder
-from zoo.plugins.conformer.convert import to_zoo
+from zoo.plugins.conformer.convert import body, to_parakeet, to_torchaudio, to_zoo
 from zoo.plugins.conformer.convolution import ConvolutionModule
-from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm
 
 KERNEL = 5
+SIZES: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 4, "mlp_dim": 24, "bands": 16}
+ALIKE: dict[str, Any] = {"kernel_size": KERNEL, "position": "none"}
 
 
 def randomised(module: Any) -> Any:
@@ -29,6 +33,10 @@ def randomised(module: Any) -> Any:
             if "running" in name:
                 buffer.uniform_(0.5, 2)
     return module.eval()
+
+
+def torchaudios(group: bool = False) -> Any:
+    return randomised(Conformer(16, 4, 24, 2, KERNEL, use_group_norm=group))
 
 
 def wav2vec2() -> Wav2Vec2ConformerEncoder:
@@ -46,46 +54,7 @@ def wav2vec2() -> Wav2Vec2ConformerEncoder:
     return randomised(Wav2Vec2ConformerEncoder(config))  # type: ignore[no-untyped-call]
 
 
-def like_wav2vec2() -> Stack:
-    convolution = partial(ConvolutionModule, kernel_size=KERNEL, bias=False)
-    blocks = conformer_encoder(16, 2, 4, 24, convolution=convolution).blocks
-    return Stack(blocks, nn.LayerNorm(16)).eval()
-
-
-@pytest.mark.parametrize("group", [False, True])
-def test_torchaudios_conformer_gives_the_same(group: bool) -> None:
-    theirs = randomised(Conformer(16, 4, 24, 2, KERNEL, use_group_norm=group))
-    convolution = partial(ConvolutionModule, kernel_size=KERNEL, norm=FrameGroupNorm if group else FrameBatchNorm)
-    ours = conformer_encoder(16, 2, 4, 24, attention=Attention, convolution=convolution).eval()
-    ours.load_state_dict(to_zoo(theirs.state_dict()))
-    x = torch.randn(2, 9, 16)
-    torch.testing.assert_close(ours(Tokens(x)).x, theirs(x, torch.tensor([9, 9]))[0], atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("prefix", ["", "encoder.", "wav2vec2_conformer.encoder."])
-def test_wav2vec2_conformer_gives_the_same(prefix: str) -> None:
-    theirs, ours = wav2vec2(), like_wav2vec2()
-    ours.load_state_dict(to_zoo({prefix + key: value for key, value in theirs.state_dict().items()}))
-    x = torch.randn(2, 9, 16)
-    torch.testing.assert_close(ours(Tokens(x)).x, theirs(x.clone()).last_hidden_state, atol=1e-5, rtol=0)
-
-
-def test_wav2vec2_conformers_padding_leaks_and_ours_does_not() -> None:
-    theirs, ours = wav2vec2(), like_wav2vec2()
-    ours.load_state_dict(to_zoo(theirs.state_dict()))
-    x, lengths = torch.randn(2, 9, 16), torch.tensor([9, 6])
-
-    def leak(padded: Tensor, alone: Tensor) -> float:
-        return float((padded[1, :6] - alone[0]).detach().abs().max())
-
-    mask = torch.arange(9) < lengths[:, None]
-    padded = theirs(x.clone(), attention_mask=mask).last_hidden_state
-    assert leak(padded, theirs(x[1:, :6].clone()).last_hidden_state) > 1e-3
-    assert leak(ours(Tokens(x, keys=Lengths(lengths))).x, ours(Tokens(x[1:, :6])).x) < 1e-5
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_parakeets_encoder_behind_its_subsampling_gives_the_same(bias: bool) -> None:
+def parakeet(bias: bool = True) -> ParakeetEncoder:
     config = ParakeetEncoderConfig(
         hidden_size=16,
         num_hidden_layers=2,
@@ -96,25 +65,160 @@ def test_parakeets_encoder_behind_its_subsampling_gives_the_same(bias: bool) -> 
         num_mel_bins=16,
         subsampling_conv_channels=4,
     )
-    theirs = randomised(ParakeetEncoder(config))
-    ours = conformer_encoder(16, 2, 4, 24, convolution=partial(ConvolutionModule, kernel_size=KERNEL, bias=bias)).eval()
-    converted = to_zoo(theirs.state_dict())
-    ours.load_state_dict({key: value for key, value in converted.items() if not key.startswith("subsampling.")})
-    within = to_zoo({f"encoder.{key}": value for key, value in theirs.state_dict().items()})  # as in ParakeetForCTC
-    assert {key for key in within if key.startswith("blocks.")} == ours.state_dict().keys()
+    return randomised(ParakeetEncoder(config))
+
+
+def ours(theirs: Any) -> Stack:
+    return body(theirs.state_dict(), 4).eval()
+
+
+def same(found: Tensor, wanted: Tensor) -> None:
+    assert found.abs().max() > 0.1
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
+
+
+def returned(back: dict[str, Tensor], theirs: nn.Module) -> None:
+    wanted = {key: value for key, value in theirs.state_dict().items() if not key.startswith("subsampling.")}
+    assert back.keys() == wanted.keys()
+    assert all(torch.equal(back[key], wanted[key]) for key in wanted)
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_torchaudios_conformer_gives_the_same_and_its_weights_return(group: bool) -> None:
+    theirs = torchaudios(group)
+    x = torch.randn(2, 9, 16)
+    same(ours(theirs)(Tokens(x)).x, theirs(x, torch.tensor([9, 9]))[0])
+    returned(to_torchaudio(ours(theirs)), theirs)
+
+
+@pytest.mark.parametrize("prefix", ["", "encoder.", "wav2vec2_conformer.encoder."])
+def test_wav2vec2_conformer_gives_the_same(prefix: str) -> None:
+    theirs = wav2vec2()
+    stack = body({prefix + key: value for key, value in theirs.state_dict().items()}, 4).eval()
+    x = torch.randn(2, 9, 16)
+    same(stack(Tokens(x)).x, theirs(x.clone()).last_hidden_state)
+
+
+def test_wav2vec2_conformers_padding_leaks_and_ours_does_not() -> None:
+    theirs = wav2vec2()
+    x, lengths = torch.randn(2, 9, 16), torch.tensor([9, 6])
+
+    def leak(padded: Tensor, alone: Tensor) -> float:
+        return float((padded[1, :6] - alone[0]).detach().abs().max())
+
+    mask = torch.arange(9) < lengths[:, None]
+    padded = theirs(x.clone(), attention_mask=mask).last_hidden_state
+    assert leak(padded, theirs(x[1:, :6].clone()).last_hidden_state) > 1e-3
+    assert leak(ours(theirs)(Tokens(x, keys=Lengths(lengths))).x, ours(theirs)(Tokens(x[1:, :6])).x) < 1e-5
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_parakeets_encoder_behind_its_subsampling_gives_the_same_and_its_weights_return(bias: bool) -> None:
+    theirs = parakeet(bias)
     features = torch.randn(2, 80, 16)
     x = theirs.subsampling(features) * theirs.input_scale
-    torch.testing.assert_close(ours(Tokens(x)).x, theirs(features).last_hidden_state, atol=1e-5, rtol=0)
+    same(ours(theirs)(Tokens(x)).x, theirs(features).last_hidden_state)
+    within = {f"encoder.{key}": value for key, value in theirs.state_dict().items()}  # as in ParakeetForCTC
+    same(body(within, 4).eval()(Tokens(x)).x, ours(theirs)(Tokens(x)).x)
+    if bias:
+        returned(to_parakeet(ours(theirs)), theirs)
+
+
+def test_parakeets_padding_is_left_out_as_ours() -> None:
+    theirs = parakeet()
+    features, frames = torch.randn(2, 80, 16), torch.tensor([80, 40])
+    mask = torch.arange(80) < frames[:, None]
+    found = theirs(features, attention_mask=mask)
+    lengths = found.attention_mask.sum(1)
+    assert lengths.tolist() == [10, 5]
+    x = theirs.subsampling(features, mask) * theirs.input_scale
+    y = ours(theirs)(Tokens(x, keys=Lengths(lengths))).x
+    for row, n in enumerate(lengths.tolist()):
+        same(y[row, :n], found.last_hidden_state[row, :n])
+
+
+@pytest.mark.parametrize("attention", ["wav2vec2", "parakeet"])
+def test_the_relative_attention_of_a_block_reads_as_theirs(attention: str) -> None:
+    theirs: Any = wav2vec2() if attention == "wav2vec2" else parakeet()
+    block: Any = ours(theirs).blocks[1]
+    x = torch.randn(2, 7, 16)
+    if attention == "wav2vec2":
+        wanted = theirs.layers[1].self_attn(x, relative_position_embeddings=theirs.embed_positions(x))[0]
+    else:
+        wanted = theirs.layers[1].self_attn(x, theirs.encode_positions(x))[0]
+    same(block.attention(Tokens(x)), wanted)
+    moved = block.attention.position.u.detach() + 1, block.attention.position.v.detach() + 1
+    block.attention.position.u.data, block.attention.position.v.data = moved
+    assert (block.attention(Tokens(x)) - wanted).abs().max() > 1e-3
+
+
+def test_an_even_kernel_is_an_odd_one_with_a_zero_in_front() -> None:
+    even = randomised(
+        conformer_encoder(16, 2, 4, 24, attention=Attention, convolution=partial(ConvolutionModule, kernel_size=4))
+    )
+    theirs = Conformer(16, 4, 24, 2, 5).eval()
+    theirs.load_state_dict(to_torchaudio(even))
+    x = torch.randn(2, 9, 16)
+    same(even(Tokens(x)).x, theirs(x, torch.tensor([9, 9]))[0])
+
+
+def test_a_model_by_name_takes_blocks_behind_its_own_stem() -> None:
+    theirs = torchaudios()
+    fresh: Any = zoo.create("conformer-small", **SIZES, **ALIKE)
+    weights = {**fresh.state_dict(), **theirs.state_dict()}
+    model: Any = zoo.create("conformer-small", weights=weights, task="tag", num_classes=3, **SIZES, **ALIKE).eval()
+    x = 0.1 * torch.randn(2, 4_000)
+    stem = fresh.eval().stem(x)
+    same(model.stem(x).x, stem.x)
+    same(model.forward_features(x), theirs(stem.x, torch.full((2,), stem.x.shape[1]))[0])
+    assert model(x).shape[2] == 3
+
+
+def test_blocks_alone_are_no_model() -> None:
+    with pytest.raises(WeightsError, match=r"none of a stem: give .* or take the blocks alone by zoo\.plugins\.conf"):
+        zoo.create("conformer-small", weights=torchaudios().state_dict(), **SIZES, **ALIKE)
+    with pytest.raises(WeightsError, match=r"no weights of a Conformer's blocks: none of conformer_layers\.0\.self"):
+        body({"weight": torch.zeros(1)}, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({}, "kernel_size=5, position='none'"),
+        (ALIKE | {"norm": "layer"}, "norm='batch'"),
+        (ALIKE | {"kernel_size": 7}, "kernel_size=5"),
+        (ALIKE | {"convolution": "causal"}, "convolution='same'"),
+    ],
+)
+def test_a_model_made_otherwise_is_refused_with_what_to_change(options: dict[str, Any], advice: str) -> None:
+    with pytest.raises(WeightsError, match=re.escape(f"make the model with {advice}") + "$"):
+        zoo.create("conformer-small", weights=torchaudios().state_dict(), **SIZES, **options)
+    if options:
+        return
+    with pytest.raises(WeightsError, match=r"make the model with kernel_size=5$"):
+        zoo.create("conformer-small", weights=parakeet().state_dict(), **SIZES)
+
+
+def test_weights_without_a_place_there_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no name for blocks\.0\.attention\.position\.u"):
+        to_torchaudio(ours(parakeet()))
+    causal = conformer_encoder(
+        16, 1, 4, 24, convolution=partial(ConvolutionModule, kernel_size=KERNEL, padding=(KERNEL - 1, 0))
+    )
+    with pytest.raises(ConfigError, match=r"padding=\(4, 0\): other libraries' kernels read to both sides alike"):
+        to_parakeet(causal)
 
 
 def test_our_own_weights_stay_as_they_are() -> None:
-    state = like_wav2vec2().state_dict()
-    assert {key: value.data_ptr() for key, value in to_zoo(state).items()} == {
+    stack = ours(wav2vec2())
+    state = stack.state_dict()
+    assert {key: value.data_ptr() for key, value in to_zoo(state, stack).items()} == {
         key: value.data_ptr() for key, value in state.items()
     }
 
 
 def test_keys_that_no_table_knows_are_kept_so_that_loading_lists_them() -> None:
+    stack = ours(wav2vec2())
     state = wav2vec2().state_dict() | {"layers.0.adapter.weight": torch.zeros(1), "quantizer.weight": torch.zeros(1)}
     with pytest.raises(RuntimeError, match=r"Unexpected.*layers\.0\.adapter\.weight.*quantizer\.weight"):
-        like_wav2vec2().load_state_dict(to_zoo(state))
+        stack.load_state_dict(to_zoo(state, stack))

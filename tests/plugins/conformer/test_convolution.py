@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.functional import conv1d, pad
 
 from zoo.core import ConfigError, Lengths, Segments, Tokens, Valid
-from zoo.plugins.conformer.convolution import ConvolutionModule, Depthwise, causal, same, spread
+from zoo.plugins.conformer.convolution import ConvolutionModule, Depthwise, causal, is_full, same, spread
 from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
 
@@ -55,6 +55,18 @@ def test_packed_sets_are_convolved_as_if_each_were_alone(kernel_size: int) -> No
             if one >= 0:
                 where = ids[row] == one
                 torch.testing.assert_close(y[row, where], layer(Tokens(x[row : row + 1, where]))[0])
+
+
+@pytest.mark.parametrize("padding", [(1, 2), (3, 0), (0, 3)])
+@pytest.mark.parametrize("ids", [[2, 2, 2, 0, 0, 0, 0, 5], [0] * 8])
+def test_sets_that_fill_a_row_are_convolved_as_if_each_were_alone(padding: tuple[int, int], ids: list[int]) -> None:
+    layer, keys, x = Depthwise(3, 4, padding), Segments(torch.tensor([ids])), torch.randn(1, 8, 3)
+    assert is_full(keys)
+    assert not is_full(Segments(torch.tensor([[*ids[:-1], -1]])))
+    y = layer(Tokens(x, keys=keys))
+    for one in set(ids):
+        where = keys.ids[0] == one
+        torch.testing.assert_close(y[:, where], layer(Tokens(x[:, where])))
 
 
 def test_a_hole_in_a_packed_set_is_a_hole_in_a_set() -> None:

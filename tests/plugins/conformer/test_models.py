@@ -65,6 +65,16 @@ def test_looking_back_only_reads_no_later_sample(kernel_size: int) -> None:
         assert torch.allclose(before, after, atol=1e-6) is near
 
 
+@pytest.mark.parametrize("by", ["ctc", "attention", "joint"])
+def test_a_sound_is_transcribed_each_way(by: str) -> None:
+    model = conformer(task="generate", by=by, vocab_size=9)
+    x, lengths = sounds(2, 9_000), torch.tensor([9_000, 5_000])
+    together, alone = model.generate(x, lengths, max_len=5), model.generate(x[1:, :5_000], max_len=5)
+    assert together.best()[1] == alone.best()[0]
+    inputs, target = (x, lengths, torch.tensor([[1, 3], [1, 8]])), torch.tensor([[3, 2], [8, 2]])
+    assert by == "attention" or model.training_loss(inputs, target).isfinite()
+
+
 @pytest.mark.parametrize("keyword", ["convolution", "norm"])
 def test_a_word_that_is_none_is_refused(keyword: str) -> None:
     with pytest.raises(ConfigError, match=f"{keyword}='none' is not one of"):

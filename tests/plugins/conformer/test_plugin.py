@@ -14,6 +14,8 @@ class TestConformer(PluginConformance):
     small = {  # noqa: RUF012
         "conformer-tiny": SMALL | {"num_classes": 5},
         "conformer-small": SMALL | {"window": [160, 80], "convolution": "causal", "norm": "layer", "num_classes": 4},
+        "conformer-medium": SMALL | {"task": "generate", "vocab_size": 9},
+        "conformer-large": SMALL | {"task": "generate", "by": "attention", "vocab_size": 9},
     }
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import conv1d, gelu, pad
 
+from zoo.core.errors import ConfigError
 from zoo.plugins.sound.count import halved, quartered
 from zoo.plugins.sound.subsample import Subsample, Subsample2d
 
@@ -49,6 +50,13 @@ def test_a_sound_in_a_batch_gives_the_same_vectors_as_alone(kind: Any, ahead: bo
         alone, none = layer(x[row : row + 1, :n])
         assert none is None
         torch.testing.assert_close(y[row, : count[row]], alone[0])
+
+
+def test_too_few_bands_are_refused() -> None:
+    x, _ = Subsample2d(7, 6)(torch.randn(1, 9, 7))
+    assert x.shape == (1, 3, 6)
+    with pytest.raises(ConfigError, match="bands=6: two convolutions along the bands leave none of fewer than 7"):
+        Subsample2d(6, 6)
 
 
 def test_neighbours_in_one_product_are_a_convolution() -> None:

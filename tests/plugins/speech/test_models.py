@@ -1,15 +1,18 @@
 """The speech encoder: truncated and full, alone and in a batch, back only and a little ahead."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 import zoo
-from zoo.core import Window, flops
+from zoo.core import Generator, Joint, Window, flops
 from zoo.core.observe import watch
-from zoo.errors import ConfigError
+from zoo.errors import ConfigError, InputError
+from zoo.plugins.sound.align import align
+from zoo.weights import save
 
 SIZES = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48}
 
@@ -102,7 +105,45 @@ def test_each_task_has_its_answer() -> None:
     assert speech(num_classes=5)(x).shape == (2, 5)
     assert speech(task="tag", num_classes=5)(x).shape == (2, 12, 5)
     assert speech(task="features")(x).shape == (2, 12, 24)
+    assert speech(task="generate", vocab_size=9)(x).shape == (2, 12, 9)
     torch.testing.assert_close(speech()(x), speech().forward_features(x).mean(1))
+
+
+@pytest.mark.parametrize(("by", "kind"), [("attention", Generator), ("joint", Joint)])
+def test_a_decoder_writes_transcripts_behind_the_encoder(by: str, kind: type[Generator]) -> None:
+    model = speech(task="generate", by=by, vocab_size=9, decoder_depth=1)
+    assert type(model) is kind
+    assert len(model.decoder.blocks) == 1
+    assert model(sounds(2, 8_000), torch.tensor([8_000, 5_000]), torch.tensor([[1, 3], [1, 8]])).shape == (2, 2, 9)
+    found = model.generate(sounds(2, 8_000), beam=3, n_best=2, max_len=6)
+    assert found.scores.shape == (2, 2)
+    assert found.scores.isfinite().all()
+
+
+def test_a_transcript_stands_in_its_sound() -> None:
+    model, x, lengths = speech(task="generate", vocab_size=9), sounds(2, 16_000), torch.tensor([16_000, 9_000])
+    scores, counts = model.emit(x, lengths)
+    first, second = align(scores, counts, [[3, 5, 5], [8]])
+    assert [each.token for each in first] == [3, 5, 5]
+    assert 0 <= second[0].start_ms < second[0].end_ms <= 40 * int(model.stem.count(lengths)[1])
+    with pytest.raises(InputError, match="row 1: a transcript of 15 tokens"):
+        align(scores, counts, [[3], [4, 5, 6] * 5])
+
+
+def test_what_vectors_emit_can_be_told_while_the_sound_comes() -> None:
+    model, x = speech(task="generate", window=[160, 40], normalise="running", vocab_size=9), sounds(1, 16_000)
+    with torch.no_grad(), model.stream() as stream:
+        chunks = [stream.push(chunk) for chunk in x.split(3_000, dim=1)]
+    torch.testing.assert_close(torch.cat([*chunks, stream.rest], dim=1), model(x), atol=1e-5, rtol=0)
+
+
+def test_an_encoder_that_transcribed_labels_with_a_fresh_head(tmp_path: Path) -> None:
+    model = speech(task="generate", vocab_size=9, by="joint")
+    tagger, x = (
+        speech(task="tag", num_classes=3, weights=save(model, tmp_path), vocab_size=9, by="joint"),
+        sounds(1, 8_000),
+    )
+    torch.testing.assert_close(tagger.forward_features(x), model.encode(x).x)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +153,8 @@ def test_each_task_has_its_answer() -> None:
         ({"normalise": "batch"}, "normalise='batch' is not one of"),
         ({"position": "learned"}, "position='learned': sounds have no greatest length"),
         ({"position": "rotory"}, "position='rotory' is not one of"),
-        ({"task": "generate"}, "task='generate'"),
+        ({"task": "generated"}, "task='generated'"),
+        ({"task": "generate", "by": "cct"}, "by='cct' is not one of ctc, attention, joint"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(options: dict[str, Any], text: str) -> None:

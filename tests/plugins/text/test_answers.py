@@ -8,7 +8,7 @@ import torch
 
 from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.plugins.text.prepare import encoder, postprocess
-from zoo.plugins.text.tokens import Tokenizer
+from zoo.plugins.writing.tokens import Tokenizer
 
 BYTES = Tokenizer.byte_level()
 

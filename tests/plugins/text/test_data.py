@@ -10,13 +10,13 @@ from tokenizers import models
 from torch import Tensor, nn
 
 from zoo.errors import ConfigError, DataError
-from zoo.plugins.text.corpus import choose_tokenizer
 from zoo.plugins.text.data import open_labelled, open_lines, open_parallel, open_tagged
 from zoo.plugins.text.labelled import TaggedCorpus
 from zoo.plugins.text.lines import LinesCorpus, MaskedCorpus, choose
 from zoo.plugins.text.parallel import ParallelCorpus
 from zoo.plugins.text.prepare import encoder, prompt, source
-from zoo.plugins.text.tokens import Tokenizer
+from zoo.plugins.writing.choice import choose_tokenizer
+from zoo.plugins.writing.tokens import Tokenizer
 from zoo.spec import ModelSpec, Task
 from zoo.training.corpus import Corpus
 
@@ -404,7 +404,8 @@ def test_a_masked_corpus_prepares_texts_as_it_was_trained(write: Write, tmp_path
 
 @pytest.mark.parametrize("name", ["bytes", "bpe:many", "byte:3", "sentencepiece:8000"])
 def test_a_tokenizer_that_nobody_knows(name: str) -> None:
-    said = f"tokenizer={name!r} is not one of byte, bpe:SIZE, wordpiece:SIZE, nor the path of a tokenizer.json"
+    known = "byte, char, word, bpe:SIZE, wordpiece:SIZE, nor the path of a tokenizer.json"
+    said = f"tokenizer={name!r} is not one of {known}"
     with pytest.raises(ConfigError, match=re.escape(said)):
         choose_tokenizer(name, "byte", ["a"])
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from zoo.errors import DataError
-from zoo.plugins.text.files import locate, parse, read_columns, read_lines, read_side_by_side, read_table
+from zoo.plugins.corpora.options import parse
+from zoo.plugins.text.files import locate, read_columns, read_lines, read_side_by_side, read_table
 
 Write = Callable[[str, str | bytes], Path]
 PAIR = ("source", "target")

@@ -9,7 +9,7 @@ import zoo
 from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.plugins.text.prepare import encoder, form_of, prompt, source
 from zoo.plugins.text.reader import frame_of, limit_of
-from zoo.plugins.text.tokens import Frame, Tokenizer
+from zoo.plugins.writing.tokens import Frame, Tokenizer
 from zoo.registry import registry
 from zoo.spec import ModelSpec
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import timm
 import torch
-from torch import nn
 
 import zoo
 from zoo import ConfigError, InputError
@@ -82,14 +81,6 @@ def test_positions_are_a_part(position: str) -> None:
     x = torch.randn(1, 3, 16, 16)
     flipped = x.unflatten(3, (4, 4)).flip(3).flatten(3)  # swaps whole patches
     assert torch.allclose(model(x), model(flipped), atol=1e-5) == (position == "none")
-
-
-def test_the_patch_product_is_the_patch_convolution() -> None:
-    stem = VisionTransformer(**TINY, pool="mean", position="none").stem
-    x = torch.randn(2, 3, 16, 16)
-    kernel = stem.project.weight.unflatten(1, (3, 4, 4))
-    convolved = nn.functional.conv2d(x, kernel, stem.project.bias, stride=4).flatten(2).mT
-    torch.testing.assert_close(stem(x).x, convolved)
 
 
 def test_an_image_does_not_depend_on_its_batch_mates() -> None:

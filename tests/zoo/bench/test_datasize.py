@@ -65,6 +65,14 @@ def test_the_record_holds_costs_and_the_budget_is_the_same(tmp_path: Path) -> No
     assert all(record["parameters"] > 1000 and record["multiply_adds"] > 1e6 for record in records)
 
 
+def test_a_hybrid_of_another_plugin_is_a_contestant(tmp_path: Path) -> None:
+    found = study(tmp_path, models="conformer-vision-micro", seeds=1, sizes=[20])
+    (conformer,) = found.contestants
+    assert (conformer.kind, conformer.optimizer) == ("hybrid", RECIPES["hybrid"].optimizer)
+    assert conformer.multiply_adds > 1e6
+    assert list(found.points) == [("conformer-vision-micro", 20)]
+
+
 def test_a_run_that_fails_is_recorded_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RECIPES, "convolution", type(RECIPES["convolution"])(learning_rate=1e37, reason=""))
     found = study(tmp_path, seeds=1, sizes=[20])

@@ -22,6 +22,7 @@ def _sources() -> Any:
         @hookimpl
         def zoo_sources(self) -> list[SourceSpec]:
             named = [source(name) for name in ("parallel", "labelled", "tagged", "lines")]
+            named += [source("recordings", "PATH", "speech")]
             return [*named, source("spell", "[MIN-MAX]"), source("noise", ""), source("folder", "PATH", "vision")]
 
     with using(Registry(plugins=[Letters()], autoload=False)):
@@ -45,6 +46,19 @@ def test_the_kind_of_a_file_is_guessed_by_its_ending_and_the_task(
     (tmp_path / file).write_text("")
     found, argument = find_source(str(tmp_path / file), model(task))
     assert (found.name, argument) == (expected, str(tmp_path / file))
+
+
+@pytest.mark.parametrize("place", ["", "/manifest.jsonl"])
+def test_sounds_are_recordings_in_a_folder_or_a_manifest(tmp_path: Path, place: str) -> None:
+    (tmp_path / "manifest.jsonl").write_text("")
+    path = f"{tmp_path}{place}"
+    for task in ("classify", "generate"):
+        for text in (path, f"folder:{path}", f"recordings:{path}"):
+            found, argument = find_source(text, model(task, "speech"))
+            assert (found.name, argument) == ("recordings", path)
+    (tmp_path / "a.wav").write_text("")
+    with pytest.raises(DataError, match=r"its kind cannot be guessed.*, as SOURCE:.*one of recordings"):
+        find_source(str(tmp_path / "a.wav"), model("classify", "speech"))
 
 
 def test_two_files_are_parallel_text(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 import zoo
-from zoo.plugins.text import vocabulary
+from zoo.plugins.writing import vocabulary
 from zoo.training import run
 
 rank = lambda: torch.distributed.get_rank()

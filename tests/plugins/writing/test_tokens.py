@@ -10,7 +10,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from zoo.core.symbols import Symbols
 from zoo.errors import ConfigError, InputError
-from zoo.plugins.text.tokens import Frame, Tokenizer, check_text
+from zoo.plugins.writing.tokens import Frame, Tokenizer, check_text
 
 TEXTS = ["the dog sleeps in the garden", "the cat sees the dog", "größer als 12345, naïve"] * 5
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -1,4 +1,4 @@
-"""Vocabularies: the bytes, which need no file, and byte-pair or word-piece units learned from the user's texts."""
+"""Vocabularies: the bytes, which need no file; the characters or words of the user's texts; units learned from them."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -62,6 +62,32 @@ def word_pieces(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
     return backend
 
 
+def characters(texts: Iterable[str]) -> tokenizers.Tokenizer:
+    """List the characters of some texts, behind four symbols; any other is unknown."""
+    found = sorted({character for text in texts for character in text})
+    backend = _listed(found)
+    backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(r"[\s\S]"), behavior="isolated")
+    backend.decoder = decoders.Fuse()
+    return backend
+
+
+def words(texts: Iterable[str]) -> tokenizers.Tokenizer:
+    """List the words of some texts, parted by white space, behind four symbols; any other is unknown."""
+    backend = _listed(sorted({word for text in texts for word in text.split()}))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return backend
+
+
+def _listed(tokens: Iterable[str]) -> tokenizers.Tokenizer:
+    units = [*SYMBOLS, *(token for token in tokens if token not in SYMBOLS)]
+    vocabulary = {token: place for place, token in enumerate(units)}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    backend.add_special_tokens(list(SYMBOLS))
+    return backend
+
+
+LISTS: Mapping[str, Callable[[Iterable[str]], tokenizers.Tokenizer]] = {"char": characters, "word": words}
+"""Vocabularies that hold what the texts hold, and nothing else."""
 LEARNERS: Mapping[str, Callable[[Iterable[str], int], tokenizers.Tokenizer]] = {
     "bpe": byte_pairs,
     "wordpiece": word_pieces,

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from zoo.errors import ConfigError, InputError
-from zoo.plugins.text import vocabulary
+from zoo.plugins.writing import vocabulary
 
 _PAD = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>")
 _BOS = ("[CLS]", "<s>", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>")

@@ -1,7 +1,7 @@
 import pytest
 
 from zoo.errors import DataError
-from zoo.plugins.text.splits import complete, fingerprint
+from zoo.plugins.corpora.splits import complete, fingerprint
 
 
 def test_a_tenth_each_is_held_out_and_the_same_for_a_seed() -> None:

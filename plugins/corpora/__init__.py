@@ -1,0 +1,1 @@
+"""Corpora for training: what those of several plugins share."""

@@ -1,0 +1,1 @@
+"""Pictures as patches: what makes vectors of them; what several plugins share."""

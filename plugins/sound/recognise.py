@@ -1,0 +1,95 @@
+"""Recognition of sound, three ways behind one encoder: by what each vector emits, by a decoder, or by both."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from zoo.core.attention import Attention
+from zoo.core.embed import TokenEmbed
+from zoo.core.errors import ConfigError
+from zoo.core.generator import Generator
+from zoo.core.head import NextToken
+from zoo.core.joint import Joint
+from zoo.core.recogniser import Ctc
+from zoo.core.symbols import SYMBOLS
+from zoo.core.transformer import Decoder, init_weights
+from zoo.plugins.sound.streaming import Streams
+
+WAYS = ("ctc", "attention", "joint")
+BYTES = 260
+"""Tokens of the vocabulary that needs no file: the bytes and four symbols."""
+LONGEST = 512
+"""Most tokens that a decoder writes, where nobody says less."""
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Say how sound is recognised.
+
+    Args:
+        vocab_size: tokens there are; padding, which is the blank too, begin and end are the first three.
+        by: one of `WAYS`.
+        ctc_weight: share of what vectors emit, in (0, 1), by `joint`.
+        decoder_depth: blocks of the decoder; None for half as many as the encoder has.
+
+    Raises:
+        ConfigError: If there is no such way, or no token besides the symbols.
+    """
+
+    vocab_size: int = BYTES
+    by: str = "ctc"
+    ctc_weight: float = 0.3
+    decoder_depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.by not in WAYS:
+            raise ConfigError(f"by={self.by!r} is not one of {', '.join(WAYS)}")
+        if self.vocab_size <= len(SYMBOLS):
+            raise ConfigError(
+                f"vocab_size={self.vocab_size}: at least {len(SYMBOLS) + 1}, as padding, begin and end say nothing"
+            )
+
+
+class Transcriber(Streams, Ctc):
+    """What vectors of sound emit, also while they come."""
+
+
+def recogniser(
+    stem: nn.Module,
+    encoder: nn.Module,
+    recognition: Recognition,
+    *,
+    dim: int,
+    depth: int,
+    num_heads: int,
+    mlp_dim: int,
+    dropout: float,
+) -> Ctc | Generator:
+    """Put a way of recognition behind an encoder.
+
+    The decoder norms before each layer, with sinusoidal positions, and scores tokens on their embedding.
+
+    Args:
+        stem: sounds to `Tokens`.
+        encoder: `Tokens` to `Tokens`.
+        recognition: how sound is recognised.
+        dim: channels of the encoder, and of the decoder.
+        depth: blocks of the encoder.
+        num_heads: heads of the decoder.
+        mlp_dim: channels inside each MLP of the decoder.
+        dropout: probability in [0, 1), in the decoder.
+    """
+    vocab_size = recognition.vocab_size
+    if recognition.by == "ctc":
+        return Transcriber(stem, encoder, NextToken(dim, vocab_size, bias=True))
+    blocks = max(1, depth // 2) if recognition.decoder_depth is None else recognition.decoder_depth
+    decoder = Decoder(dim, blocks, num_heads, mlp_dim, cross=Attention, dropout=dropout)
+    target = TokenEmbed(vocab_size, dim, scaled=True, dropout=dropout)
+    init_weights(decoder)
+    nn.init.normal_(target.embed.weight, std=dim**-0.5)
+    head = NextToken(dim, vocab_size, target.embed)
+    if recognition.by == "attention":
+        return Generator(target, decoder, head, encoder=encoder, stem=stem, max_len=LONGEST)
+    emitter = NextToken(dim, vocab_size, bias=True)
+    weight = recognition.ctc_weight
+    return Joint(target, decoder, head, emitter, encoder=encoder, stem=stem, ctc_weight=weight, max_len=LONGEST)

@@ -1,0 +1,1 @@
+"""Texts as ids: tokenizers and vocabularies; what several plugins share."""

@@ -1,0 +1,63 @@
+"""A copy of a model that only answers: the same answers and weights, and the original left as it was."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from zoo.core import Encoder, Tokens
+from zoo.core.linear import Linear
+from zoo.core.serving import LaidOut, serving
+
+
+def encoder(dtype: torch.dtype = torch.float32) -> Any:
+    torch.manual_seed(0)
+    return Encoder(8, 2, 2, 12, dropout=0.5).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_matrix_laid_out_multiplies_as_before(dtype: torch.dtype, bias: bool) -> None:
+    layer, x = Linear(7, 5, bias=bias, dtype=dtype), torch.randn(2, 3, 7, dtype=dtype)
+    with torch.no_grad():
+        torch.testing.assert_close(LaidOut(layer)(x), layer(x))
+
+
+def test_bfloat16_is_multiplied_no_less_exactly_than_in_bfloat16() -> None:
+    layer, x = Linear(64, 48, dtype=torch.bfloat16), torch.randn(1, 4, 64, dtype=torch.bfloat16)
+    y = LaidOut(layer)(x)
+    assert y.dtype is torch.bfloat16
+    exact = nn.functional.linear(x.double(), layer.weight.double(), layer.bias.double())
+    assert (y - exact).abs().max() <= 2**-8 * exact.abs().max()
+
+
+def test_a_copy_answers_as_the_model_in_evaluation_which_stays_in_training() -> None:
+    model, x = encoder().train(), Tokens(torch.randn(1, 5, 8))
+    mine = serving(model)
+    with torch.no_grad():
+        y = mine(x).x
+        assert (model(x).x - y).abs().max() > 0.01
+        assert all(part.training for part in model.modules())
+        torch.testing.assert_close(y, model.eval()(x).x)
+    assert not any(part.training for part in mine.modules())
+    assert any(isinstance(part, LaidOut) for part in mine.modules())
+    assert not any(isinstance(part, LaidOut) for part in model.modules())
+
+
+def test_a_copy_shares_the_weights_by_name() -> None:
+    model = encoder()
+    mine = dict(serving(model).named_parameters())
+    assert all(mine[name] is parameter for name, parameter in model.named_parameters())
+    assert len(mine) == len(list(model.parameters()))
+
+
+def test_a_layer_of_another_class_is_left_as_it_is() -> None:
+    class Own(Linear):
+        """Someone's own."""
+
+    assert [type(part) for part in serving(nn.Sequential(Own(2, 2), nn.Linear(2, 2), Linear(2, 2)))] == [
+        Own,
+        nn.Linear,
+        LaidOut,
+    ]

@@ -1,0 +1,1 @@
+"""Speech models against their peers, one file for each kind of work."""
