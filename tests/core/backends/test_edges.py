@@ -144,7 +144,7 @@ def test_numbers_and_keys_of_edges_equal_their_dense_form(repeated: bool) -> Non
     torch.testing.assert_close(answers[0], answers[2], atol=1e-12, rtol=1e-12)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.4])
+@pytest.mark.parametrize("dropout", [pytest.param(0.0, marks=pytest.mark.slow), 0.4])
 def test_gradients_equal_finite_differences_with_dropout_too(dropout: float) -> None:
     pattern = graph(4, 5, 5, 0.5)
     edges = pattern.index.shape[1]

@@ -96,6 +96,7 @@ def test_a_run_that_diverged_is_reported_again_and_not_repeated(
     assert [lines_after(retry_failed=True), lines_after()] == [6, 8]
 
 
+@pytest.mark.slow
 def test_a_sweep_chooses_a_rate_for_each_on_validation(tmp_path: Path) -> None:
     found = study(tmp_path, seeds=1, sizes=[20], lr_sweep=True)
     lines = (tmp_path / "results.jsonl").read_text().splitlines()

@@ -38,6 +38,7 @@ def test_every_configuration_gets_its_result(workers: int) -> None:
     assert sorted((config["x"], result["square"]) for config, result in results) == [(x, x * x) for x in range(5)]
 
 
+@pytest.mark.slow
 def test_workers_are_processes_with_their_share_of_threads() -> None:
     results = [result for _, result in run_all(WORK, [{}, {}, {}], 2, threads=3)]
     assert os.getpid() not in {result["pid"] for result in results}
@@ -59,6 +60,7 @@ def test_a_lack_of_memory_may_pass(allocator: str) -> None:
     assert result["transient"]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_fails_its_own_run_only() -> None:
     results = [result for _, result in run_all(WORK, [{"die": 1}, {"x": 2}], 1)]
     assert "the worker was killed (signal 9)" in results[0]["error"]

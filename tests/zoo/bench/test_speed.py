@@ -10,6 +10,7 @@ from zoo.bench.speed import command, markdown, measure
 from zoo.cli.app import build
 
 
+@pytest.mark.slow
 def test_each_piece_of_work_is_a_row() -> None:
     rows = list(measure(["vit-micro"], peer=True, batch_size=2, thread_counts=[1], rounds=1))
     assert [(row.work, row.precision) for row in rows] == [

@@ -240,6 +240,7 @@ def test_hooks_without_mark_and_marks_without_hook_fail(toy_spec: Spec) -> None:
         kit(toy_spec(), models=hookimpl(lambda self: [])).test_hooks_are_marked()
 
 
+@pytest.mark.slow
 def test_a_plugin_that_imports_torch_to_list_names_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     for name, code in (("zoo_kit_heavy", "import torch"), ("zoo_kit_light", "")):
