@@ -7,7 +7,7 @@ import math
 import warnings
 from fractions import Fraction
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from zoo.errors import InputError
 from zoo.plugins.sound.features import LogMel
 from zoo.plugins.speech.augment import change_speed
 from zoo.plugins.speech.files import read
+from zoo.plugins.speech.skipped import Skipped, told
 
 RATE = 16_000
 """Samples in a second that the models read."""
@@ -27,14 +28,6 @@ RATES = (1_000, 768_000)
 FINEST = 1000
 """The largest denominator of a ratio of rates: one that nobody records at is taken for another within 0.06 %."""
 MOST_CHANNELS = 32
-
-
-class Skipped(NamedTuple):
-    """Say which sound of a list was left out, and why."""
-
-    place: int
-    name: str
-    why: str
 
 
 class Preprocess:
@@ -76,9 +69,9 @@ class Preprocess:
             except InputError as error:
                 if not skip:
                     raise type(error)(f"sound {place}: {error}" if several else str(error)) from error
-                self.skipped.append(Skipped(place, name_of(sound, place), str(error)))
+                self.skipped.append(Skipped(name_of(sound, place), str(error), place))
         if self.skipped:
-            warnings.warn(f"{len(self.skipped)} of {len(given)} sounds are skipped: {self._shown()}", stacklevel=2)
+            warnings.warn(told(self.skipped, len(given), "sounds"), stacklevel=2)
         if not kept:
             raise InputError(f"{len(given)} sounds, and none that can be read" if given else "an empty list of sounds")
         return pad_sequence(kept, batch_first=True), torch.tensor([len(samples) for samples in kept])
@@ -107,10 +100,6 @@ class Preprocess:
                 f"{self.shortest} samples at {RATE} Hz"
             )
         return mono
-
-    def _shown(self, most: int = 5) -> str:
-        named = "; ".join(f"{name}: {why}" for _, name, why in self.skipped[:most])
-        return named + (f"; and {len(self.skipped) - most} more" if len(self.skipped) > most else "")
 
     def __repr__(self) -> str:
         return f"Preprocess(train={self.train})"

@@ -20,19 +20,11 @@ from zoo.plugins.speech.reader import Preprocess
 KEPT = 2**30
 """Bytes of sounds that are kept in memory, 4.6 hours; others are read again when they are needed."""
 _BYTES = 4
-_SHOWN = 5
 _AT_ONCE = 64
 """Files that are begun before the sound of the first is taken: sounds stay in memory until then."""
 
 Thing = TypeVar("Thing")
 Answer = TypeVar("Answer")
-
-
-class Skipped(NamedTuple):
-    """Say what is left out, and why."""
-
-    name: str
-    why: str
 
 
 class Joined:
@@ -114,13 +106,6 @@ def together(change: Callable[[Thing], Answer], things: Iterable[Thing]) -> Iter
             yield from pool.map(change, waiting[first : first + _AT_ONCE])
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def told(skipped: Sequence[Skipped], total: int, what: str) -> str:
-    """Count and name what is left out."""
-    named = "; ".join(f"{name}: {why}" for name, why in skipped[:_SHOWN])
-    more = f"; and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-    return f"{len(skipped)} of {total} {what} are skipped: {named}{more}"
 
 
 def _read(path: Path) -> Tensor | str:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from zoo.plugins.speech.reader import Preprocess
-from zoo.plugins.speech.sounds import Files, Joined, Skipped, hear, together, told
+from zoo.plugins.speech.sounds import Files, Joined, hear, together
 
 Write = Callable[..., Path]
 
@@ -41,12 +41,6 @@ def test_what_cannot_be_read_is_named(write: Write, tmp_path: Path) -> None:
     assert [path.name for path in heard.skipped] == ["half.wav", "short.wav", "none.wav"]
     for why, path in zip(("truncated", "shorter than one frame", "no file"), heard.skipped, strict=True):
         assert why in heard.skipped[path]
-
-
-def test_what_is_left_out_is_counted_and_the_first_are_named() -> None:
-    skipped = [Skipped(f"{number}.wav", "broken") for number in range(7)]
-    assert told(skipped[:2], 9, "sounds") == "2 of 9 sounds are skipped: 0.wav: broken; 1.wav: broken"
-    assert told(skipped, 9, "sounds").endswith("4.wav: broken; and 2 more")
 
 
 def test_things_are_done_at_the_same_time_and_given_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
