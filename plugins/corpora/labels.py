@@ -1,8 +1,10 @@
 """Names of labels: those that examples have, and those that lie beside a model's weights."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from torch import Tensor
 
 from zoo import hub
 from zoo.errors import DataError, WeightsError
@@ -39,3 +41,8 @@ def labels_of(config: Mapping[str, Any]) -> list[str]:
     if config.get("num_classes") not in (None, len(labels)):
         raise WeightsError(f"{where!r}: labels.json has {len(labels)} names, the model {config['num_classes']} labels")
     return labels
+
+
+def ranked(row: Tensor, names: Sequence[str]) -> dict[str, float]:
+    """Give the probability of each label, the likeliest first."""
+    return {names[place]: float(row[place]) for place in row.argsort(descending=True).tolist()}

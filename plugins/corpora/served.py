@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from zoo.core.loss import cross_entropy
 from zoo.errors import ConfigError
+from zoo.plugins.writing.tokens import Tokenizer
 from zoo.spec import ModelSpec
 from zoo.training.corpus import Batch
 
@@ -40,6 +41,8 @@ class Served(ABC):
 
     task: str
     metric: str
+    tokenizer: Tokenizer | None = None
+    """Of texts among the examples."""
 
     def __init__(self, about: About, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
         self.name, self.description, self.fingerprint = about
@@ -58,7 +61,9 @@ class Served(ABC):
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
-        found: dict[str, Any] = {"task": self.task} if self.spec.task != self.task else {}
+        found: dict[str, Any] = {} if self.tokenizer is None else {"vocab_size": self.tokenizer.vocab_size}
+        if self.spec.task != self.task:
+            found["task"] = self.task
         if self.labels:
             found["num_classes"] = len(self.labels)
         return found
@@ -99,7 +104,9 @@ class Served(ABC):
         return cross_entropy(answer, target, smoothing)
 
     def save(self, folder: Path) -> None:
-        """Save the names of the labels where there are such."""
+        """Save the vocabulary, and the names of the labels, where there are such."""
+        if self.tokenizer is not None:
+            self.tokenizer.save(folder / "tokenizer.json")
         if self.labels:
             text = json.dumps(self.labels, ensure_ascii=False, indent=1)
             (folder / "labels.json").write_text(text + "\n", encoding="utf-8")

@@ -4,13 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from zoo import hub
-from zoo.core.symbols import SYMBOLS
 from zoo.errors import ConfigError, InputError, WeightsError
-from zoo.plugins.corpora.labels import labels_of
+from zoo.plugins.corpora.labels import labels_of, ranked
 from zoo.plugins.sound.count import quartered
 from zoo.plugins.sound.features import LogMel
 from zoo.plugins.speech.reader import RATE, Preprocess
@@ -64,12 +60,12 @@ class Postprocess:
         if hasattr(answer, "best"):
             return self.tokenizer.decode_batch(answer.best())
         if isinstance(answer, list) or not answer.is_floating_point():
-            return self.tokenizer.decode_batch([_ended(row) for row in answer])
+            return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
         if not answer.numel() or answer.ndim not in (2, 3):
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
         names = self._names(answer.shape[-1])
         if answer.ndim == 2:
-            return [_ranked(row, names) for row in answer.float().softmax(-1)]
+            return [ranked(row, names) for row in answer.float().softmax(-1)]
         counts = [answer.shape[1]] * len(answer) if sounds is None else vectors_of(sounds)
         best = answer.argmax(-1).tolist()
         return [[names[place] for place in row[:count]] for row, count in zip(best, counts, strict=True)]
@@ -85,12 +81,3 @@ def vectors_of(sounds: Sequence[Any]) -> list[int]:
     """Count the vectors, one for each 40 ms, that a model makes of sounds."""
     _, lengths = Preprocess()(list(sounds))
     return quartered(LogMel(rate=RATE).count(lengths)).tolist()
-
-
-def _ranked(row: Tensor, names: Sequence[str]) -> dict[str, float]:
-    return {names[place]: float(row[place]) for place in row.argsort(descending=True).tolist()}
-
-
-def _ended(row: Tensor | Sequence[int]) -> list[int]:
-    ids: list[int] = row.tolist() if isinstance(row, torch.Tensor) else list(row)
-    return ids[: ids.index(SYMBOLS.eos)] if SYMBOLS.eos in ids else ids

@@ -4,7 +4,6 @@ Axes: b texts, s steps, r frames of a step, m bands.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -66,6 +65,7 @@ class SpeakingCorpus(Served):
 
     task = "generate"
     metric = "-frame distance"
+    tokenizer: Tokenizer
 
     def __init__(
         self,
@@ -82,10 +82,6 @@ class SpeakingCorpus(Served):
         self.features = LogMel(spec.config["bands"])
         self.reduction = spec.config["reduction"]
         self.sounds = sounds
-
-    def overrides(self) -> dict[str, Any]:
-        """Give the keywords for `zoo.create` that fit a model to the data."""
-        return {"vocab_size": self.tokenizer.vocab_size} | super().overrides()
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give texts, their lengths and the steps of their sounds; and which step is the last."""
@@ -115,11 +111,6 @@ class SpeakingCorpus(Served):
                 spoken = writer.generate(*batch.inputs[:-1], max_steps=min(2 * steps.shape[1], writer.max_steps))
                 late += float(((spoken.lengths - wanted).abs() / wanted).sum())
         return {"-frame distance": -far / count, "length error": late / self.sizes[split]}
-
-    def save(self, folder: Path) -> None:
-        """Save the vocabulary."""
-        self.tokenizer.save(folder / "tokenizer.json")
-        super().save(folder)
 
     def _steps(self, split: str, place: int) -> Float[Tensor, "s r m"]:
         return steps_of(self.features(self.sounds[split][place][None])[0], self.reduction)

@@ -5,7 +5,6 @@ Axes: b sounds, n tokens.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -56,6 +55,7 @@ class TranscriptsCorpus(SoundCorpus):
 
     task = "generate"
     metric = "-word error rate"
+    tokenizer: Tokenizer
 
     def __init__(
         self,
@@ -73,10 +73,6 @@ class TranscriptsCorpus(SoundCorpus):
         self.texts = texts
         frame = Frame((tokenizer.bos,), (tokenizer.eos,))
         self.rows = {split: Rows(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
-
-    def overrides(self) -> dict[str, Any]:
-        """Give the keywords for `zoo.create` that fit a model to the data."""
-        return {"vocab_size": self.tokenizer.vocab_size} | super().overrides()
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give sounds, lengths and transcripts from the begin; and transcripts to the end."""
@@ -110,11 +106,6 @@ class TranscriptsCorpus(SoundCorpus):
             "-character error rate": -character_error_rate(written, wanted),
             "exact match": right / len(wanted),
         }
-
-    def save(self, folder: Path) -> None:
-        """Save the vocabulary."""
-        self.tokenizer.save(folder / "tokenizer.json")
-        super().save(folder)
 
 
 def refuse_writer(about: About, spec: ModelSpec) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.errors import ConfigError, InputError
-from zoo.plugins.corpora.labels import labels_of
+from zoo.plugins.corpora.labels import labels_of, ranked
 from zoo.plugins.text.reader import frame_of, tokenizer_of
 from zoo.plugins.writing.tokens import Tokenizer
 
@@ -51,27 +51,19 @@ class Postprocess:
         if hasattr(answer, "best"):
             return self.tokenizer.decode_batch(answer.best())
         if isinstance(answer, list) or not answer.is_floating_point():
-            return self.tokenizer.decode_batch([self._ended(row) for row in answer])
+            return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
         if not answer.numel():
             raise InputError(f"an answer of shape {tuple(answer.shape)}: it holds no scores")
         texts = [texts] if isinstance(texts, str) else texts
         if texts is not None and len(texts) != len(answer):
             raise InputError(f"{len(texts)} texts for an answer of {len(answer)} rows: give those it answers")
         if answer.ndim == 2:
-            return [self._probabilities(row) for row in answer.float().softmax(-1)]
+            return [ranked(row, self._names(len(row))) for row in answer.float().softmax(-1)]
         if answer.ndim != 3:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
         if self.task == "masked-token":
             return self._filled(answer, texts)
         return self._tags(answer.argmax(-1), texts, there)
-
-    def _ended(self, row: Tensor | Sequence[int]) -> list[int]:
-        ids: list[int] = row.tolist() if isinstance(row, Tensor) else list(row)
-        return ids[: ids.index(self.tokenizer.eos)] if self.tokenizer.eos in ids else ids
-
-    def _probabilities(self, row: Tensor) -> dict[str, float]:
-        names = self._names(len(row))
-        return {names[place]: float(row[place]) for place in row.argsort(descending=True).tolist()}
 
     def _tags(self, classes: Tensor, texts: Sequence[str] | None, there: Tensor | None) -> list[list[str]]:
         """Read the labels at the first token of each word, or at every token that is there."""

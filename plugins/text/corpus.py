@@ -2,7 +2,6 @@
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -24,18 +23,11 @@ class TextCorpus(Served, ABC):
         lengths: of the examples of each part, in tokens.
     """
 
+    tokenizer: Tokenizer
+
     def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, lengths: Mapping[str, Tensor]) -> None:
         super().__init__(about, spec, lengths)
         self.tokenizer = tokenizer
-
-    def overrides(self) -> dict[str, Any]:
-        """Give the keywords for `zoo.create` that fit a model to the data."""
-        return {"vocab_size": self.tokenizer.vocab_size} | super().overrides()
-
-    def save(self, folder: Path) -> None:
-        """Save the vocabulary, and the names of the labels where there are such."""
-        self.tokenizer.save(folder / "tokenizer.json")
-        super().save(folder)
 
 
 def check_lengths(

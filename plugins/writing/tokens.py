@@ -141,6 +141,11 @@ class Tokenizer:
         )
         return Tokenizer(backend)
 
+    def until_end(self, row: Tensor | Sequence[int]) -> list[int]:
+        """Give the ids before the first end; all where there is none."""
+        ids: list[int] = row.tolist() if isinstance(row, Tensor) else list(row)
+        return ids[: ids.index(self.eos)] if self.eos in ids else ids
+
     def with_mask(self) -> "Tokenizer":
         """Give the same tokenizer with a symbol for hidden tokens, `<mask>`, if it has none: one token more."""
         if self.mask is not None:

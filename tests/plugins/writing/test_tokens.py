@@ -216,3 +216,9 @@ def test_words_that_are_given_may_have_spaces(tokenizer: Tokenizer) -> None:
     for word, start, stop in zip(words, starts, [*starts[1:], len(row)], strict=True):
         assert tokenizer.decode(row[start:stop]).strip() == word
     assert row == tokenizer.rows([" ".join(words)], Frame((tokenizer.bos,)))[0]
+
+
+def test_what_stands_behind_the_first_end_is_left_out() -> None:
+    tokenizer = Tokenizer.byte_level()
+    assert tokenizer.until_end(torch.tensor([9, 8, tokenizer.eos, 7, tokenizer.eos])) == [9, 8]
+    assert tokenizer.until_end([9, 8]) == [9, 8]
