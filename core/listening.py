@@ -20,7 +20,6 @@ from zoo.core.local import Chunk, Window
 from zoo.core.normal import normal
 from zoo.core.pattern import And, Causal, Full, Or, Pattern
 from zoo.core.relative import ProjectedOffsets
-from zoo.core.serving import computed
 from zoo.core.streaming import Stream, behind, follow
 from zoo.core.tokens import Tokens
 
@@ -105,16 +104,14 @@ class Listening(Stream):
         if shape != self.shape:
             self.shape, self.open = shape, opened(self.pattern, *shape, q.device)
             self.near = projected(self.bias, 1 - start - shape[0], shape[1] - 1 - start)
-        dtype = q.dtype
-        inside = computed(dtype) if q.is_cpu else dtype
-        q, k, v = (x.transpose(1, 2).to(inside) for x in (q, k, v))
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         scale, mask = q.shape[3] ** -0.5, self.open
         if self.near is not None:
             mask = self.near.on_line(q, k.shape[2], start, scale)
             mask = mask if self.open is None else mask.where(self.open, -inf)
             q = self.near.query(q)
         y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
-        return y.transpose(1, 2).to(dtype)
+        return y.transpose(1, 2)
 
     def _forget(self, count: int) -> None:
         """Let go of queries that are answered, and of keys that no other reads."""

@@ -59,6 +59,8 @@ class SoundStream:
                 "task='classify' answers once, from the mean of a whole sound: a model with task='tag' or "
                 "task='features' answers every vector as it comes"
             )
+        self.dtype = next(model.head.parameters(), next(model.stem.parameters())).dtype
+        """Of the answers."""
         self.stem, self.head = serving(model.stem), serving(model.head)
         self.stages = Chain([*self.stem.stream().stages, stream_of(serving(model.encoder), self.stem.pattern)])
         self.batch = batch
@@ -144,7 +146,7 @@ class SoundStream:
             vectors = self.stages.push(as_read(chunk), last)
             if not vectors.shape[1]:  # a stage had nothing for those behind it
                 vectors = next(self.stem.parameters()).new_zeros(self.batch, 0, self.head.dim)
-            answers: Tensor = self.head(Tokens(vectors))
+            answers: Tensor = self.head(Tokens(vectors)).to(self.dtype)
         if answers.is_cuda:
             torch.cuda.synchronize(answers.device)
         took = perf_counter() - begin

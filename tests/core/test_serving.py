@@ -24,12 +24,17 @@ def test_a_matrix_laid_out_multiplies_as_before(dtype: torch.dtype, bias: bool) 
         torch.testing.assert_close(LaidOut(layer)(x), layer(x))
 
 
-def test_bfloat16_is_multiplied_no_less_exactly_than_in_bfloat16() -> None:
-    layer, x = Linear(64, 48, dtype=torch.bfloat16), torch.randn(1, 4, 64, dtype=torch.bfloat16)
-    y = LaidOut(layer)(x)
-    assert y.dtype is torch.bfloat16
-    exact = nn.functional.linear(x.double(), layer.weight.double(), layer.bias.double())
-    assert (y - exact).abs().max() <= 2**-8 * exact.abs().max()
+@pytest.mark.parametrize("fast", [True, False])
+def test_bfloat16_is_computed_in_float32_where_it_is_emulated(fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.core.serving.fast_bfloat16", lambda: fast)
+    model = nn.Sequential(Linear(3, 3), nn.BatchNorm1d(3)).bfloat16()
+    mine = serving(model)
+    kept = [x for x in (*mine.parameters(), *mine.buffers()) if x.is_floating_point()]
+    assert {x.dtype for x in kept} == {torch.bfloat16 if fast else torch.float32}
+    assert {x.dtype for x in model.parameters()} == {torch.bfloat16}
+    x = torch.randn(2, 3, dtype=kept[0].dtype)
+    with torch.no_grad():
+        torch.testing.assert_close(mine(x), model.eval().to(x.dtype)(x))
 
 
 def test_a_copy_answers_as_the_model_in_evaluation_which_stays_in_training() -> None:

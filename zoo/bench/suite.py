@@ -13,7 +13,7 @@ from rich.table import Table
 
 from zoo.bench.memory import peak_bytes
 from zoo.bench.timing import Spread, in_turns, seconds, threads
-from zoo.bench.work import Job, Work
+from zoo.bench.work import Built, Job, Seconds, Work
 from zoo.errors import ConfigError
 
 SUITES = {
@@ -95,21 +95,32 @@ def measure(chosen: Sequence[Work], thread_counts: Sequence[int] = (1, 2), round
 
 def _measure(work: Work, count: int, rounds: int) -> Row:
     try:
-        built = work.build()
+        built: Built = work.build()
     except ImportError as error:
         built = f"does not import: {error}"
     if isinstance(built, str):
         return Row(work, count, missing=built)
+    job, other = built
+    if isinstance(other, Seconds):
+        times = _alone(_repeated(job, work.repeats), rounds)
+        return _row(work, count, times, [other * work.repeats] * len(times))
     if work.memory:
-        for job in built:  # what is made at first use, such as caches, is not part of the work
-            job()
-        held, needed = (float(peak_bytes(job)) for job in built)
+        for made in (job, other):  # what is made at first use, such as caches, is not part of the work
+            made()
+        held, needed = (float(peak_bytes(made)) for made in (job, other))
         share = held / max(needed, 1.0)
         return Row(work, count, held, needed, Spread(share, share, share))
-    ours, theirs = (_repeated(job, work.repeats) for job in built)
-    mine, other = in_turns(ours, theirs, _rounds(seconds(ours) + seconds(theirs), rounds))
+    ours, theirs = (_repeated(made, work.repeats) for made in (job, other))
+    return _row(work, count, *in_turns(ours, theirs, _rounds(seconds(ours) + seconds(theirs), rounds)))
+
+
+def _row(work: Work, count: int, mine: list[float], other: list[float]) -> Row:
     typical, usual = (Spread.of(times).median / work.repeats for times in (mine, other))
     return Row(work, count, typical, usual, Spread.of([a / b for a, b in zip(mine, other, strict=True)]))
+
+
+def _alone(ours: Job, rounds: int) -> list[float]:
+    return [seconds(ours) for _ in range(_rounds(seconds(ours), rounds))]
 
 
 def _repeated(job: Job, repeats: int) -> Job:

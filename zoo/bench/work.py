@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Job = Callable[[], object]
+Seconds = float
+Built = tuple[Job, Job | Seconds] | str
+"""Our job, and the peer's or how long it takes anyway; or why the peer is not there."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,8 @@ class Work:
         name: what is computed, with its sizes.
         peer: what it is compared with.
         target: ratio of our figure over the peer's to reach.
-        build: makes the two functions to run in turns, ours first, or says in a text why the peer is not there.
+        build: makes the two functions to run in turns, ours first, or says in a text why the peer is not there; the
+            seconds of a sound may stand in the peer's place.
         memory: whether peak bytes are compared instead of seconds.
         repeats: of the function for one measurement, where one run is too short to time.
     """
@@ -22,6 +26,6 @@ class Work:
     name: str
     peer: str
     target: float
-    build: Callable[[], tuple[Job, Job] | str]
+    build: Callable[[], Built]
     memory: bool = False
     repeats: int = 1

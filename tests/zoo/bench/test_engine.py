@@ -81,6 +81,13 @@ def test_the_ratio_is_ours_over_the_peers() -> None:
     assert row.ours < row.theirs
 
 
+def test_a_duration_may_stand_in_the_peers_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "seconds", lambda job: 0.5)
+    (row,) = measure([Work("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), repeats=5)], [1], rounds=3)
+    assert (row.ours, row.theirs) == (0.1, 2.0)
+    assert row.ratio == Spread(0.05, 0.05, 0.05)
+
+
 def test_the_time_is_that_of_one_of_the_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "in_turns", lambda ours, theirs, rounds: ([10.0] * rounds, [5.0] * rounds))
     (row,) = measure([work(repeats=5)], thread_counts=[1], rounds=2)

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.speech import body, duration, features, relative
+from zoo.bench.speech import body, duration, features, realtime, relative
 from zoo.bench.suite import works
 from zoo.plugins.conformer.convert import to_zoo
+from zoo.plugins.sound.streaming import SoundStream
 
 
 @pytest.fixture
@@ -107,3 +108,20 @@ def test_both_features_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(theirs, list)
     assert [len(batch) for batch in ours] == [2, 1]
     torch.testing.assert_close(torch.cat(ours), torch.stack(theirs), atol=3e-4, rtol=0)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_stream_is_timed_over_the_whole_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(realtime, "SECONDS", 1)
+    heard: list[int] = []
+    push = SoundStream.push
+
+    def watched(stream: SoundStream, chunk: Tensor) -> Tensor:
+        heard.append(len(chunk))
+        return push(stream, chunk)
+
+    monkeypatch.setattr(SoundStream, "push", watched)
+    job, seconds = realtime.job(torch.bfloat16, 160)
+    job()
+    assert seconds == 1.0
+    assert heard == [2560] * 6 + [640]
