@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from zoo.core.prompt import Prompt
 from zoo.core.reading import Reading
@@ -37,6 +38,11 @@ class Generated(NamedTuple):
         """Give the tokens of each row's best answer, without end and padding."""
         pairs = zip(self.ids[:, 0].tolist(), self.lengths[:, 0].tolist(), strict=True)
         return [row[:length] for row, length in pairs]
+
+    def read(self, symbols: Symbols) -> Int[Tensor, "b m"]:
+        """Give what a decoder reads while it writes the best answers: the begin, then their tokens, then padding."""
+        rows = [torch.tensor([symbols.bos, *row], device=self.ids.device) for row in self.best()]
+        return pad_sequence(rows, batch_first=True, padding_value=symbols.pad)
 
 
 class Written(NamedTuple):

@@ -92,6 +92,10 @@ class Generator(Composition):
         encoded: Tokens = self.encoder((self.target if self.stem is None else self.stem)(*source))
         return Tokens(encoded.x, None, encoded.keys, encoded.position)
 
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """See `Composition.with_answer`; a decoder alone reads its prompt only."""
+        return inputs if self.encoder is None else (*inputs, self.generate(*inputs, max_len=max_len).read(self.symbols))
+
     def follow(
         self, ids: Int[Tensor, "b n"], state: DecoderState | None, context: Tokens | None = None, there: There = None
     ) -> Float[Tensor, "b vocab"]:

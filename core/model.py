@@ -22,6 +22,15 @@ class Composition(nn.Module):
         """Give the attention weights of each layer in the order of use; rows sum to 1, or to 0 with nothing to read."""
         return attention_maps(self, *inputs)
 
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """Give inputs as `forward` reads them: behind those of a source stands what the model writes, where it does.
+
+        Args:
+            inputs: as for `generate`, of a model that has one.
+            max_len: steps at most that are written; None for as many as the model writes.
+        """
+        return inputs
+
     def reset_classifier(self, num_classes: int) -> None:
         """Replace the classifier by a fresh one, 0 for none; a head that writes refuses another vocabulary."""
         self.head.reset(num_classes)
@@ -41,7 +50,8 @@ class Model(Composition):
     """Compose a stem, an encoder and a head; every encoder of the zoo is one.
 
     Args:
-        stem: raw input to `Tokens`.
+        stem: raw input to `Tokens`; where these follow each other in time, its `spacing` says how far apart two are,
+            such as `(0.04, "s")`.
         encoder: `Tokens` to `Tokens`; it also gives the `states` after each block.
         head: `Tokens` to the answer; it has a `dim`, a `num_classes` and a `reset`.
     """

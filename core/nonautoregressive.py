@@ -148,6 +148,10 @@ class NonAutoregressive(Composition):
         tokens = cross_entropy(scores, wanted.masked_fill(behind, self.symbols.eos), smoothing)
         return tokens + self.length.loss(encoded, asked)
 
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """See `Composition.with_answer`."""
+        return *inputs, self.generate(*inputs, max_len=max_len).read(self.symbols)
+
     def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1, **others: Any) -> Generated:
         """Write all places at once, in evaluation mode and without gradients, up to the first end.
 

@@ -46,6 +46,9 @@ class FrameStem(nn.Module):
         ConfigError: If a name is unknown, or positions are learned, since sounds have no greatest length.
     """
 
+    spacing = (TOKEN / 1000, "s")
+    """From vector to vector."""
+
     def __init__(
         self,
         dim: int,

@@ -40,17 +40,17 @@ def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
             samples = file.read(dtype="float32", always_2d=True)
     except (soundfile.SoundFileError, RuntimeError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be read as sound: {error}") from error
-    missing = _missing(path, about, told - len(samples))
-    if missing:
-        raise InputError(f"{str(path)!r} is truncated: {missing}")
+    lost = missing(path, about, told - len(samples))
+    if lost:
+        raise InputError(f"{str(path)!r} is truncated: {lost}")
     return torch.from_numpy(samples), rate
 
 
-def _missing(path: str | PathLike[str], about: str, frames: int) -> str:
+def missing(path: str | PathLike[str] | None, about: str, frames: int) -> str:
     """Say what is missing of a file; an empty string if nothing is.
 
     Args:
-        path: the file.
+        path: the file; None if it cannot be read again.
         about: what libsndfile found in it.
         frames: samples that were announced and did not come.
     """
@@ -59,7 +59,7 @@ def _missing(path: str | PathLike[str], about: str, frames: int) -> str:
     size = re.search(r"^data : (\d+) \(should be (\d+)\)", about, re.MULTILINE)
     if size and int(size[2]) < int(size[1]) < ENDLESS:
         return f"its header tells of {size[1]} bytes, and {size[2]} are there"
-    return "" if _ends(Path(path)) else "its last page is missing"
+    return "" if path is None or _ends(Path(path)) else "its last page is missing"
 
 
 def _ends(path: Path) -> bool:

@@ -97,7 +97,9 @@ def zoo_sources() -> tuple[SourceSpec, ...]:
 
 @hookimpl
 def zoo_commands(app: "typer.Typer") -> None:
-    """Add `zoo transcribe`."""
+    """Add `zoo transcribe` and `zoo say`."""
     from zoo.plugins.speech.cli import transcribe
+    from zoo.plugins.speech.saying import say
 
     app.command("transcribe")(transcribe)
+    app.command("say")(say)

@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from zoo.errors import InputError
+from zoo.plugins.corpora.skipped import Skipped, told
 from zoo.plugins.sound.features import LogMel
 from zoo.plugins.speech.augment import change_speed
 from zoo.plugins.speech.files import read
-from zoo.plugins.speech.skipped import Skipped, told
 
 RATE = 16_000
 """Samples in a second that the models read."""

@@ -9,12 +9,12 @@ import torch
 from zoo.errors import DataError
 from zoo.plugins.corpora.labels import names_of
 from zoo.plugins.corpora.served import About
+from zoo.plugins.corpora.skipped import Skipped, told
 from zoo.plugins.corpora.splits import Parts, complete, fingerprint
 from zoo.plugins.speech.augment import change_speed
 from zoo.plugins.speech.corpus import ClipsCorpus, SoundCorpus, Ways
 from zoo.plugins.speech.manifest import Recording, list_recordings
 from zoo.plugins.speech.reader import RATE
-from zoo.plugins.speech.skipped import Skipped, told
 from zoo.plugins.speech.sounds import Files, Heard, hear
 from zoo.plugins.speech.transcripts import TranscriptsCorpus, fault, refuse_symbols
 from zoo.plugins.writing.choice import choose_tokenizer

@@ -24,6 +24,8 @@ from zoo.core.transformer import Decoder, Encoder, init_weights
 
 MEAN, DEVIATION = -7.0, 4.0
 """Of log-mel energies of speech, about: the model writes numbers around 0."""
+STEP = 0.01
+"""Seconds from frame to frame."""
 ENDS = 5.0
 """Weight of a step that ends, arXiv:1809.08895 sec. 3.7: there is one for each text."""
 
@@ -46,14 +48,17 @@ class FrameEmbed(nn.Module):
     The bottleneck of arXiv:1703.10135 sec. 3.2: what it drops has to be heard from the text.
 
     Args:
-        numbers: of the frames of a step.
+        reduction: frames of a step.
+        bands: numbers of a frame.
         dim: channels.
         dropout: probability in [0, 1), after each layer.
     """
 
-    def __init__(self, numbers: int, dim: int, dropout: float) -> None:
+    def __init__(self, reduction: int, bands: int, dim: int, dropout: float) -> None:
         super().__init__()
-        self.first = Linear(numbers, dim)
+        self.spacing = (reduction * STEP, "s")
+        """From step to step."""
+        self.first = Linear(reduction * bands, dim)
         self.second = Linear(dim, dim)
         self.position = Sinusoidal(dim)
         self.dropout = nn.Dropout(dropout)
@@ -136,7 +141,7 @@ class Synthesiser(Composition):
         shape = (dim, depth, num_heads, mlp_dim)
         self.stem = TokenEmbed(vocab_size, dim, scaled=True, dropout=dropout)
         self.encoder = Encoder(*shape, dropout=dropout)
-        self.target = FrameEmbed(reduction * bands, dim, before_dropout)
+        self.target = FrameEmbed(reduction, bands, dim, before_dropout)
         self.decoder = Decoder(*shape, cross=Attention, dropout=dropout)
         self.head = FrameHead(dim, reduction * bands)
         self.step = (reduction, bands)
@@ -179,6 +184,11 @@ class Synthesiser(Composition):
         """Give the vectors of texts as the decoder reads them."""
         encoded: Tokens = self.encoder(self.stem(ids, there))
         return Tokens(encoded.x, None, encoded.keys, encoded.position)
+
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """See `Composition.with_answer`; the steps of the longest text."""
+        frames = self.generate(*inputs, max_steps=max_len).frames
+        return *inputs, ((frames - MEAN) / DEVIATION).unflatten(1, (-1, self.step[0]))
 
     def training_loss(
         self, inputs: tuple[Any, ...], target: Int[Tensor, "b s"], smoothing: float = 0.0

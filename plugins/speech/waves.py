@@ -41,6 +41,9 @@ class WaveStem(nn.Module):
         eps: of the norms.
     """
 
+    spacing = (0.02, "s")
+    """From vector to vector."""
+
     def __init__(
         self,
         dim: int,

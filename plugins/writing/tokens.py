@@ -244,6 +244,19 @@ class Tokenizer:
         kept = [[place for place in self._checked(row) if place not in silent] for row in rows]
         return self.backend.decode_batch(kept, skip_special_tokens=False)
 
+    def names(self, ids: Sequence[int] | Int[Tensor, " n"]) -> list[str]:
+        """Give what each id writes alone, its spaces visible, for drawings; what writes nothing alone, its own name.
+
+        Raises:
+            InputError: If an id is no token.
+        """
+        found = []
+        for place in self._checked(ids):
+            text = "" if place in self.symbols else self.backend.decode([place], skip_special_tokens=False)
+            alone = text and "\N{REPLACEMENT CHARACTER}" not in text  # else a byte of several
+            found.append(text.replace(" ", "\N{OPEN BOX}") if alone else str(self.backend.id_to_token(place)))
+        return found
+
     def _checked(self, row: Sequence[int] | Int[Tensor, " n"]) -> list[int]:
         ids: list[int] = row.tolist() if isinstance(row, Tensor) else list(row)
         wrong = next((place for place in ids if not 0 <= place < self.vocab_size), None)

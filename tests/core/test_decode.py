@@ -34,6 +34,12 @@ def answers(generated: Generated) -> list[list[int]]:
     return [row[: row.index(2) + 1] if 2 in row else row for row in generated.ids[:, 0].tolist()]
 
 
+def test_what_was_read_while_writing_is_the_begin_and_the_best_answer() -> None:
+    ids = torch.tensor([[[3, 4, 2], [5, 2, 0]], [[6, 2, 0], [4, 4, 4]]])
+    written = Generated(ids, torch.tensor([[2, 1], [1, 3]]), torch.zeros(2, 2))
+    assert written.read(Symbols(pad=7, bos=1, eos=2)).tolist() == [[1, 3, 4], [1, 6, 7]]
+
+
 @pytest.mark.parametrize(
     ("position", "pattern", "side"),
     [

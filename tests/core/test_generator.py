@@ -44,6 +44,18 @@ def test_features_and_states_are_what_the_head_reads(writer: Maker, encoder: boo
     assert (model.num_features, model.num_classes) == (8, 7)
 
 
+def test_a_model_that_reads_its_own_answer_finds_each_of_its_tokens_again(writer: Maker) -> None:
+    model = writer(encoder=True)
+    *source, read = model.with_answer(IDS, torch.tensor([3, 2]), max_len=6)
+    answers = model.generate(*source, max_len=6)
+    assert [row[: length + 1] for row, length in zip(read.tolist(), answers.lengths[:, 0].tolist(), strict=True)] == [
+        [1, *row] for row in answers.best()
+    ]
+    found = model(*source, read).argmax(-1).tolist()
+    assert [row[:length] for row, length in zip(found, answers.lengths[:, 0].tolist(), strict=True)] == answers.best()
+    assert writer().with_answer(IDS) == (IDS,)
+
+
 @pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary"])
 @torch.no_grad()
 def test_what_follows_on_a_state_is_what_the_whole_says(writer: Maker, position: str) -> None:

@@ -50,6 +50,14 @@ def test_scores_stand_at_the_places_of_the_target(length: Length) -> None:
     assert (model.num_features, model.num_classes) == (DIM, VOCAB)
 
 
+def test_an_answer_of_its_own_stands_behind_the_begin() -> None:
+    model = model_with()
+    *source, read = model.with_answer(SOURCE, THERE)
+    best = model.generate(SOURCE, THERE).best()
+    assert [row[: len(ids) + 1] for row, ids in zip(read.tolist(), best, strict=True)] == [[1, *ids] for ids in best]
+    assert model(*source, read).shape[:2] == read.shape
+
+
 def test_only_the_number_of_target_tokens_matters() -> None:
     model, other = model_with(), torch.tensor([[1, 3, 3, 3, 3], [1, 8, 8, 0, 0]])
     torch.testing.assert_close(model(SOURCE, THERE, TARGET_IDS), model(SOURCE, THERE, other), atol=0, rtol=0)

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from zoo import __version__
-from zoo.cli import bench, generate, models, plan, predict, train
+from zoo.cli import attention, bench, generate, models, plan, predict, train
 from zoo.core.words import our_word
 from zoo.errors import ConfigError, ZooError
 from zoo.registry import registry
@@ -61,6 +61,7 @@ def build() -> typer.Typer:
     app.command("train", cls=Command)(train.train)
     app.command("generate", cls=Command)(generate.generate)
     app.command("predict")(predict.predict)
+    app.command("attention")(attention.attention)
     app.add_typer(bench.app, name="bench")
     registry().call("zoo_commands", app=app)
     return app

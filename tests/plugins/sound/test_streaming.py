@@ -1,5 +1,6 @@
 """Sounds answered while they come: as the whole, however they are cut; what is kept, how late, and what is refused."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -174,6 +175,33 @@ def test_an_hour_is_kept_in_the_memory_of_a_second(make: Any) -> None:
     assert stored[0] > 0
     assert len(set(stored)) == 1
     assert seen[1] == seen[3]
+
+
+@pytest.mark.parametrize("make", [speech, conformer])
+def test_chunks_of_a_recorder_leave_nothing_behind(make: Any) -> None:
+    s, chunk, kept = make(window=[160, 40]).stream(), sounds(1, 1_600), []
+    for _ in range(60):
+        s.push(chunk)
+        kept.append((s.stored, held(s.stages)))
+    assert kept[20:40] == kept[40:]
+
+
+def alive() -> tuple[int, int]:
+    """Count the tensors of this process, and their bytes."""
+    gc.collect()
+    sizes = [each.untyped_storage().nbytes() for each in gc.get_objects() if issubclass(type(each), Tensor)]
+    return len(sizes), sum(sizes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [speech, conformer])
+def test_minutes_of_small_chunks_leave_no_tensor_behind(make: Any) -> None:
+    s, chunk, kept = make(window=[160, 40]).stream(), sounds(1, 1_600), []
+    for _ in range(3):
+        for _ in range(600):
+            s.push(chunk)
+        kept.append(alive())
+    assert kept[1] == kept[2] == kept[0]
 
 
 def test_one_sound_needs_no_batch_axis() -> None:

@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -6,6 +7,9 @@ import numpy as np
 import pytest
 import soundfile
 
+from zoo.cli import app
+
+Run = Callable[..., tuple[int, str, str]]
 Write = Callable[..., Path]
 
 
@@ -21,3 +25,17 @@ def write(tmp_path: Path) -> Write:
         return tmp_path / name
 
     return make
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command as a shell does; give its exit code, what it printed, and its errors."""
+
+    def command(*arguments: Any) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["zoo", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return command

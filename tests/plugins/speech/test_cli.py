@@ -1,7 +1,6 @@
 """`zoo transcribe`: texts and times of files, and what is skipped."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,6 @@ import pytest
 import torch
 
 import zoo
-from zoo.cli import app
-from zoo.plugins.sound.align import Aligned
-from zoo.plugins.speech.cli import Word, words_of
 from zoo.plugins.writing.tokens import Tokenizer
 from zoo.weights import save
 
@@ -20,20 +16,6 @@ Run = Callable[..., tuple[int, str, str]]
 Write = Callable[..., Path]
 SIZES: dict[str, Any] = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48, "task": "generate"}
 TEXT = "one two"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command as a shell does; give its exit code, what it printed, and its errors."""
-
-    def command(*arguments: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["zoo", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    return command
 
 
 @pytest.fixture
@@ -123,11 +105,3 @@ def test_a_model_that_does_not_transcribe_is_refused(run: Run, write: Write) -> 
     code, _, err = run("transcribe", write("a.wav"), "--model", "transformer-tiny")
     assert code == 2
     assert "is a 'transformer-tiny' for task 'generate', which transcribes no sounds" in err
-
-
-def test_words_hold_the_tokens_that_write_them() -> None:
-    (row,) = Tokenizer.byte_level().rows([" né  b "])
-    tokens = [Aligned(token, 2 * at, 2 * at + 1, 0.5) for at, token in enumerate(row)]
-    found = words_of(tokens, Tokenizer.byte_level().decode_batch)
-    assert found == (Word("né", 80, 280), Word("b", 480, 520))
-    assert words_of([], Tokenizer.byte_level().decode_batch) == ()

@@ -43,6 +43,15 @@ def test_what_is_written_step_by_step_is_what_the_whole_gives() -> None:
     torch.testing.assert_close(whole, steps, atol=1e-5, rtol=1e-5)
 
 
+def test_a_model_that_reads_what_it_spoke_speaks_it_again() -> None:
+    model = with_end(tiny(), -1.0)
+    *text, steps = model.with_answer(IDS, LENGTHS, max_len=5)
+    spoken = model.generate(IDS, LENGTHS, max_steps=5).frames
+    torch.testing.assert_close(steps.flatten(1, 2) * DEVIATION + MEAN, spoken)
+    torch.testing.assert_close(model.eval()(*text, steps)[..., :-1], steps.flatten(2), atol=1e-5, rtol=1e-5)
+    assert model.target.spacing == (0.02, "s")
+
+
 def test_each_text_ends_on_its_own() -> None:
     model = tiny()
     together = model.generate(IDS, LENGTHS, max_steps=4)

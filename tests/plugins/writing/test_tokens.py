@@ -124,6 +124,14 @@ def test_an_id_that_is_no_token() -> None:
         BYTES.decode([70, 260])
 
 
+def test_each_token_has_a_name_of_its_own() -> None:
+    assert BYTES.names([1, 4 + 0x61, 4 + 0x20, 4 + 0xC3, 2]) == ["<s>", "a", "␣", "<0xC3>", "</s>"]
+    (row,) = PAIRS.rows(["the dog"])
+    assert "".join(PAIRS.names(row)) == "the␣dog"
+    with pytest.raises(InputError, match="token 260"):
+        BYTES.names([260])
+
+
 def test_a_batch_is_decoded_as_its_rows_are() -> None:
     rows = PAIRS.rows(TEXTS)
     assert PAIRS.decode_batch(rows) == [PAIRS.decode(torch.tensor(row)) for row in rows] == TEXTS

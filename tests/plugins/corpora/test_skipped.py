@@ -1,6 +1,6 @@
 """What is left out is counted, and the first are named."""
 
-from zoo.plugins.speech.skipped import Skipped, told
+from zoo.plugins.corpora.skipped import Skipped, told
 
 
 def test_what_is_left_out_is_counted_and_the_first_are_named() -> None:

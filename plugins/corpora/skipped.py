@@ -1,4 +1,4 @@
-"""What is left out of many sounds, counted and named."""
+"""What is left out of many examples, counted and named."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

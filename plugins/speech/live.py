@@ -1,0 +1,162 @@
+"""`zoo transcribe --stream`: what is said, while it is said.
+
+Axes: t samples.
+"""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+import typer
+from jaxtyping import Float
+from torch import Tensor
+
+from zoo import build
+from zoo.cli import checkpoint
+from zoo.errors import ConfigError, InputError
+from zoo.plugins.sound.recognise import Transcriber
+from zoo.plugins.speech.arriving import BLOCK, Arriving, Block, Raw, blocks, named
+from zoo.plugins.speech.hearing import recognised_by
+from zoo.plugins.speech.reader import RATE
+from zoo.plugins.speech.resampling import Resampling
+from zoo.plugins.speech.telling import Teller
+from zoo.plugins.speech.words import Said, Spoken
+
+
+def follow(name: str, file: str, raw: Raw | None, device: str, teller: Teller) -> None:
+    """Transcribe a sound while it comes, until it ends or is interrupted, and report how late that was.
+
+    Args:
+        name: of the model, as for `zoo.create`.
+        file: a path, perhaps of a FIFO, or `-` for standard input.
+        raw: how samples are written that have no header.
+        device: where the model computes.
+        teller: tells what is said.
+
+    Raises:
+        ConfigError: If the model cannot transcribe a sound that still comes.
+        InputError: If the sound cannot be read to its end; what was heard of it is told before.
+    """
+    by = checked(name)
+    failure = None
+    with Arriving(blocks(file, raw)) as arriving, on_interrupt(arriving.stop):
+        live = Live(name, device)
+        if by == "joint":
+            typer.echo("zoo: what the vectors emit is told; the decoder, which reads the whole, is not asked", err=True)
+        try:
+            for block in arriving:
+                teller.say(live.push(block))
+        except InputError as error:
+            failure = error
+        if live.enough:
+            teller.say(live.finish())
+            teller.end()
+            typer.echo(f"zoo: {live.report()}", err=True)
+        elif not arriving.stopped and failure is None:
+            failure = InputError(f"{named(file)}: {live.came} samples at {live.rate} Hz are less than a frame, 25 ms")
+    if failure is not None:
+        raise failure
+
+
+def checked(name: str) -> str:
+    """Give the way in which a model recognises.
+
+    Raises:
+        ConfigError: If it writes only when the sound has ended, or does not transcribe.
+    """
+    by = recognised_by(name)
+    if by == "attention":
+        raise ConfigError(
+            f"--stream with {name!r}, made with by={by!r}: its decoder writes when the sound has ended; models made "
+            "with by='ctc' or by='joint' tell what each vector emits"
+        )
+    return by
+
+
+class Live:
+    """Hold a model that answers while a sound comes, with what makes its samples and its words.
+
+    Args:
+        name: of the model, as for `zoo.create`; by `joint`, only its emitter is asked.
+        device: where it computes.
+
+    Raises:
+        ConfigError: If a part of the model has to see the whole sound.
+    """
+
+    def __init__(self, name: str, device: str = "cpu") -> None:
+        model = checkpoint.load(name, device)
+        if hasattr(model, "emitter"):
+            model = Transcriber(model.stem, model.encoder, model.emitter, symbols=model.symbols)
+        try:
+            self.stream = model.stream()
+        except ConfigError as error:
+            raise ConfigError(f"--stream with {name!r}: {error}") from error
+        self.spoken = Spoken(build.postprocess(name), model.symbols)
+        self.resampling: Resampling | None = None
+        self.device = device
+        self.came = 0
+        """Samples, before they are resampled."""
+        self.rate = RATE
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is a frame."""
+        samples = self.stream.samples
+        if self.resampling is not None:
+            samples = self.resampling.gives(self.came)
+        return samples >= self.stream.stem.features.length
+
+    def push(self, block: Block) -> Said:
+        """Say what is new when these samples came."""
+        mono = block.samples.mean(1)
+        if not self.came:
+            self.rate = block.rate
+            self.resampling = None if self.rate == RATE else Resampling(self.rate)
+        self.came += len(mono)
+        if self.resampling is not None:
+            mono = self.resampling.push(mono[None])[0]
+        return self._spoken(mono)
+
+    def finish(self) -> Said:
+        """Say what is new when the sound has ended."""
+        said = Said()
+        if self.resampling is not None:
+            said = self._spoken(self.resampling.push(torch.zeros(1, 0), last=True)[0])
+        for last in (self.spoken.push(self.stream.finish()), self.spoken.finish()):
+            said = Said(said.text + last.text, said.words + last.words)
+        return said
+
+    def report(self) -> str:
+        """Tell how much was heard, and how late and how fast it was answered."""
+        stream = self.stream
+        ahead = 0 if self.resampling is None else 1000 * self.resampling.ahead / self.rate
+        return (
+            f"{self.came / self.rate:.2f} s of sound; latency {stream.latency + ahead + BLOCK:.0f} ms, {BLOCK} of them "
+            f"for blocks, and {stream.milliseconds:.1f} ms of computing, at most {stream.slowest:.1f}; real-time "
+            f"factor {stream.real_time_factor:.3f}"
+        )
+
+    def _spoken(self, samples: Float[Tensor, " t"]) -> Said:
+        return self.spoken.push(self.stream.push(samples.to(self.device)))
+
+
+@contextmanager
+def on_interrupt(do: Callable[[], None]) -> Iterator[None]:
+    """Do something at the first Ctrl-C; the next is as ever.
+
+    Args:
+        do: may come between any two steps of the program.
+    """
+    before = signal.getsignal(signal.SIGINT)
+
+    def once(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        do()
+
+    signal.signal(signal.SIGINT, once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
