@@ -40,7 +40,7 @@ def test_the_plugin_of_the_readme_has_fifteen_lines() -> None:
     assert len([line for line in lines if line and not line.startswith("#")]) <= 15
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/engine.md", "docs/text.md", "docs/data-size.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/engine.md", "docs/text.md", "docs/speech.md", "docs/data-size.md"])
 def test_every_function_that_is_shown_is_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for name in set(re.findall(r"\bzoo\.([a-z_.A-Z]+)\(", text)):
@@ -69,3 +69,28 @@ def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
     assert len(blocks) == 5
     done = run("-c", "\n".join([PRELUDE, *blocks]), folder=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+SPEECH = """
+import numpy, soundfile, zoo
+from zoo.plugins.writing.tokens import Tokenizer
+soundfile.write("seven.wav", 0.1 * numpy.random.default_rng(0).standard_normal(8_000), 16_000)
+digits = zoo.create("speech-tiny", task="generate", by="ctc", depth=1)
+voice = zoo.create("speech-synthesis-tiny", depth=1, max_steps=5)
+for model, folder in ((digits, "runs/digits"), (voice, "runs/voice")):
+    Tokenizer.byte_level().save(zoo.weights.save(model, folder) / "tokenizer.json")
+"""
+
+
+@pytest.mark.slow
+def test_sounds_are_heard_and_made_as_their_page_shows(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 4
+    done = run("-c", "\n".join([SPEECH, *blocks, "print(len(samples), 'samples')"]), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    skipped, tokens, stream, spoken = done.stdout.splitlines()
+    assert "lost.wav" in skipped
+    assert tokens.count("(") == len("seven")
+    assert "of real time" in stream
+    assert spoken.endswith("samples")

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from zoo.core import InputError, Segments
 from zoo.core.keys import Keys
+from zoo.core.norm import upcast
 
 
 class FrameBatchNorm(nn.BatchNorm1d):
@@ -90,10 +91,10 @@ class FrameGroupNorm(nn.GroupNorm):
             )
         b, n, _ = input.shape
         there = keys.valid(b, n, input.device)
-        groups = input.masked_fill(~there[..., None], 0).unflatten(2, (self.num_groups, -1))
-        weight = there[..., None, None].to(input.dtype)
+        groups = upcast(input).masked_fill(~there[..., None], 0).unflatten(2, (self.num_groups, -1))
+        weight = there[..., None, None].to(groups.dtype)
         count = weight.sum((1, 3), keepdim=True).clamp(min=1) * groups.shape[3]
         centred = (groups - groups.sum((1, 3), keepdim=True) / count) * weight
         variance = centred.square().sum((1, 3), keepdim=True) / count
         y = (centred * torch.rsqrt(variance + self.eps)).flatten(2)
-        return torch.addcmul(self.bias, y, self.weight)
+        return torch.addcmul(upcast(self.bias), y, upcast(self.weight)).to(input.dtype)

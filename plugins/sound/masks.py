@@ -5,17 +5,19 @@ Axes: b sounds, n frames, m bands.
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
+from zoo.plugins.sound.count import cleared
 
 MOST = 0.5
 """Share of a sound's frames, or of its bands, that one mask may hide: short sounds do not vanish."""
 
 
 class SpecAugment(nn.Module):
-    """Hide bands and stretches of time of features whose mean is 0, arXiv:1904.08779 sec. 2; nothing is warped.
+    """Hide bands and stretches of time behind the mean of each band, arXiv:1904.08779 sec. 2; nothing is warped.
 
     Args:
         band_masks: how many masks of bands there are.
@@ -35,9 +37,19 @@ class SpecAugment(nn.Module):
             raise ConfigError('spec_augment needs torchaudio: pip install "attention-zoo[speech]"') from error
         self.masks = transforms.SpecAugment(time_masks, time_width, band_masks, band_width, p=MOST, zero_masking=True)
 
-    def forward(self, x: Float[Tensor, "b n m"]) -> Float[Tensor, "b n m"]:
-        """Hide something else in each sound."""
-        return self.masks(x.transpose(1, 2)).transpose(1, 2)
+    def forward(self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b n m"]:
+        """Hide something else in each sound, of the frames that are there.
+
+        Args:
+            x: features.
+            count: frames that are there; all if None.
+        """
+        counts = x.new_full(x.shape[:1], x.shape[1], dtype=torch.long) if count is None else count
+        hidden = torch.zeros_like(x, dtype=torch.bool)
+        for row, length in zip(hidden, counts.tolist(), strict=True):
+            row[:length] = self.masks(x.new_ones(1, x.shape[2], length))[0].T == 0
+        mean = cleared(x, counts).sum(1, keepdim=True) / counts.to(x)[:, None, None]
+        return torch.where(hidden, mean, x)
 
 
 def masks(numbers: Sequence[int]) -> SpecAugment | None:

@@ -1,6 +1,7 @@
 """Recognition of sound, three ways behind one encoder: by what each vector emits, by a decoder, or by both."""
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from torch import nn
 
@@ -13,13 +14,18 @@ from zoo.core.joint import Joint
 from zoo.core.recogniser import Ctc
 from zoo.core.symbols import SYMBOLS
 from zoo.core.transformer import Decoder, init_weights
-from zoo.plugins.sound.streaming import Streams
+from zoo.plugins.sound.streaming import SoundStream, Streams
 
 WAYS = ("ctc", "attention", "joint")
 BYTES = 260
 """Tokens of the vocabulary that needs no file: the bytes and four symbols."""
 LONGEST = 512
 """Most tokens that a decoder writes, where nobody says less."""
+AT_THE_END = (
+    "by='attention': its decoder writes when the sound has ended; models made with by='ctc' or by='joint' tell what "
+    "each vector emits"
+)
+"""Why there is no stream, and which models have one."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,26 @@ class Recognition:
 
 class Transcriber(Streams, Ctc):
     """What vectors of sound emit, also while they come."""
+
+
+class Writer(Generator):
+    """What a decoder writes of a sound that it has read whole."""
+
+    def stream(self, batch: int = 1) -> NoReturn:
+        """Refuse to listen: nothing is written before the end.
+
+        Raises:
+            ConfigError: In any case.
+        """
+        raise ConfigError(AT_THE_END)
+
+
+class JointTranscriber(Joint):
+    """What vectors of sound emit and a decoder writes; while they come, only what they emit."""
+
+    def stream(self, batch: int = 1) -> SoundStream:
+        """Begin to listen, as `Streams`; the decoder, which reads the whole, is not asked."""
+        return Transcriber(self.stem, self.encoder, self.emitter, symbols=self.symbols).stream(batch)
 
 
 def recogniser(
@@ -89,7 +115,9 @@ def recogniser(
     nn.init.normal_(target.embed.weight, std=dim**-0.5)
     head = NextToken(dim, vocab_size, target.embed)
     if recognition.by == "attention":
-        return Generator(target, decoder, head, encoder=encoder, stem=stem, max_len=LONGEST)
+        return Writer(target, decoder, head, encoder=encoder, stem=stem, max_len=LONGEST)
     emitter = NextToken(dim, vocab_size, bias=True)
     weight = recognition.ctc_weight
-    return Joint(target, decoder, head, emitter, encoder=encoder, stem=stem, ctc_weight=weight, max_len=LONGEST)
+    return JointTranscriber(
+        target, decoder, head, emitter, encoder=encoder, stem=stem, ctc_weight=weight, max_len=LONGEST
+    )

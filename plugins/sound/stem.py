@@ -35,7 +35,7 @@ class FrameStem(nn.Module):
         dim: channels.
         bands: features of a frame.
         normalise: how each band gets mean 0 and variance 1: by the `utterance`, `running` along, or `none`.
-        augment: changes features (b, n, m) in training; nothing if None.
+        augment: changes features (b, n, m), of so many frames each, in training; nothing if None.
         subsample: makes what gives one vector for four frames from `(bands, dim, ahead=)`.
         ahead: whether a vector reads up to 3 frames that come later.
         pattern: who may read whom of the vectors; everyone everyone if None.
@@ -92,7 +92,7 @@ class FrameStem(nn.Module):
             count = None if lengths is None else self.features.count(lengths)
         x = NORMS[self.normalise](cleared(x, count), count)
         if self.training and self.augment is not None:
-            x = self.augment(x)
+            x = self.augment(x, count)
         x, count = self.subsample(x.to(next(self.subsample.parameters()).dtype), count)
         if self.position is not None:
             x = x + self.position((x.shape[1],)).to(x.dtype)

@@ -84,13 +84,13 @@ class SoundStream:
             chunk: the samples that follow (b, t), at 16 kHz, in -1 … 1; of one sound also without a batch axis.
 
         Raises:
-            InputError: If shape, dtype or values do not fit, or the stream has ended.
+            InputError: If shape, dtype, device or values do not fit, or the stream has ended.
         """
         self._refuse_ended("push")
         if chunk.ndim == 1 and self.batch == 1:
             chunk = chunk[None]
         self._check(chunk)
-        self.nothing = chunk[:, :0]
+        self.nothing = chunk.new_zeros(self.batch, 0)
         self.samples += chunk.shape[1]
         return self._answer(chunk, last=False)
 
@@ -168,9 +168,12 @@ class SoundStream:
             raise InputError(f"a chunk is {chunk.dtype}: samples lie in -1 … 1, divide whole numbers by the greatest")
         if self.nothing is not None and chunk.dtype is not self.nothing.dtype:
             raise InputError(f"a chunk is {chunk.dtype}, and those before were {self.nothing.dtype}")
+        device = next(self.stem.parameters()).device
+        if chunk.device != device:
+            raise InputError(f"a chunk is on {chunk.device}, and the model on {device}: push chunk.to('{device}')")
         check_values(chunk, first=self.samples)
 
 
 def as_read(chunk: Float[Tensor, "b t"]) -> Float[Tensor, "b t"]:
-    """Give samples in the dtype in which features are computed."""
-    return chunk if chunk.dtype is torch.float64 else chunk.float()
+    """Give samples in the dtype in which features are computed; a copy, as who pushes may fill the chunk anew."""
+    return chunk.to(torch.float64 if chunk.dtype is torch.float64 else torch.float32, copy=True)

@@ -203,10 +203,9 @@ class Arriving:
             yield block
 
     def stop(self) -> None:
-        """Take no more of it: what waits is left out."""
+        """Take no more of it: what waits is left out; the handler of a signal may call this, as it takes no lock."""
         self.stopped = True
         self.queue.put(None)
-        self.room.release()
 
     def __enter__(self) -> "Arriving":
         return self
@@ -215,6 +214,7 @@ class Arriving:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+        self.room.release()
 
     def _next(self) -> Block | Exception | None:
         while True:

@@ -27,13 +27,12 @@ def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
     """Read a file: its samples, in -1 … 1, and how many there are in a second.
 
     Raises:
-        InputError: If there is no such file, it is no sound, or its end is missing.
+        InputError: If there is no such file, it is a folder, a pipe or no sound, or its end is missing.
     """
     require(f"reading {str(path)!r}", (SOUNDFILE,))
     import soundfile
 
-    if not Path(path).is_file():
-        raise InputError(f"There is no file {str(path)!r}")
+    _refuse_other(Path(path))
     try:
         with soundfile.SoundFile(path) as file:
             told, rate, about = file.frames, file.samplerate, file.extra_info
@@ -44,6 +43,15 @@ def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
     if lost:
         raise InputError(f"{str(path)!r} is truncated: {lost}")
     return torch.from_numpy(samples), rate
+
+
+def _refuse_other(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder: name the files in it")
+    if path.is_fifo():
+        raise InputError(f"{str(path)!r} is a pipe: zoo transcribe --stream reads what comes through it")
+    if not path.is_file():
+        raise InputError(f"There is no file {str(path)!r}")
 
 
 def missing(path: str | PathLike[str] | None, about: str, frames: int) -> str:

@@ -6,6 +6,7 @@ Axes: t samples.
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 
 import torch
 import typer
@@ -15,10 +16,10 @@ from torch import Tensor
 from zoo import build
 from zoo.cli import checkpoint
 from zoo.errors import ConfigError, InputError
-from zoo.plugins.sound.recognise import Transcriber
+from zoo.plugins.sound.recognise import AT_THE_END
 from zoo.plugins.speech.arriving import BLOCK, Arriving, Block, Raw, blocks, named
 from zoo.plugins.speech.hearing import recognised_by
-from zoo.plugins.speech.reader import RATE
+from zoo.plugins.speech.reader import RATE, ratio_of
 from zoo.plugins.speech.resampling import Resampling
 from zoo.plugins.speech.telling import Teller
 from zoo.plugins.speech.words import Said, Spoken
@@ -67,10 +68,7 @@ def checked(name: str) -> str:
     """
     by = recognised_by(name)
     if by == "attention":
-        raise ConfigError(
-            f"--stream with {name!r}, made with by={by!r}: its decoder writes when the sound has ended; models made "
-            "with by='ctc' or by='joint' tell what each vector emits"
-        )
+        raise ConfigError(f"--stream with {name!r}, made with {AT_THE_END}")
     return by
 
 
@@ -87,8 +85,6 @@ class Live:
 
     def __init__(self, name: str, device: str = "cpu") -> None:
         model = checkpoint.load(name, device)
-        if hasattr(model, "emitter"):
-            model = Transcriber(model.stem, model.encoder, model.emitter, symbols=model.symbols)
         try:
             self.stream = model.stream()
         except ConfigError as error:
@@ -99,6 +95,11 @@ class Live:
         self.came = 0
         """Samples, before they are resampled."""
         self.rate = RATE
+        self.answers = 0
+        self.seconds = 0.0
+        """Spent on answers so far, from samples to words."""
+        self.slowest = 0.0
+        """The longest time for one answer, s."""
 
     @property
     def enough(self) -> bool:
@@ -110,33 +111,43 @@ class Live:
 
     def push(self, block: Block) -> Said:
         """Say what is new when these samples came."""
-        mono = block.samples.mean(1)
-        if not self.came:
-            self.rate = block.rate
-            self.resampling = None if self.rate == RATE else Resampling(self.rate)
-        self.came += len(mono)
-        if self.resampling is not None:
-            mono = self.resampling.push(mono[None])[0]
-        return self._spoken(mono)
+        with self._timed():
+            mono = block.samples.mean(1)
+            if not self.came:
+                self.rate = block.rate
+                self.resampling = None if ratio_of(self.rate) == 1 else Resampling(self.rate)
+            self.came += len(mono)
+            if self.resampling is not None:
+                mono = self.resampling.push(mono[None])[0]
+            return self._spoken(mono)
 
     def finish(self) -> Said:
         """Say what is new when the sound has ended."""
         said = Said()
-        if self.resampling is not None:
-            said = self._spoken(self.resampling.push(torch.zeros(1, 0), last=True)[0])
-        for last in (self.spoken.push(self.stream.finish()), self.spoken.finish()):
-            said = Said(said.text + last.text, said.words + last.words)
+        with self._timed():
+            if self.resampling is not None:
+                said = self._spoken(self.resampling.push(torch.zeros(1, 0), last=True)[0])
+            for last in (self.spoken.push(self.stream.finish()), self.spoken.finish()):
+                said = Said(said.text + last.text, said.words + last.words)
         return said
 
     def report(self) -> str:
         """Tell how much was heard, and how late and how fast it was answered."""
-        stream = self.stream
         ahead = 0 if self.resampling is None else 1000 * self.resampling.ahead / self.rate
         return (
-            f"{self.came / self.rate:.2f} s of sound; latency {stream.latency + ahead + BLOCK:.0f} ms, {BLOCK} of them "
-            f"for blocks, and {stream.milliseconds:.1f} ms of computing, at most {stream.slowest:.1f}; real-time "
-            f"factor {stream.real_time_factor:.3f}"
+            f"{self.came / self.rate:.2f} s of sound; latency {self.stream.latency + ahead + BLOCK:.0f} ms, {BLOCK} of "
+            f"them for blocks, and {1000 * self.seconds / self.answers:.1f} ms of computing, at most "
+            f"{1000 * self.slowest:.1f}; real-time factor {self.seconds * self.rate / self.came:.3f}"
         )
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        begin = perf_counter()
+        yield
+        took = perf_counter() - begin
+        self.answers += 1
+        self.seconds += took
+        self.slowest = max(self.slowest, took)
 
     def _spoken(self, samples: Float[Tensor, " t"]) -> Said:
         return self.spoken.push(self.stream.push(samples.to(self.device)))

@@ -7,7 +7,7 @@ import math
 import warnings
 from fractions import Fraction
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import torch
@@ -37,7 +37,7 @@ class Preprocess:
     one and its rate, `(samples, rate)`. Several channels become their mean.
 
     Args:
-        train: play each sound at another speed, drawn by torch's generator.
+        train: play each sound at another speed, drawn by torch's generator, if a frame is left of it.
     """
 
     def __init__(self, train: bool = False) -> None:
@@ -47,7 +47,7 @@ class Preprocess:
         """What the last call left out."""
 
     def __call__(
-        self, sounds: Any, rate: int | None = None, skip: bool = False
+        self, sounds: Any, rate: SupportsIndex | None = None, skip: bool = False
     ) -> tuple[Float[Tensor, "b t"], Int[Tensor, " b"]]:
         """Give samples, with 0 behind the shorter sounds, and how many each has; one sound makes a batch of one.
 
@@ -76,7 +76,7 @@ class Preprocess:
             raise InputError(f"{len(given)} sounds, and none that can be read" if given else "an empty list of sounds")
         return pad_sequence(kept, batch_first=True), torch.tensor([len(samples) for samples in kept])
 
-    def samples(self, sound: Any, rate: int | None = None) -> Float[Tensor, " t"]:
+    def samples(self, sound: Any, rate: SupportsIndex | None = None) -> Float[Tensor, " t"]:
         """Give the samples of one sound, at 16 kHz.
 
         Args:
@@ -92,14 +92,13 @@ class Preprocess:
             place = int(bad.nonzero()[0, 0])
             raise InputError(f"{name_of(sound)}: {raw[place].item()} at sample {place}: samples are finite")
         mono = resampled(raw, rate)
-        if self.train and len(mono):
-            mono = change_speed(mono, RATE)
         if len(mono) < self.shortest:
             raise InputError(
                 f"{name_of(sound)} of {len(raw)} samples at {rate} Hz is shorter than one frame, 25 ms: "
                 f"{self.shortest} samples at {RATE} Hz"
             )
-        return mono
+        changed = change_speed(mono, RATE) if self.train else mono
+        return mono if len(changed) < self.shortest else changed
 
     def __repr__(self) -> str:
         return f"Preprocess(train={self.train})"
@@ -110,7 +109,7 @@ def is_rated(sound: Any) -> bool:
     return isinstance(sound, tuple) and len(sound) == 2 and isinstance(sound[1], int | np.integer)
 
 
-def opened(sound: Any, rate: int | None) -> tuple[Float[Tensor, " t"], int]:
+def opened(sound: Any, rate: SupportsIndex | None) -> tuple[Float[Tensor, " t"], int]:
     """Give samples, of one channel, and their rate.
 
     Raises:
@@ -125,7 +124,7 @@ def opened(sound: Any, rate: int | None) -> tuple[Float[Tensor, " t"], int]:
     return one_channel(floating(sound)), checked_rate(RATE if rate is None else rate)
 
 
-def agreed(own: int, stated: int | None, name: str) -> int:
+def agreed(own: int, stated: SupportsIndex | None, name: str) -> int:
     """Give the rate that a sound has.
 
     Raises:
@@ -136,16 +135,16 @@ def agreed(own: int, stated: int | None, name: str) -> int:
     return own
 
 
-def checked_rate(rate: int) -> int:
-    """Give a rate back.
+def checked_rate(rate: SupportsIndex) -> int:
+    """Give a rate as a number of Python.
 
     Raises:
         InputError: If nothing is recorded at this rate.
     """
     low, high = RATES
-    if not isinstance(rate, int) or not low <= rate <= high:
+    if not isinstance(rate, int | np.integer) or not low <= rate <= high:
         raise InputError(f"rate={rate!r} is no rate of samples: {low:,} to {high:,} in a second")
-    return rate
+    return int(rate)
 
 
 def floating(sound: Any) -> Float[Tensor, "..."]:
@@ -187,6 +186,11 @@ def one_channel(x: Float[Tensor, "..."]) -> Float[Tensor, " t"]:
     return x
 
 
+def ratio_of(rate: int) -> Fraction:
+    """Give how many samples at 16 kHz stand for one at this rate; 1 for what is as good as 16 kHz."""
+    return Fraction(RATE, rate).limit_denominator(FINEST)
+
+
 def resampled(x: Float[Tensor, " t"], rate: int) -> Float[Tensor, " t2"]:
     """Bring a sound to 16 kHz, by sinc interpolation.
 
@@ -194,11 +198,11 @@ def resampled(x: Float[Tensor, " t"], rate: int) -> Float[Tensor, " t2"]:
         x: samples.
         rate: how many there are in a second.
     """
-    if rate == RATE or not len(x):
+    ratio = ratio_of(rate)
+    if ratio == 1 or not len(x):
         return x
     from torchaudio.functional import resample
 
-    ratio = Fraction(RATE, rate).limit_denominator(FINEST)
     found: Tensor = resample(x, ratio.denominator, ratio.numerator)
     return found[: math.ceil(len(x) * ratio)]
 

@@ -4,7 +4,6 @@ Axes: b sounds, t and t2 samples, m windows.
 """
 
 import math
-from fractions import Fraction
 
 import torch
 from jaxtyping import Float
@@ -12,20 +11,20 @@ from torch import Tensor
 from torch.nn.functional import conv1d
 
 from zoo.core.streaming import Stream, Windows
-from zoo.plugins.speech.reader import FINEST, RATE
+from zoo.plugins.speech.reader import ratio_of
 
 
 class Resampling(Stream):
     """Interpolate as `zoo.plugins.speech.reader.resampled`, with the samples kept that the next ones need.
 
     Args:
-        rate: samples in a second, other than 16,000.
+        rate: samples in a second, whose `ratio_of` is not 1.
     """
 
     def __init__(self, rate: int) -> None:
         from torchaudio.transforms import Resample
 
-        self.ratio = Fraction(RATE, rate).limit_denominator(FINEST)
+        self.ratio = ratio_of(rate)
         self.given, step = self.ratio.as_integer_ratio()
         sinc = Resample(step, self.given, dtype=torch.float32)
         self.kernel: Tensor = sinc.kernel

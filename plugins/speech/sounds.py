@@ -92,8 +92,10 @@ def hear(paths: Sequence[Path], most: int = KEPT) -> Heard:
             found.skipped[path] = sound
             continue
         found.lengths[path] = len(sound)
-        if (room := room - _BYTES * len(sound)) >= 0:
+        size = _BYTES * len(sound)
+        if size <= room:
             found.kept[path] = sound
+            room -= size
     return found
 
 

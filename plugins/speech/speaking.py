@@ -105,7 +105,7 @@ class SpeakingCorpus(Served):
                 asked = batch.target != IGNORED
                 steps = batch.inputs[-1].flatten(2)
                 off = (model(*batch.inputs)[..., :-1] - steps).abs().mean(-1)
-                far += float((off * asked).sum())
+                far += float(off[asked].sum())
                 count += int(asked.sum())
                 wanted = asked.sum(1) * self.reduction
                 spoken = writer.generate(*batch.inputs[:-1], max_steps=min(2 * steps.shape[1], writer.max_steps))

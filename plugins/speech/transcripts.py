@@ -3,7 +3,7 @@
 Axes: b sounds, n tokens.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -132,10 +132,14 @@ def refuse_symbols(tokenizer: Tokenizer) -> None:
         )
 
 
+def vectors_for(row: Sequence[int]) -> int:
+    """Count the vectors that CTC needs for some tokens: one for each, and one between two that are the same."""
+    return len(row) + sum(one == other for one, other in pairwise(row))
+
+
 def samples_for(row: Sequence[int]) -> int:
-    """Count the samples that CTC needs for some tokens: a vector for each, and one between two that are the same."""
-    vectors = len(row) + sum(one == other for one, other in pairwise(row))
-    return FRAME + VECTOR * (max(vectors, 1) - 1)
+    """Count the samples of so many vectors."""
+    return FRAME + VECTOR * (max(vectors_for(row), 1) - 1)
 
 
 def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
@@ -149,20 +153,33 @@ def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
     """
     if not text.strip():
         return "nothing is said"
-    (row,) = tokenizer.rows([text])
+    (row,) = _rows([text], tokenizer)
+    if not row:
+        return f"{text!r} has no tokens"
     if tokenizer.symbols.intersection(row):
         return f"not in the vocabulary: {', '.join(map(repr, _unknown(text, tokenizer)))}"
-    if aligned and samples_for(row) > samples:
+    needed, there = vectors_for(row), 1 + (samples - FRAME) // VECTOR
+    if aligned and needed > there:
         return (
-            f"{len(row)} tokens in {samples / RATE:.2f} s: CTC writes one with each 40 ms, and parts equal ones, "
-            f"{samples_for(row) / RATE:.2f} s are needed"
+            f"{len(row)} tokens need {needed} vectors, {samples / RATE:.2f} s have {there}: CTC writes one with each "
+            "40 ms, and parts equal ones"
         )
     return ""
 
 
 def _unknown(text: str, tokenizer: Tokenizer) -> list[str]:
-    """List the words that are unknown, or the characters, where a word is several tokens."""
+    """List the words that are unknown; or the characters, where a word is several tokens and some are."""
     words = text.split()
-    whole = all(len(row) == 1 for row in tokenizer.rows(words))
-    units = list(dict.fromkeys(words if whole else text))
-    return [unit for unit, row in zip(units, tokenizer.rows(units), strict=True) if tokenizer.symbols.intersection(row)]
+    whole = all(len(row) <= 1 for row in _rows(words, tokenizer))
+    return _strange(words if whole else text, tokenizer) or _strange(words, tokenizer)
+
+
+def _strange(units: Iterable[str], tokenizer: Tokenizer) -> list[str]:
+    found = list(dict.fromkeys(units))
+    rows = _rows(found, tokenizer)
+    return [unit for unit, row in zip(found, rows, strict=True) if tokenizer.symbols.intersection(row)]
+
+
+def _rows(texts: Sequence[str], tokenizer: Tokenizer) -> list[list[int]]:
+    """Give the tokens of each text, also of one that has none."""
+    return [row[1:] for row in tokenizer.rows(texts, Frame((tokenizer.bos,)))]

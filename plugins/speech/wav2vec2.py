@@ -4,6 +4,7 @@ Axes: b sounds, n vectors, d channels, c channels of a group, k places of a kern
 """
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import torch
 from jaxtyping import Float
@@ -108,6 +109,17 @@ class Wav2Vec2(Model):
         )
         super().__init__(stem, encoder, head(task, dim, num_classes, pool="mean"))
         init_weights(self)
+
+    def stream(self, batch: int = 1) -> NoReturn:
+        """Refuse to listen.
+
+        Raises:
+            ConfigError: In any case.
+        """
+        raise ConfigError(
+            "wav2vec 2.0 reads a sound whole: models of speech-… and conformer-…, made with window=[640, 0] and "
+            "normalise='running', answer while it comes"
+        )
 
 
 class PositionalConvolution(nn.Module):

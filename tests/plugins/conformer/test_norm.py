@@ -1,5 +1,7 @@
 """Norms inside the convolution module: against PyTorch's on the frames that are there."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -87,6 +89,16 @@ def test_group_norm_is_that_of_each_row_without_its_padding(groups: int) -> None
     (grad,) = torch.autograd.grad(y.square().sum(), x)
     assert grad.isfinite().all()
     assert grad[~THERE].eq(0).all()
+
+
+def test_group_norm_is_as_exact_in_half_precision_with_lengths_as_without() -> None:
+    ours = FrameGroupNorm(6, 2).bfloat16()
+    randomised(ours)
+    x = (10 + torch.randn(1, 400, 6)).bfloat16()
+    exact = deepcopy(ours).float()(x.float())
+    for y in (ours(x, Lengths(torch.tensor([400]))), ours(x)):
+        assert y.dtype is torch.bfloat16
+        torch.testing.assert_close(y, exact.bfloat16())
 
 
 def test_group_norm_takes_holes_for_padding() -> None:

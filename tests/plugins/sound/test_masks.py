@@ -4,14 +4,19 @@ import sys
 
 import pytest
 import torch
+from torch import Tensor
 
 from zoo.core.errors import ConfigError
 from zoo.plugins.sound.masks import SpecAugment, masks
 
 
+def hidden_by(layer: SpecAugment, x: Tensor, count: Tensor | None = None) -> Tensor:
+    return layer(x, count) != x
+
+
 def test_masks_hide_whole_bands_and_whole_frames_of_each_sound() -> None:
     torch.manual_seed(0)
-    hidden = SpecAugment(1, 20, 1, 30)(torch.ones(4, 100, 80)) == 0
+    hidden = hidden_by(SpecAugment(1, 20, 1, 30), torch.randn(4, 100, 80))
     bands, frames = hidden.all(1), hidden.all(2)
     assert torch.equal(hidden, bands[:, None] | frames[:, :, None])
     assert (bands.sum(1) <= 20).all()
@@ -20,10 +25,27 @@ def test_masks_hide_whole_bands_and_whole_frames_of_each_sound() -> None:
     assert len(set(frames.sum(1).tolist())) > 1
 
 
-def test_a_mask_hides_no_more_than_half_of_a_short_sound() -> None:
+def test_a_mask_hides_frames_of_a_short_sound_and_no_more_than_half_of_them() -> None:
     torch.manual_seed(0)
-    for _ in range(20):
-        assert (SpecAugment(0, 0, 1, 1_000)(torch.ones(1, 10, 80)) == 0).all(2).sum() <= 5
+    layer, x, count = SpecAugment(0, 0, 1, 1_000), torch.randn(41, 100, 8), torch.tensor([100] + [10] * 40)
+    for hidden in (hidden_by(layer, x[1:, :10]), hidden_by(layer, x, count)[1:]):
+        frames = hidden.all(2)
+        assert not frames[:, 10:].any()
+        assert (frames.sum(1) <= 5).all()
+        assert (frames.sum(1) > 0).float().mean() > 0.5
+
+
+def test_what_is_hidden_shows_the_mean_of_its_band_over_the_frames_that_are_there() -> None:
+    torch.manual_seed(0)
+    x, count = torch.randn(3, 60, 8) - torch.arange(8.0), torch.tensor([60, 30, 1])
+    x[1, 30:] = torch.nan
+    y = SpecAugment(1, 4, 2, 20)(x, count)
+    for row, n in enumerate(count.tolist()):
+        mean = x[row, :n].mean(0).expand(n, -1)
+        changed = y[row, :n] != x[row, :n]
+        assert changed.any() or n == 1
+        torch.testing.assert_close(y[row, :n][changed], mean[changed])
+        torch.testing.assert_close(y[row, n:], x[row, n:], equal_nan=True)
 
 
 def test_no_numbers_make_no_masks() -> None:

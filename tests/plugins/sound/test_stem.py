@@ -19,6 +19,14 @@ def sounds(b: int = 2, t: int = 4_000) -> torch.Tensor:
     return 0.1 * torch.randn(b, t, generator=torch.Generator().manual_seed(1))
 
 
+class Erased(torch.nn.Module):
+    """Leaves nothing of features, and keeps how many frames it was told of."""
+
+    def forward(self, x: torch.Tensor, count: torch.Tensor | None) -> torch.Tensor:
+        self.count = count
+        return torch.zeros_like(x)
+
+
 @pytest.mark.parametrize("normalise", ["utterance", "running", "none"])
 def test_a_sound_in_a_batch_gives_the_same_vectors_as_alone(normalise: str) -> None:
     layer = stem(normalise=normalise)
@@ -59,10 +67,17 @@ def test_features_are_read_as_the_samples_they_are_of() -> None:
 
 
 def test_features_are_changed_in_training_only() -> None:
-    layer = stem(augment=torch.nn.Threshold(1e9, 0.0))
+    layer = stem(augment=Erased())
     usual = layer(sounds()).x
     assert not torch.equal(layer.train()(sounds()).x, usual)
     torch.testing.assert_close(layer.eval()(sounds()).x, usual)
+
+
+def test_what_changes_features_is_told_how_many_frames_are_there() -> None:
+    layer, lengths = stem(augment=Erased()).train(), torch.tensor([4_000, 1_000])
+    layer(sounds(), lengths)
+    assert isinstance(layer.augment, Erased)
+    torch.testing.assert_close(layer.augment.count, layer.features.count(lengths))
 
 
 def test_positions_are_added_where_they_are_sinusoidal() -> None:

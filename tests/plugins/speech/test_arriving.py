@@ -232,3 +232,23 @@ def test_a_sound_that_is_stopped_gives_nothing_more() -> None:
         assert int(next(iterator).samples) == 0
         arriving.stop()
         assert list(iterator) == []
+
+
+def test_a_signal_that_comes_while_room_is_made_can_stop_the_sound() -> None:
+    with Arriving(numbered(1)) as arriving:
+        stopping = threading.Thread(target=arriving.stop, daemon=True)
+        with arriving.room._cond:  # type: ignore[attr-defined]  # what `release` holds
+            stopping.start()
+            stopping.join(5)
+            assert not stopping.is_alive()
+
+
+def test_who_waits_for_room_ends_with_the_sound() -> None:
+    before = set(threading.enumerate())
+    with Arriving(numbered(2 * WAITING)) as arriving:
+        (fetching,) = set(threading.enumerate()) - before
+        while arriving.queue.qsize() < WAITING:
+            time.sleep(0.001)
+        arriving.stop()
+    fetching.join(5)
+    assert not fetching.is_alive()

@@ -49,7 +49,10 @@ def test_every_voice_is_there_and_another() -> None:
 
 def test_without_the_program_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(DataError, match="program espeak-ng, and it is not installed: apt-get install espeak-ng, brew"):
+    with pytest.raises(
+        DataError,
+        match=r"these data need the program espeak-ng, .*: apt-get install espeak-ng, brew",
+    ):
         espeak.version()
 
 
@@ -71,4 +74,11 @@ def test_what_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         espeak.speak(SEVEN)
     program(tmp_path, monkeypatch, "exit 0")
     with pytest.raises(DataError, match="says nothing for Utterance"):
+        espeak.speak(SEVEN)
+
+
+def test_a_program_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(espeak, "SECONDS", 0.1)
+    program(tmp_path, monkeypatch, "exec sleep 5")
+    with pytest.raises(DataError, match=r"seven failed: .* timed out after 0\.1"):
         espeak.speak(SEVEN)

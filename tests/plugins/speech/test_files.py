@@ -1,5 +1,6 @@
 """Files of sound: every format and width alike, and what is broken is named."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,3 +70,11 @@ def test_what_is_no_sound_is_named(tmp_path: Path, content: bytes) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"There is no file '.*nothing\.flac'"):
         read(tmp_path / "nothing.flac")
+
+
+def test_a_folder_and_a_pipe_are_named_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"'{tmp_path}' is a folder: name the files in it"):
+        read(tmp_path)
+    os.mkfifo(tmp_path / "pipe.wav")
+    with pytest.raises(InputError, match=r"pipe\.wav' is a pipe: zoo transcribe --stream reads"):
+        read(tmp_path / "pipe.wav")

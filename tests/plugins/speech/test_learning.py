@@ -60,9 +60,18 @@ def test_digits_are_heard_in_voices_that_were_not_trained_on(tmp_path: Path, mon
 
 @pytest.mark.slow
 @spoken_here
-def test_strings_of_digits_are_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [  # .05 and .48 where they were written; docs/speech.md: .024 and .029 of more strings, after more steps
+        ({"by": "ctc", "steps": 150}, 0.15),
+        ({"by": "attention", "steps": 300, "batch_size": 16, "guided_attention": 1.0}, 0.65),
+    ],
+)
+def test_strings_of_digits_are_written_down(
+    options: dict[str, Any], most: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(spoken, "SIZES", {"strings": (1_000, 50, 100)})
-    options: dict[str, Any] = {"task": "generate", "by": "ctc", "steps": 150, "validations": 1}
-    trained = zoo.train("speech-tiny", "spoken-digits:strings", tmp_path / "out", **options)
-    assert trained.scores["-word error rate"] >= -0.15  # .05 where it was written; .024 after 600 steps on 3,000
+    out = tmp_path / "out"
+    trained = zoo.train("speech-tiny", "spoken-digits:strings", out, task="generate", validations=1, **options)
+    assert -trained.scores["-word error rate"] <= most

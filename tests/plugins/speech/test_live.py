@@ -277,6 +277,32 @@ def test_words_are_told_while_the_sound_comes(checkpoint: Make, sound: Make) -> 
     assert all("".join(texts[at : at + 4]) for at in range(0, 12, 4))
 
 
+def test_a_rate_that_is_as_good_as_16_kilohertz_is_followed(run: Run, checkpoint: Make, sound: Make) -> None:
+    call = "transcribe", sound(rate=16_001), "--model", checkpoint()
+    assert run(*call, "--stream")[:2] == run(*call)[:2]
+
+
+def test_what_becomes_of_the_scores_is_timed_with_the_model(
+    checkpoint: Make, sound: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = Live(f"local-dir:{checkpoint()}")
+    push = live.spoken.push
+
+    def slow(scores: torch.Tensor) -> Said:
+        time.sleep(0.03)
+        return push(scores)
+
+    monkeypatch.setattr(live.spoken, "push", slow)
+    for part in blocks_of(sound(rate=8_000)):
+        live.push(part)
+    live.finish()
+    found = re.search(r"and (.*) ms of computing, at most (.*); real-time factor (.*)", live.report())
+    assert found is not None
+    mean, most, factor = map(float, found.groups())
+    assert most >= mean >= 30
+    assert factor >= 0.3
+
+
 def test_a_conformer_is_followed_too(run: Run, checkpoint: Make, sound: Make) -> None:
     folder, file = checkpoint(name="conformer-tiny", kernel_size=4, convolution="causal"), sound()
     wanted = run("transcribe", file, "--model", folder)[1]

@@ -112,7 +112,7 @@ def test_each_task_has_its_answer() -> None:
 @pytest.mark.parametrize(("by", "kind"), [("attention", Generator), ("joint", Joint)])
 def test_a_decoder_writes_transcripts_behind_the_encoder(by: str, kind: type[Generator]) -> None:
     model = speech(task="generate", by=by, vocab_size=9, decoder_depth=1)
-    assert type(model) is kind
+    assert isinstance(model, kind)
     assert len(model.decoder.blocks) == 1
     assert model(sounds(2, 8_000), torch.tensor([8_000, 5_000]), torch.tensor([[1, 3], [1, 8]])).shape == (2, 2, 9)
     found = model.generate(sounds(2, 8_000), beam=3, n_best=2, max_len=6)

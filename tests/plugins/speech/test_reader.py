@@ -80,6 +80,29 @@ def test_an_array_may_tell_its_rate() -> None:
     torch.testing.assert_close(Preprocess()([(x, 8_000), x])[0][0], stated[0])
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.uint16])
+def test_a_rate_may_be_a_number_of_numpy(write: Write, kind: Callable[[int], Any]) -> None:
+    assert Preprocess()(noise(), rate=kind(8_000))[1].tolist() == [2_000]
+    assert Preprocess()(write("x.wav", rate=8_000), rate=kind(8_000))[1].tolist() == [3_200]
+    with pytest.raises(InputError, match=r"rate=.*16.* is no rate of samples: 1,000 to 768,000"):
+        Preprocess()(noise(), rate=kind(16))
+
+
+@pytest.mark.parametrize("t", [400, 430])
+def test_a_sound_of_a_frame_is_read_in_training_at_every_speed_that_leaves_one(t: int) -> None:
+    torch.manual_seed(0)
+    durations = {int(Preprocess(train=True)(noise(t))[1]) for _ in range(20)}
+    assert min(durations) == t
+    assert len(durations) == 2
+
+
+def test_a_sound_shorter_than_a_frame_is_refused_in_training_at_every_speed() -> None:
+    for seed in range(10):
+        torch.manual_seed(seed)
+        with pytest.raises(InputError, match="a sound of 399 samples at 16000 Hz is shorter than one frame"):
+            Preprocess(train=True)(noise(399))
+
+
 def test_a_rate_that_is_not_the_files_is_refused(write: Write) -> None:
     path = write("x.wav", rate=8_000)
     assert Preprocess()(path, rate=8_000)[1].tolist() == [3_200]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from zoo.core.streaming import Stream
-from zoo.plugins.speech.reader import RATE, resampled
+from zoo.plugins.speech.reader import RATE, ratio_of, resampled
 from zoo.plugins.speech.resampling import Resampling
 
 RATES = [8_000, 11_025, 22_050, 24_000, 44_100, 44_101, 48_000]
@@ -13,6 +13,10 @@ RATES = [8_000, 11_025, 22_050, 24_000, 44_100, 44_101, 48_000]
 def streamed(stage: Stream, x: torch.Tensor, sizes: list[int]) -> torch.Tensor:
     parts = [stage.push(part) for part in x.split(sizes, dim=1)]
     return torch.cat([*parts, stage.push(x[:, :0], last=True)], dim=1)
+
+
+def test_rates_that_are_as_good_as_16_kilohertz_are_taken_for_it() -> None:
+    assert [ratio_of(rate) == 1 for rate in (15_992, 15_993, 16_000, 16_008, 16_009)] == [False, *[True] * 3, False]
 
 
 @pytest.mark.parametrize("rate", RATES)

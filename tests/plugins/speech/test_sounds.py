@@ -33,6 +33,11 @@ def test_as_many_are_kept_as_memory_is_granted(write: Write, most: int, kept: in
         assert torch.equal(files[place], Preprocess().samples(path))
 
 
+def test_a_sound_that_memory_is_too_small_for_leaves_it_to_others(write: Write) -> None:
+    big, small = write("big.wav", seconds=1.0), write("small.wav")
+    assert list(hear([big, small], 4 * 3_200).kept) == [small]
+
+
 def test_what_cannot_be_read_is_named(write: Write, tmp_path: Path) -> None:
     good, half, short = write("good.wav"), write("half.wav"), write("short.wav", seconds=0.02)
     half.write_bytes(half.read_bytes()[:2_000])

@@ -86,6 +86,17 @@ def test_the_loss_is_distance_plus_the_end_over_the_steps_that_are_asked() -> No
     assert loss == pytest.approx(total / 5, rel=1e-5)
 
 
+def test_what_lies_behind_a_text_reaches_neither_loss_nor_gradient() -> None:
+    model, frames = tiny(), torch.randn(2, 3, 2, 6)
+    target = torch.tensor([[0, 0, 1], [1, IGNORED, IGNORED]])
+    usual = model.training_loss((IDS, LENGTHS, frames), target)
+    frames[1, 1:] = torch.nan
+    loss = model.training_loss((IDS, LENGTHS, frames), target)
+    torch.testing.assert_close(loss, usual)
+    loss.backward()
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in model.parameters())
+
+
 def test_frames_are_brought_to_steps_around_0() -> None:
     frames = torch.full((5, 6), MEAN)
     frames[4] += DEVIATION

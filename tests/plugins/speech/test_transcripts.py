@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import tokenizers
 import torch
-from tokenizers import models
+from tokenizers import models, normalizers
 from torch import Tensor, nn
 
 import zoo
@@ -117,7 +117,7 @@ def test_samples_are_as_many_as_the_vectors_of_a_model_need(row: list[int]) -> N
         ("one eleven zero one", 9_000, "word", "not in the vocabulary: 'eleven', 'zero'"),
         ("one </s>", 9_000, "word", "not in the vocabulary: '</s>'"),
         ("one Ünn", 9_000, "char", "not in the vocabulary: 'Ü'"),
-        ("one one", 1_679, "word", "2 tokens in 0.10 s: CTC writes one with each 40 ms, and parts equal ones, 0.10 s"),
+        ("one one", 1_679, "word", "2 tokens need 3 vectors, 0.10 s have 2: CTC writes one with each 40 ms"),
         ("one one", 1_680, "word", ""),
         ("one two", 1_040, "word", ""),
         ("Ünn 3", 99_000, "byte", ""),
@@ -127,6 +127,22 @@ def test_what_cannot_be_learned_is_told(text: str, samples: int, kind: str, word
     tokenizer = choose_tokenizer(kind, "", TEXTS)
     found = fault(text, samples, tokenizer, aligned=True)
     assert found.startswith(words) if words else not found
+
+
+def test_what_is_unknown_is_told_also_where_a_space_has_no_token() -> None:
+    pieces = choose_tokenizer("wordpiece:8", "", ["no"])  # `n`, `o` and `##o` behind five symbols
+    assert not fault("no no", 9_000, pieces, aligned=True)
+    assert fault("no Ün", 9_000, pieces, aligned=True) == "not in the vocabulary: 'Ü'"
+    assert fault("no on", 9_000, pieces, aligned=True) == "not in the vocabulary: 'on'"
+
+
+def test_a_text_that_is_emptied_has_no_tokens() -> None:
+    backend = choose_tokenizer("word", "", TEXTS).backend
+    backend.normalizer = normalizers.Replace("\N{ZERO WIDTH SPACE}", "")
+    for text in ("\N{ZERO WIDTH SPACE}", "\N{ZERO WIDTH SPACE} \N{ZERO WIDTH SPACE}"):
+        assert "has no tokens" in fault(text, 9_000, Tokenizer(backend), aligned=True)
+    found = fault("one \N{ZERO WIDTH SPACE} four", 9_000, Tokenizer(backend), aligned=True)
+    assert found == "not in the vocabulary: 'four'"
 
 
 def test_without_alignment_no_text_is_too_long() -> None:

@@ -161,6 +161,13 @@ def test_a_value_that_does_not_fit_is_refused(options: dict[str, Any], text: str
         wav2vec2(**options)
 
 
+def test_a_stream_is_refused_with_the_way_on() -> None:
+    with pytest.raises(
+        ConfigError, match=r"reads a sound whole: .*conformer.*window=\[640, 0\].*answer while it comes"
+    ):
+        wav2vec2(num_classes=3).stream()
+
+
 @pytest.mark.parametrize(
     ("x", "lengths", "text"),
     [
