@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from zoo.core.attention import Attention, NormedAttention
     from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
+    from zoo.core.by_edge import edge_weights
     from zoo.core.conv import QuadraticAttention, as_attention
     from zoo.core.decode import Generated
     from zoo.core.dispatch import attend
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
     from zoo.core.ring import Ring
     from zoo.core.rotary import Rotary
-    from zoo.core.score import Additive, General
+    from zoo.core.score import Additive, General, LeakySum
     from zoo.core.slots import Growing
     from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
     from zoo.core.state import DecoderState, Static
@@ -51,6 +52,7 @@ _FROM = {
     "zoo.core.attention": ("Attention", "NormedAttention"),
     "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
+    "zoo.core.by_edge": ("edge_weights",),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
     "zoo.core.decode": ("Generated",),
     "zoo.core.dispatch": ("attend",),
@@ -75,7 +77,7 @@ _FROM = {
     "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
     "zoo.core.ring": ("Ring",),
     "zoo.core.rotary": ("Rotary",),
-    "zoo.core.score": ("Additive", "General"),
+    "zoo.core.score": ("Additive", "General", "LeakySum"),
     "zoo.core.slots": ("Growing",),
     "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.state": ("DecoderState", "Static"),
@@ -119,6 +121,7 @@ __all__ = [
     "InputError",
     "Joint",
     "Kernel",
+    "LeakySum",
     "Learned",
     "LengthPredictor",
     "Lengths",
@@ -154,6 +157,7 @@ __all__ = [
     "as_attention",
     "attend",
     "big_bird",
+    "edge_weights",
     "flops",
     "left_padded",
     "plan",

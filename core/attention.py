@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.bias import Relative
+from zoo.core.bias import Bias
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys, Segments
@@ -30,7 +30,7 @@ class Question(NamedTuple):
     v: Float[Tensor, "b k g e"]
     pattern: Pattern
     keys: Keys | None
-    bias: Relative | None
+    bias: Bias | None
     start: int | Int[Tensor, " b"] = 0
     positions: Int[Tensor, "b k"] | None = None
     whole: bool = True
@@ -116,7 +116,7 @@ class Attention(nn.Module):
     def ask(self, tokens: Tokens, context: Tokens | None, state: State | None) -> Question:
         """Make the queries, what they read, and who may read what."""
         tokens_of(tokens)
-        bias = None if self.position is None else self.position.bias()
+        bias = None if self.position is None else self.position.bias_of(context or tokens)
         if isinstance(state, Static):
             return self._ask_static(tokens, context, state, bias)
         if state is not None:
@@ -137,7 +137,7 @@ class Attention(nn.Module):
         positions = None if source.position is None else source.positions.expand(len(k), -1)
         return Question(q, k, v, pattern, source.keys, bias, tokens.start(), positions)
 
-    def _ask_state(self, tokens: Tokens, state: State, bias: Relative | None) -> Question:
+    def _ask_state(self, tokens: Tokens, state: State, bias: Bias | None) -> Question:
         """Append the tokens to what is read."""
         if isinstance(tokens.keys, Segments):
             raise InputError("packed sets are decoded without a state: it keeps one set for each row")
@@ -152,7 +152,7 @@ class Attention(nn.Module):
             return Question(q, read.k, read.v, Full(), read.keys, None, whole=False)
         return Question(q, read.k, read.v, pattern, read.keys, bias, start, read.positions, whole=False)
 
-    def _ask_static(self, tokens: Tokens, context: Tokens | None, state: Static, bias: Relative | None) -> Question:
+    def _ask_static(self, tokens: Tokens, context: Tokens | None, state: Static, bias: Bias | None) -> Question:
         """Read the context that is kept, or keep it."""
         if state.filled:
             q, read = self.queries(tokens), state.read()
@@ -268,14 +268,16 @@ def normed() -> type[NormedAttention]:
 
 @torch.no_grad()
 def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
-    """Run a model once and give the weights of each `Attention` in it, in the order in which they were used."""
+    """Run a model once and give the weights of each attention in it, in the order in which they were used.
+
+    Attention is what has a method `weights`, which takes what `forward` takes.
+    """
     maps: list[Tensor] = []
 
-    def record(module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if isinstance(module, Attention):
-            maps.append(module.weights(*args, **named))
+    def record(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        maps.append(module.weights(*args, **named))
 
-    layers = [module for module in model.modules() if isinstance(module, Attention)]
+    layers = [module for module in model.modules() if callable(getattr(type(module), "weights", None))]
     hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
     try:
         with rows_apart():

@@ -7,7 +7,8 @@ Axes: n entries, r rows, c columns, e edges, d head size.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 import torch
@@ -31,6 +32,7 @@ class Csr:
         back_pointers: where each column begins in the order by column, and the end.
         back_rows: of the entries in the order by column.
         back_order: the entries in the order by column.
+        stacked: of what this is a stack, for so many rows of a batch; None if it is none.
     """
 
     pointers: Int[Tensor, " pointers"]
@@ -40,6 +42,37 @@ class Csr:
     back_pointers: Int[Tensor, " back"]
     back_rows: Int[Tensor, " n"]
     back_order: Int[Tensor, " n"]
+    stacked: "tuple[Csr, int] | None" = None
+
+    @cached_property
+    def single(self) -> "Csr":
+        """The matrix without heads, whose entries have a number for each."""
+        return self if self.stacked is None else self.stacked[0].stack(self.stacked[1], 1)
+
+    @cached_property
+    def of_single(self) -> Int[Tensor, " n"]:
+        """Where each entry stands among the numbers by head (entries, heads) of `single`."""
+        heads = len(self.pointers) // max(len(self.single.pointers) - 1, 1)
+        rows = self.rows // heads
+        entries = torch.arange(len(rows), device=rows.device, dtype=rows.dtype) - self.pointers.index_select(
+            0, self.rows
+        )
+        return (entries + self.single.pointers.index_select(0, rows)) * heads + self.rows % heads
+
+    @cached_property
+    def from_single(self) -> Int[Tensor, " n"]:
+        """Which entry each of these numbers belongs to."""
+        return torch.argsort(self.of_single).to(self.rows.dtype)
+
+    @cached_property
+    def ends(self) -> Int[Tensor, "n 2"]:
+        """Row and column of each entry, columns counted on behind the rows."""
+        return torch.stack([self.rows, self.columns + (len(self.pointers) - 1)], 1)
+
+    @cached_property
+    def back_ends(self) -> Int[Tensor, "n 2"]:
+        """The same in the order by column."""
+        return self.ends.index_select(0, self.back_order)
 
     def products(
         self,
@@ -86,9 +119,20 @@ class Csr:
         """Sum the numbers of each row."""
         return torch.segment_reduce(numbers, "sum", offsets=self.pointers, initial=0, unsafe=True)
 
+    def back_total(self, numbers: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
+        """Sum the numbers of each column: `total` transposed."""
+        ordered = numbers.index_select(0, self.back_order)
+        return torch.segment_reduce(ordered, "sum", offsets=self.back_pointers, initial=0, unsafe=True)
+
     def spread(self, numbers: Float[Tensor, " r"]) -> Float[Tensor, " n"]:
         """Give each entry the number of its row."""
         return numbers.index_select(0, self.rows)
+
+    @cached_property
+    def by_edge(self) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
+        """The entries in the order of the caller's edges, those of an edge by head, and their rows."""
+        order = torch.argsort(self.edges, stable=True).to(self.rows.dtype)
+        return order, self.rows.index_select(0, order)
 
     def stack(self, batch: int, heads: int, shared: int = 1) -> "Csr":
         """Set copies into one matrix, placed as vectors lie in a tensor (b, n, h, d); `edges` is repeated.
@@ -100,7 +144,7 @@ class Csr:
         """
         one = self if heads == 1 else self._beside(heads, shared)
         if batch == 1:
-            return one
+            return one if heads == 1 else replace(one, stacked=(self, 1))
         entries, rows, columns = len(one.rows), len(one.pointers) - 1, (len(self.back_pointers) - 1) * heads // shared
         copies = torch.arange(batch, device=self.rows.device, dtype=self.rows.dtype)[:, None]
 
@@ -115,6 +159,7 @@ class Csr:
             torch.cat([repeated(one.back_pointers[:-1], entries), one.back_pointers[-1:] * batch]),
             repeated(one.back_rows, rows),
             repeated(one.back_order, entries),
+            None if heads == 1 else (self, batch),
         )
 
     def _beside(self, heads: int, shared: int) -> "Csr":

@@ -15,11 +15,12 @@ from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.bias import Bias, Dense
 from zoo.core.checks import check, check_kinds, check_placed, check_start
+from zoo.core.edges import EdgeBias
 from zoo.core.errors import ConfigError
 from zoo.core.keys import Keys, Lengths, Segments
 from zoo.core.norm import Kernel, Norm
 from zoo.core.normal import normal
-from zoo.core.pattern import Full, Pattern
+from zoo.core.pattern import Full, Or, Pattern
 from zoo.core.planner import better_apart, choose, sets_apart
 from zoo.core.score import General, Score
 
@@ -106,9 +107,14 @@ def attend(
     check(q, k, v, score, dropout)
     check_kinds(pattern, keys, bias, norm)
     check_start(q_start, q.shape[0])
+    if keys is not None and pattern.keeps(keys):
+        keys = None
     if k_positions is None:
         pattern.fit(q.shape[1], k.shape[1], q_start if isinstance(q_start, int) else None, whole)
     bias = pattern.biased(Dense(bias) if isinstance(bias, Tensor) else bias)
+    if isinstance(pattern, Or) and isinstance(bias, EdgeBias) and isinstance(q_start, int) and k_positions is None:
+        pattern = normal(pattern, q.shape[1], k.shape[1], q_start)
+        bias = bias.onto(pattern)
     check_placed(q, k, v, bias, k_positions)
     if isinstance(bias, Dense):
         bias = Dense(bias.added.to(q.dtype))  # as other biases do it

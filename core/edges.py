@@ -5,18 +5,22 @@ Axes: e edges, h heads, b rows, q queries, k keys, d, c head sizes.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from zoo.core.bias import Bias
 from zoo.core.csr import Csr, csr
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import Cover, Extent, Pattern
+from zoo.core.score import Score
 
 Duplicates = Literal["error", "once", "each"]
+Compared = tuple[Score, Tensor]
+"""A score with parameters, and the keys by head that it compares with."""
 KEPT = 8
 """How many forms of a graph (for so many heads at once, from such a start) are kept."""
 
@@ -137,6 +141,33 @@ class Edges(Pattern):
             self._elsewhere[device] = moved
         return self._elsewhere[device]
 
+    @cached_property
+    def _joined(self) -> dict[tuple[Any, ...], "Edges"]:
+        return {}
+
+    def with_globals(self, index: tuple[int, ...], queries: int, keys: int, start: int) -> "Edges":
+        """Give the graph with what `Globals` adds to it, behind its own edges: so many edges more for each position.
+
+        Args:
+            index: positions that read all and are read by all.
+            queries: number of queries.
+            keys: number of keys.
+            start: position of the first query.
+        """
+        wanted = (index, queries, keys, start)
+        if wanted not in self._joined:
+            device, width = self.index.device, max(self.width, keys)
+            i, j = torch.arange(start, start + queries, device=device), torch.arange(keys, device=device)
+            reading = torch.tensor([g for g in index if start <= g < start + queries], device=device, dtype=i.dtype)
+            read = torch.tensor([g for g in index if g < keys], device=device, dtype=i.dtype)
+            pairs = [(reading[:, None] * width + j).flatten(), (i[:, None] * width + read).flatten()]
+            source, target = self.index.long()
+            new = torch.cat(pairs).unique()
+            new = new[~torch.isin(new, target * width + source)]
+            more = torch.stack([new % width, new.div(width, rounding_mode="floor")])
+            self._joined[wanted] = Edges(torch.cat([self.index, more.to(self.index.dtype)], dim=1), self.duplicates)
+        return self._joined[wanted]
+
     def misfit(self, extent: Extent) -> str | None:
         """See `Pattern.misfit`; from a later start the queries are a part of all, and only their edges count."""
         start, known = extent.start, extent.whole and self.index.shape[1] and not torch.compiler.is_compiling()
@@ -236,7 +267,7 @@ class EdgeBias(Bias):
     """Add what belongs to an edge: a number to its score, a vector to its key, another to its value.
 
     With one vector for key and value this is what arXiv:2009.03509 eq. 3 and 4 do with edge features. With nothing
-    given it says only how often a pair counts.
+    given it says only how often a pair counts. A score with parameters compares the query with key and vector together.
 
     Args:
         edges: the graph; all that follows is in the order of its index.
@@ -264,6 +295,15 @@ class EdgeBias(Bias):
         if self.tensors and self.edges.duplicates == "once" and self.edges.extra:
             raise InputError(f"{self.edges!r} merges equal edges: an EdgeBias does not know which of them counts")
 
+    def onto(self, pattern: Pattern) -> "EdgeBias":
+        """Give the bias for a graph that has more edges behind the same: to these nothing is added."""
+        count = self.edges.index.shape[1]
+        if not isinstance(pattern, Edges) or not torch.equal(pattern.index[:, :count], self.edges.index):
+            return self
+        more = pattern.index.shape[1] - count
+        given = (self.added, self.to_keys, self.to_values)
+        return EdgeBias(pattern, *(x if x is None else pad(x, (0, 0) * (x.ndim - 1) + (0, more)) for x in given))
+
     @property
     def adds_values(self) -> bool:  # type: ignore[override]
         """See `Bias.adds_values`."""
@@ -275,10 +315,23 @@ class EdgeBias(Bias):
         return tuple(x for x in (self.added, self.to_keys, self.to_values) if x is not None)
 
     def scores(
-        self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
+        self,
+        q: Float[Tensor, "b h q d"],
+        i: Int[Tensor, "#b q"],
+        j: Int[Tensor, "#b k"],
+        scale: float,
+        compared: Compared | None = None,
     ) -> Float[Tensor, "#b #h #q #k"]:
-        """See `Bias.scores`; pair by pair, equal edges in one, and 0 where there is no edge."""
-        parts, _ = self._parts(q, i, j, scale)
+        """See `Bias.scores`; pair by pair, equal edges in one, and 0 where there is no edge.
+
+        Args:
+            q: queries.
+            i: positions of the queries.
+            j: positions of the keys.
+            scale: of the scores.
+            compared: the score and the keys, where the score is no product.
+        """
+        parts, _ = self._parts(q, i, j, scale, compared)
         return parts.logsumexp(0).masked_fill((parts == torch.finfo(parts.dtype).min).all(0), 0)
 
     def values(self, lowest: int, highest: int) -> None:
@@ -297,16 +350,17 @@ class EdgeBias(Bias):
         i: Int[Tensor, "#b q"],
         j: Int[Tensor, "#b k"],
         scale: float,
+        compared: Compared | None = None,
     ) -> Float[Tensor, "b h q c"] | None:
         """Sum the vectors for values by the weights of their pairs, which equal edges share; None for none."""
         if self.to_values is None or not len(self.to_values):
             return None
-        parts, places = self._parts(q, i, j, scale)
+        parts, places = self._parts(q, i, j, scale, compared)
         shares = weights * (parts - parts.logsumexp(0)).exp().masked_fill(parts == torch.finfo(parts.dtype).min, 0)
         vectors = self.to_values.to(q.dtype)[places].movedim(-2, 2)  # (n, #b, h, q, k, c)
         return (shares[..., None] * vectors).sum((0, 4))
 
-    def _parts(self, q: Tensor, i: Tensor, j: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    def _parts(self, q: Tensor, i: Tensor, j: Tensor, scale: float, compared: Compared | None) -> tuple[Tensor, Tensor]:
         """Give the scores of the first, second, … edge of each pair, lowest where there is none, and which it is."""
         first, count = self.edges.find(i[:, :, None], j[:, None])
         most = max(1, int(count.max()) if count.numel() else 0)
@@ -319,5 +373,11 @@ class EdgeBias(Bias):
         if self.added is not None and len(self.added):
             scores = scores + self.added.to(q.dtype)[places].movedim(-1, 2)
         if self.to_keys is not None and len(self.to_keys):
-            scores = scores + (q[:, :, :, None] * self.to_keys.to(q.dtype)[places].movedim(-2, 2)).sum(-1) * scale
+            vectors, queries = self.to_keys.to(q.dtype)[places].movedim(-2, 2), q[:, :, :, None]
+            if compared is None:
+                scores = scores + (queries * vectors).sum(-1) * scale
+            else:
+                score, keys = compared[0], compared[1][:, :, None]
+                moved = torch.stack([score.compare(queries, keys + each) for each in vectors])
+                scores = scores + moved - score.compare(queries, keys)
         return scores.masked_fill(~there, torch.finfo(q.dtype).min), places

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.keys import Valid
+from zoo.core.errors import ConfigError
 from zoo.core.linear import Linear, multiply
+from zoo.core.pool import check_pool, pooled
 from zoo.core.tokens import Tokens
 
 
@@ -39,33 +39,26 @@ class Classifier(nn.Module):
 
 
 class Classify(Classifier):
-    """A label for the set, from its first vector or the mean of those that are there.
+    """A label for the set, from its first vector, or the mean, sum or greatest of those that are there.
 
     Args:
         dim: channels of the vectors.
         num_classes: labels; 0 for none: the pooled vector is the answer.
-        pool: `first` or `mean`.
+        pool: `first`, `mean`, `sum` or `max`; of packed sets each gets a label.
     """
 
     def __init__(self, dim: int, num_classes: int, pool: str = "first") -> None:
         super().__init__(dim, num_classes)
-        if pool not in ("first", "mean"):
-            raise ConfigError(f"pool={pool!r} is not one of first, mean")
+        check_pool(pool)
         self.pool = pool
 
-    def forward(self, tokens: Tokens) -> Float[Tensor, "b classes"]:
+    def forward(self, tokens: Tokens) -> Float[Tensor, "sets classes"]:
         """Give a score for each label."""
         return self.linear(self.pooled(tokens))
 
-    def pooled(self, tokens: Tokens) -> Float[Tensor, "b d"]:
-        """Give one vector for each set; the mean of an empty set is 0."""
-        if self.pool == "first":
-            return first(tokens)
-        if tokens.keys is None:
-            return tokens.x.mean(1)
-        there = tokens.keys.valid(tokens.x.shape[0], tokens.x.shape[1], tokens.x.device)
-        count = there.sum(1, keepdim=True).clamp(min=1)
-        return tokens.without_padding().x.sum(1) / count.to(tokens.x.dtype)
+    def pooled(self, tokens: Tokens) -> Float[Tensor, "sets d"]:
+        """Give one vector for each set."""
+        return pooled(tokens, self.pool)
 
 
 class PooledClassify(Classify):
@@ -80,24 +73,9 @@ class PooledClassify(Classify):
         super().__init__(dim, num_classes)
         self.pooler = Linear(dim, dim)
 
-    def pooled(self, tokens: Tokens) -> Float[Tensor, "b d"]:
+    def pooled(self, tokens: Tokens) -> Float[Tensor, "sets d"]:
         """Give one vector for each set."""
         return self.pooler(super().pooled(tokens)).tanh()
-
-
-def first(tokens: Tokens) -> Float[Tensor, "b d"]:
-    """Give the first vector of each set that is there; the first of all where none is.
-
-    Raises:
-        InputError: If there are no vectors at all.
-    """
-    if not tokens.x.shape[1]:
-        raise InputError(f"0 vectors in each of {len(tokens.x)} sets: there is no first one to label")
-    if not isinstance(tokens.keys, Valid):
-        return tokens.x[:, 0]
-    b, n = tokens.x.shape[:2]
-    index = tokens.keys.valid(b, n, tokens.x.device).int().argmax(1)
-    return tokens.x.take_along_dim(index[:, None, None], 1)[:, 0]
 
 
 class Tag(Classifier):

@@ -76,10 +76,12 @@ class Segments(Keys):
     Args:
         ids: which set each key belongs to; negative where no key is there.
         queries: the same for the queries; None if queries and keys are the same vectors.
+        count: sets of each row, of which some may be empty; one more than the highest id if None.
     """
 
     ids: Int[Tensor, "b k"]
     queries: Int[Tensor, "b q"] | None = None
+    count: int | None = None
 
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
         """See `Keys.valid`."""
@@ -114,7 +116,14 @@ class Segments(Keys):
     def row(self, index: int) -> "Segments":
         """See `Keys.row`."""
         queries = None if self.queries is None else self.queries[index : index + 1]
-        return Segments(self.ids[index : index + 1], queries)
+        return Segments(self.ids[index : index + 1], queries, self.count)
+
+    @property
+    def sets(self) -> int:
+        """Sets of each row."""
+        if self.count is not None:
+            return self.count
+        return int(self.ids.max()) + 1 if self.ids.numel() else 0
 
     def of_queries(self, length: int) -> Int[Tensor, "b q"]:
         """Give the set of each query.

@@ -1,10 +1,10 @@
-"""Losses of sequences: cross-entropy of what is asked, and two priors on the alignment that cross-attention finds.
+"""Losses: of one class, of several labels, of numbers; and two priors on the alignment that cross-attention finds.
 
 Axes: b rows, h heads, q queries (what is written), k keys (what is read).
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -41,9 +41,58 @@ def cross_entropy(
     return total / count_asked(target).clamp(min=1)
 
 
+def binary_cross_entropy(
+    answer: Float[Tensor, "*places labels"], target: Tensor, smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """Give the mean over the labels that are asked, of which each is right or not; 0, with gradient 0, for none.
+
+    Args:
+        answer: scores before the sigmoid.
+        target: 1 for labels that are right, 0 for others, NaN where nothing is asked.
+        smoothing: how much of the right answer, in [0, 1), is given to both alike.
+
+    Raises:
+        ConfigError: If the smoothing is no such share.
+        InputError: If a target is neither of the three, or the shapes differ.
+    """
+    if not 0 <= smoothing < 1:
+        raise ConfigError(f"smoothing={smoothing} is not in [0, 1)")
+    asked = _asked(answer, target)
+    if _looked_at(target) and bool(((target != 0) & (target != 1) & asked).any()):
+        raise InputError(f"target {target[(target != 0) & (target != 1) & asked][0].item()}: a label is 0, 1 or NaN")
+    wanted = torch.where(asked, target, 0.5).to(answer.dtype) * (1 - smoothing) + smoothing / 2
+    each = functional.binary_cross_entropy_with_logits(answer, wanted, reduction="none")
+    return each.masked_fill(~asked, 0).sum() / asked.sum().clamp(min=1)
+
+
+def squared_error(
+    answer: Float[Tensor, "*places numbers"], target: Tensor, smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """Give the mean over the numbers that are asked; 0, with gradient 0, where none is.
+
+    Args:
+        answer: predictions.
+        target: numbers; NaN where nothing is asked.
+        smoothing: of labels, of which there are none: 0.
+
+    Raises:
+        ConfigError: If labels shall be smoothed.
+        InputError: If the shapes differ.
+    """
+    if smoothing:
+        raise ConfigError(f"smoothing={smoothing} of numbers: only labels are smoothed")
+    asked = _asked(answer, target)
+    off = (answer - torch.where(asked, target, 0).to(answer.dtype)).masked_fill(~asked, 0)
+    return (off**2).sum() / asked.sum().clamp(min=1)
+
+
+TARGETS = {"class": cross_entropy, "labels": binary_cross_entropy, "numbers": squared_error}
+"""What answers are held against: the one class that is right, labels of which any may be, or numbers; and the loss."""
+
+
 def count_asked(target: Tensor) -> Int[Tensor, ""]:
     """Count the places at which something is asked."""
-    return (target != IGNORED).sum()
+    return (~target.isnan() if target.is_floating_point() else target != IGNORED).sum()
 
 
 def guided_attention(
@@ -109,7 +158,7 @@ def _places(weights: Tensor, axis: int, lengths: Lengths) -> tuple[Float[Tensor,
 
 def _check_classes(target: Tensor, classes: int) -> None:
     """Refuse targets outside the classes; on an accelerator looking would wait for it, and its own check reports."""
-    if target.device.type != "cpu" or torch.compiler.is_compiling():
+    if not _looked_at(target):
         return
     bad = ((target < 0) | (target >= classes)) & (target != IGNORED)
     if bool(bad.any()):
@@ -117,3 +166,16 @@ def _check_classes(target: Tensor, classes: int) -> None:
             f"target {int(target[bad][0])}: the answer has {classes} classes, 0 … {classes - 1}; "
             f"{IGNORED} marks places where nothing is asked"
         )
+
+
+def _looked_at(target: Tensor) -> bool:
+    """Tell whether values are checked."""
+    return target.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def _asked(answer: Tensor, target: Tensor) -> Bool[Tensor, "*places labels"]:
+    """Tell where something is asked, of targets that are numbers."""
+    if answer.shape != target.shape or not target.is_floating_point():
+        shown = f"target of shape {tuple(target.shape)} and {target.dtype}"
+        raise InputError(f"{shown} for an answer of {tuple(answer.shape)}: they are floating and of one shape")
+    return ~target.isnan()

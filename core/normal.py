@@ -2,6 +2,7 @@
 
 from functools import reduce
 
+from zoo.core.edges import Edges
 from zoo.core.local import Chunk, Window
 from zoo.core.pattern import And, Causal, Full, Or, Pattern
 from zoo.core.sparse import Globals
@@ -11,7 +12,7 @@ def normal(pattern: Pattern, queries: int | None = None, keys: int | None = None
     """Simplify a pattern without changing what it allows.
 
     Causal & Window(l, r) is Window(l, 0); Chunk(1, l) is Window(l, 0); with the lengths given, a window that reaches
-    everything is Full, and one that reaches the whole past and nothing ahead is Causal.
+    everything is Full, one that reaches the whole past and nothing ahead is Causal, and Edges | Globals are Edges.
 
     Args:
         pattern: any pattern.
@@ -27,9 +28,11 @@ def normal(pattern: Pattern, queries: int | None = None, keys: int | None = None
         pattern = _joined(pattern, Or)
     elif isinstance(pattern, Chunk) and pattern.size == 1:
         pattern = Window(pattern.left_chunks, 0)
-    if queries is None or keys is None or start is None or not isinstance(pattern, Window | Causal):
+    if queries is None or keys is None or start is None:
         return pattern
-    return _fitted(pattern, queries, keys, start)
+    if isinstance(pattern, Or):
+        return _as_edges(pattern, queries, keys, start)
+    return _fitted(pattern, queries, keys, start) if isinstance(pattern, Window | Causal) else pattern
 
 
 def by_offset(pattern: Pattern) -> bool:
@@ -84,6 +87,14 @@ def _either(a: Pattern, b: Pattern) -> Pattern | None:
         if isinstance(one, Causal) and isinstance(other, Window) and other.right == 0:
             return one
     return None
+
+
+def _as_edges(pattern: Or, queries: int, keys: int, start: int) -> Pattern:
+    """Make one graph of a graph and positions that read all and are read by all."""
+    for edges, others in ((pattern.left, pattern.right), (pattern.right, pattern.left)):
+        if isinstance(edges, Edges) and isinstance(others, Globals):
+            return edges.with_globals(others.index, queries, keys, start)
+    return pattern
 
 
 def _fitted(pattern: Window | Causal, queries: int, keys: int, start: int) -> Pattern:

@@ -8,6 +8,7 @@ Axes: r rows of the batch (or 1), h heads (or 1), q queries, k keys.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -126,6 +127,10 @@ class Pattern(ABC):
     def biased(self, bias: Bias | None) -> Bias | None:
         """Add to a bias what the pattern counts more than once, such as edges of which each gets its weight."""
         return bias
+
+    def keeps(self, keys: Any) -> bool:
+        """Tell whether the pattern never leads to a key that these forbid, so that nobody needs to look again."""
+        return False
 
     def cover(self) -> Cover:
         """Bound the pattern; without a bound of its own it covers everything."""
@@ -283,6 +288,10 @@ class And(Joined):
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """See `Pattern.allows`."""
         return self.left.allows(i, j) & self.right.allows(i, j)
+
+    def keeps(self, keys: Any) -> bool:
+        """See `Pattern.keeps`."""
+        return self.left.keeps(keys) or self.right.keeps(keys)
 
     def cover(self) -> Cover:
         """See `Pattern.cover`; the columns and rows of either stay."""

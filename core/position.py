@@ -13,8 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from zoo.core.bias import Relative
+from zoo.core.bias import Bias, Relative
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.tokens import Tokens
 
 ADDED = ("learned", "sinusoidal", "none")
 """Names of what is added to the vectors."""
@@ -55,6 +56,10 @@ class InnerPosition(nn.Module):
     def bias(self) -> Relative | None:
         """Give what is added to the scores; None for nothing."""
         return None
+
+    def bias_of(self, source: Tokens) -> Bias | None:
+        """Give what is added to the scores where these are read, if they themselves say something about it."""
+        return self.bias()
 
 
 class Learned(nn.Module):

@@ -1,13 +1,16 @@
 """How query and key are compared, where that has parameters (arXiv:1508.04025 sec. 3.1, arXiv:1409.0473 app. A.1.2).
 
+On graphs: arXiv:1710.10903 eq. 3 and arXiv:2105.14491 eq. 7.
 Axes: b rows, h heads, q queries, k keys, d head size, a channels inside.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import leaky_relu
 
 from zoo.core.errors import InputError
 
@@ -20,8 +23,12 @@ class Score(ABC):
         return None
 
     @abstractmethod
+    def compare(self, q: Float[Tensor, "b h *q d"], k: Float[Tensor, "b h *k d"]) -> Float[Tensor, "b h *qk"]:
+        """Give the score of each query with the key in the same place, where they broadcast; it is not scaled."""
+
     def scores(self, q: Float[Tensor, "b h q d"], k: Float[Tensor, "b h k d"]) -> Float[Tensor, "b h q k"]:
-        """Give the score of each pair; it is not scaled."""
+        """Give the score of each pair."""
+        return self.compare(q[:, :, :, None], k[:, :, None])
 
     @property
     @abstractmethod
@@ -47,6 +54,10 @@ class General(Score):
         """
         _check_heads(f"General(w of {tuple(self.w.shape)})", self.w, q)
         return q @ self.w.to(q.dtype)
+
+    def compare(self, q: Float[Tensor, "b h *q d"], k: Float[Tensor, "b h *k d"]) -> Float[Tensor, "b h *qk"]:
+        """See `Score.compare`."""
+        return (torch.einsum("bh...d,hde->bh...e", q, self.w.to(q.dtype)) * k).sum(-1)
 
     def scores(self, q: Float[Tensor, "b h q d"], k: Float[Tensor, "b h k d"]) -> Float[Tensor, "b h q k"]:
         """See `Score.scores`."""
@@ -79,8 +90,8 @@ class Additive(Score):
         if not self.w1.shape[:2] == self.w2.shape[:2] == self.v.shape:
             raise InputError(f"{self!r}: heads and channels inside are the same in all three")
 
-    def scores(self, q: Float[Tensor, "b h q d"], k: Float[Tensor, "b h k d"]) -> Float[Tensor, "b h q k"]:
-        """See `Score.scores`; keeps queries x keys x a numbers.
+    def compare(self, q: Float[Tensor, "b h *q d"], k: Float[Tensor, "b h *k d"]) -> Float[Tensor, "b h *qk"]:
+        """See `Score.compare`; of all pairs it keeps queries x keys x a numbers.
 
         Raises:
             InputError: If the matrices are not for so many heads and channels.
@@ -88,8 +99,8 @@ class Additive(Score):
         _check_heads(repr(self), self.w1, q)
         _check_heads(repr(self), self.w2, k)
         w1, w2, v = (x.to(q.dtype) for x in self.tensors)
-        inside = (q @ w1.mT)[:, :, :, None] + (k @ w2.mT)[:, :, None]
-        return (inside.tanh() @ v[:, None, :, None]).squeeze(-1)
+        inside = torch.einsum("bh...d,had->bh...a", q, w1) + torch.einsum("bh...d,had->bh...a", k, w2)
+        return torch.einsum("bh...a,ha->bh...", inside.tanh(), v)
 
     def __repr__(self) -> str:
         w1, w2, v = (tuple(x.shape) for x in self.tensors)
@@ -101,6 +112,50 @@ class Additive(Score):
         return self.w1, self.w2, self.v
 
 
+@dataclass(frozen=True, eq=False)
+class LeakySum(Score):
+    """Score v · LeakyReLU(q + k): GATv2's, arXiv:2105.14491 eq. 7, with the projections of eq. 7 in q and k.
+
+    With one channel and without v it is GAT's, arXiv:1710.10903 eq. 3, whose inner product splits into a number of the
+    query and a number of the key.
+
+    Args:
+        v: one vector for each head; None for ones.
+        slope: of LeakyReLU below 0.
+    """
+
+    v: Float[Tensor, "h d"] | None = None
+    slope: float = 0.2
+
+    def compare(self, q: Float[Tensor, "b h *q d"], k: Float[Tensor, "b h *k d"]) -> Float[Tensor, "b h *qk"]:
+        """See `Score.compare`; of all pairs it keeps queries x keys x d numbers.
+
+        Raises:
+            InputError: If `v` is not for so many heads and channels.
+        """
+        self.fit(q)
+        inside = leaky_relu(q + k, self.slope)
+        return inside.sum(-1) if self.v is None else torch.einsum("bh...d,hd->bh...", inside, self.v.to(q.dtype))
+
+    def fit(self, q: Float[Tensor, "b h *q d"]) -> None:
+        """Refuse heads or channels other than those of `v`.
+
+        Raises:
+            InputError: If these are others.
+        """
+        if self.v is not None and self.v.shape != (q.shape[1], q.shape[-1]):
+            raise InputError(f"{self!r} for {q.shape[1]} heads of {q.shape[-1]} channels")
+
+    def __repr__(self) -> str:
+        shown = "None" if self.v is None else f"of {tuple(self.v.shape)}"
+        return f"LeakySum(v {shown}, slope={self.slope})"
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Score.tensors`."""
+        return () if self.v is None else (self.v,)
+
+
 def _check_heads(shown: str, w: Tensor, x: Tensor) -> None:
-    if w.ndim != 3 or w.shape[0] != x.shape[1] or w.shape[2] != x.shape[3]:
-        raise InputError(f"{shown} for {x.shape[1]} heads of {x.shape[3]} channels")
+    if w.ndim != 3 or w.shape[0] != x.shape[1] or w.shape[2] != x.shape[-1]:
+        raise InputError(f"{shown} for {x.shape[1]} heads of {x.shape[-1]} channels")

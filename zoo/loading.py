@@ -16,7 +16,10 @@ from typing import Any
 from zoo.names import normalise, normalise_distribution
 
 GROUP = "zoo.plugins"
-BUILT_IN = ("zoo.builtin", *(f"zoo.plugins.{name}.plugin" for name in ("vision", "text", "speech", "conformer")))
+BUILT_IN = (
+    "zoo.builtin",
+    *(f"zoo.plugins.{name}.plugin" for name in ("vision", "text", "speech", "conformer", "graph")),
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-Task = Literal["classify", "tag", "generate", "masked-token", "features"]
+Task = Literal["classify", "tag", "generate", "masked-token", "link", "features"]
 Kind = Literal["attention", "convolution", "hybrid"]
 
 

@@ -13,13 +13,15 @@ from torch import Tensor
 
 from zoo.core.backends.problem import Call
 from zoo.core.csr import Csr
-from zoo.core.edges import Edges
+from zoo.core.edges import EdgeBias, Edges
+from zoo.core.errors import InputError
+from zoo.core.score import LeakySum
 
 BLOCK = 1 << 19
 """Entries up to which heads are computed at once: more would leave the cache."""
 
 
-def at_once(edges: int, batch: int, heads: int, shared: int) -> tuple[int, int]:
+def at_once(edges: int, batch: int, heads: int, shared: int, limit: int | None = None) -> tuple[int, int]:
     """Say how many rows and heads are computed at once: rows with all heads, or heads with those of the same keys.
 
     Args:
@@ -27,8 +29,9 @@ def at_once(edges: int, batch: int, heads: int, shared: int) -> tuple[int, int]:
         batch: rows.
         heads: of queries.
         shared: heads of queries for each head of keys.
+        limit: entries that may be computed at once, if others than usual.
     """
-    fit = BLOCK // max(edges, 1)
+    fit = (BLOCK if limit is None else limit) // max(edges, 1)
     return (max(1, min(batch, fit // heads)), heads) if fit >= heads else (1, shared * max(1, fit // shared))
 
 
@@ -43,6 +46,7 @@ class Part:
         groups: which heads of keys.
         closed: entries that may not be read; None for none.
         places: of the entries among edges by head; None if nothing belongs to edges.
+        all_heads: how many heads of queries there are in all.
     """
 
     csr: Csr
@@ -51,6 +55,7 @@ class Part:
     groups: slice
     closed: Bool[Tensor, " n"] | None
     places: Int[Tensor, " n"] | None
+    all_heads: int
 
     @property
     def shared(self) -> int:
@@ -87,6 +92,10 @@ class Work:
     scale: float
     dropout: float
     seed: int
+    slope: float | None = None
+    """Of LeakyReLU below 0, for scores that are no products."""
+    limit: int | None = None
+    """Entries that may be computed at once, if others than usual."""
 
     def parts(self, batch: int, placed: bool) -> Iterator[Part]:
         """Go through all heads of all rows.
@@ -97,13 +106,13 @@ class Work:
         """
         shared = self.heads // self.groups
         shape = (self.queries, self.keys, self.start, self.heads)
-        rows, heads = at_once(len(self.graph.csr(*shape).rows), batch, self.heads, shared)
+        rows, heads = at_once(len(self.graph.csr(*shape).rows), batch, self.heads, shared, self.limit)
         for row, head in product(range(0, batch, rows), range(0, self.heads, heads)):
             mine, last = slice(row, min(row + rows, batch)), min(head + heads, self.heads)
             csr = self.graph.csr(*shape, mine.stop - row, last - head, shared)
             places = csr.edges * self.heads + csr.rows % (last - head) + head if placed else None
             closed = self._closed(csr, mine, last - head)
-            yield Part(csr, mine, slice(head, last), slice(head // shared, last // shared), closed, places)
+            yield Part(csr, mine, slice(head, last), slice(head // shared, last // shared), closed, places, self.heads)
 
     def entries(self, batch: int) -> int:
         """Count the edges of all heads of so many rows."""
@@ -129,13 +138,25 @@ class Work:
         return torch.empty_like(weights).bernoulli_(1 - self.dropout, generator=generator).div_(1 - self.dropout)
 
 
-def work_of(call: Call) -> Work:
-    """Give what there is besides the numbers of a call."""
+def work_of(call: Call, limit: int | None = None) -> Work:
+    """Give what there is besides the numbers of a call; see `Work` for the limit."""
     assert isinstance(call.pattern, Edges)  # see `refuses`
     assert isinstance(call.start, int)
     graph = call.pattern.to(call.q.device)
     _, heads, queries, _ = call.q.shape
     _, groups, keys, _ = call.k.shape
+    slope = call.score.slope if isinstance(call.score, LeakySum) else None
     seed = int(torch.randint(1 << 48, ())) if call.dropout else 0
     shape = (call.start, queries, keys, heads, groups)
-    return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed)
+    return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed, slope, limit)
+
+
+def refuse_heads(bias: EdgeBias, heads: int) -> None:
+    """Refuse what belongs to the edges of other heads.
+
+    Raises:
+        InputError: If there are neither so many, nor one for all.
+    """
+    for x in bias.tensors:
+        if x.shape[1] not in (1, heads):
+            raise InputError(f"an EdgeBias of {x.shape[1]} heads for {heads} heads")

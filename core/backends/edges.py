@@ -3,7 +3,8 @@
 Scores are a sampled product, sums of values a weighted bag of rows, see `zoo.core.csr`; head by head, or as many heads
 at once as fit the cache. Between forward and backward only q, k, v, the answer and the log-sum-exp of each row are
 kept, and scores are computed anew; of a small graph, up to `REMEMBERED` weights are kept as well. Vectors by edge, of
-which the usual form keeps three, are never made, except a block at a time for the gradients of an `EdgeBias`.
+which the usual form keeps three, are never made, except a block at a time for the gradients of an `EdgeBias`, and for
+scores that are no products, see `zoo.core.backends.edge_scores`.
 Axes: b rows, q queries, k keys, h heads, g heads of keys, n entries, m edges by head; r queries of a part.
 """
 
@@ -15,12 +16,13 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from zoo.core.backends.edge_parts import BLOCK, Part, Work, at_once, work_of
+from zoo.core.backends.edge_parts import Part, Work, at_once, refuse_heads, work_of
+from zoo.core.backends.edge_scores import Compared, Comparison, LeakyNumbers, LeakySums, Products, add_vectors
 from zoo.core.backends.problem import Call, Cost, Problem
 from zoo.core.bias import Bias
 from zoo.core.edges import EdgeBias, Edges
-from zoo.core.errors import InputError
 from zoo.core.norm import upcast
+from zoo.core.score import LeakySum
 
 RATE, OVERHEAD = 0.125, 16
 """Operations a second relative to large products, and the channels whose time an edge takes besides its own.
@@ -32,6 +34,8 @@ REMEMBERED = 1 << 19
 """Weights up to which all are kept for the backward pass, a constant: 2 MiB in float32."""
 CALLS = 40
 """Kernels in the time that a part takes at the least."""
+VECTORS = 1 << 22
+"""Entries up to which heads are computed at once where vectors by edge are made a block at a time, for all heads."""
 
 
 class ByEdges:
@@ -50,8 +54,8 @@ class ByEdges:
             return "it needs one start for all rows, and keys at 0, 1, 2, …"
         if p.weights:
             return "it keeps no weights"
-        if p.norm != "softmax" or p.score not in ("dot", "scaled_dot", "General"):
-            return f"it knows only the softmax of products, not {p.norm} of {p.score}"
+        if p.norm != "softmax" or p.score not in ("dot", "scaled_dot", "General", "LeakySum"):
+            return f"it knows only the softmax of products and of LeakySum, not {p.norm} of {p.score}"
         return None if p.bias in ("", "edges") else f"it adds only what belongs to edges, not a {p.bias} bias"
 
     def cost(self, problem: Problem) -> Cost:
@@ -59,7 +63,7 @@ class ByEdges:
         p = problem
         edges = p.pattern.pairs(p.queries, p.keys, p.start or 0)
         dims = p.head_dim + p.value_dim
-        rows, heads = at_once(edges, p.batch, p.heads, p.grouped)
+        rows, heads = at_once(edges, p.batch, p.heads, p.grouped, _limit(p.score, p.head_dim))
         copies = rows * heads
         entries = edges * p.batch * p.heads
         stored = edges * copies * (4 * p.size + 5 * 4) + (p.size * entries if p.grad and entries <= REMEMBERED else 0)
@@ -75,25 +79,31 @@ class ByEdges:
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
         q, k, v = (upcast(x).transpose(1, 2) for x in (call.q, call.k, call.v))
-        work = work_of(call)
-        extras = _by_place(call.bias, work.heads, q.dtype)
-        y: Tensor = _Attend.apply(q, k, v, *extras, work)
+        work = work_of(call, _limit(type(call.score).__name__, q.shape[3]))
+        of_score = None
+        if isinstance(call.score, LeakySum):
+            call.score.fit(call.q)
+            of_score = None if call.score.v is None else call.score.v.to(q.dtype)
+        y: Tensor = _Attend.apply(q, k, v, *_by_place(call.bias, work.heads, q.dtype), of_score, work)
         return y.transpose(1, 2), None
+
+
+def _limit(score: str, head_dim: int) -> int | None:
+    """Say how many entries are computed at once, if others than usual."""
+    return VECTORS if score == "LeakySum" and head_dim > 1 else None
 
 
 def _by_place(bias: Bias | None, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
     """Give what the bias adds to scores, keys and values, one row for each edge and head."""
     if not isinstance(bias, EdgeBias):
         return [None, None, None]
-    for x in bias.tensors:
-        if x.shape[1] not in (1, heads):
-            raise InputError(f"an EdgeBias of {x.shape[1]} heads for {heads} heads")
+    refuse_heads(bias, heads)
     parts = (bias.added, bias.to_keys, bias.to_values)
     return [None if x is None else x.to(dtype).expand(-1, heads, *x.shape[2:]).flatten(0, 1) for x in parts]
 
 
 class _Attend(torch.autograd.Function):
-    """softmax(scale q (k + a)ᵀ + s) (v + c) over the entries of a sparse matrix; a, c and s belong to edges."""
+    """softmax(score(q, k + a) + s) (v + c) over the entries of a sparse matrix; a, c and s belong to edges."""
 
     @staticmethod
     def forward(
@@ -104,15 +114,17 @@ class _Attend(torch.autograd.Function):
         added: Float[Tensor, " m"] | None,
         to_keys: Float[Tensor, "m d"] | None,
         to_values: Float[Tensor, "m e"] | None,
+        of_score: Float[Tensor, "h d"] | None,
         work: Work,
     ) -> Float[Tensor, "b q h e"]:
         q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        compare = _comparison(work, q, of_score)
         y, level = q.new_empty(*q.shape[:3], v.shape[3]), q.new_empty(q.shape[:3])
         remembers = any(ctx.needs_input_grad) and work.entries(len(q)) <= REMEMBERED  # type: ignore[attr-defined]
         remembered: list[Tensor] = []
         for part in work.parts(len(q), any(x is not None for x in (added, to_keys, to_values))):
             csr = part.csr
-            weights = _scores(work, part, q, k, added, to_keys)
+            weights = _scores(compare, Compared(part, part.of_queries(q), part.of_keys(k), to_keys), added)
             top = csr.most(weights)
             top.masked_fill_(top == -inf, 0)
             weights.sub_(csr.spread(top)).exp_()
@@ -130,7 +142,8 @@ class _Attend(torch.autograd.Function):
             if to_values is not None:
                 sums += csr.sums(weights, to_values, part.of_edges)
             y = _put(y, part.batch, part.heads, sums)
-        ctx.save_for_backward(q, k, v, added, to_keys, to_values, y, level, *remembered)  # type: ignore[arg-type]
+        inputs = q, k, v, added, to_keys, to_values, of_score
+        ctx.save_for_backward(*inputs, y, level, *remembered)  # type: ignore[arg-type]
         ctx.work = work  # type: ignore[attr-defined]
         return y
 
@@ -138,19 +151,22 @@ class _Attend(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: FunctionCtx, grad: Float[Tensor, "b q h e"]) -> tuple[Tensor | None, ...]:
         work: Work = ctx.work  # type: ignore[attr-defined]
-        *inputs, y, level = ctx.saved_tensors[:8]  # type: ignore[attr-defined]
-        remembered = list(ctx.saved_tensors[8:])  # type: ignore[attr-defined]
+        saved = ctx.saved_tensors  # type: ignore[attr-defined]  # once: a checkpoint hands them out no second time
+        *inputs, y, level = saved[:9]
+        remembered = list(saved[9:])
         cut: list[Any] = [None if x is None else x.detach() for x in inputs]
-        q, k, v, added, to_keys, to_values = cut
+        q, k, v, added, to_keys, to_values, of_score = cut
+        compare = _comparison(work, q, of_score)
         grads: list[Tensor | None] = [None] * len(inputs)
         for index, x in enumerate(inputs):
             if ctx.needs_input_grad[index]:  # type: ignore[attr-defined]
                 grads[index] = torch.empty_like(x) if index < 3 else torch.zeros_like(x)
         mean = -(grad * y).matmul(grad.new_ones(grad.shape[3]))  # over the weights, of their slopes
         grad = grad.contiguous()
-        for part in work.parts(len(q), any(x is not None for x in inputs[3:])):
+        for part in work.parts(len(q), any(x is not None for x in inputs[3:6])):
             csr = part.csr
-            weights = remembered.pop(0) if remembered else _scores(work, part, q, k, added, to_keys, level).exp_()
+            compared = Compared(part, part.of_queries(q), part.of_keys(k), to_keys)
+            weights = remembered.pop(0) if remembered else _scores(compare, compared, added, level).exp_()
             given = part.of_queries(grad)
             base = csr.spread(part.of_queries(mean))
             kept = work.kept(part, weights)
@@ -159,10 +175,20 @@ class _Attend(torch.autograd.Function):
                 csr.products(given, to_values, 1.0, slope, part.places)
             if kept is not None:
                 slope.mul_(kept).add_(base)
-            slope.mul_(weights).mul_(work.scale)
+            slope.mul_(weights)
             weights = weights if kept is None else weights * kept
-            _collect(grads, part, weights, given, slope, work.scale, (q, k, to_keys))
+            _collect_values(grads, part, weights, given)
+            _collect_scores(grads, compare, compared, slope)
         return *grads, None
+
+
+def _comparison(work: Work, q: Float[Tensor, "b q h d"], of_score: Float[Tensor, "h d"] | None) -> Comparison:
+    """Say how queries and keys are compared."""
+    if work.slope is None:
+        return Products(work.scale)
+    if q.shape[3] == 1:
+        return LeakyNumbers(of_score, work.slope)
+    return LeakySums(q.new_ones(work.heads, q.shape[3]) if of_score is None else of_score, work.slope)
 
 
 def _put(
@@ -177,75 +203,62 @@ def _put(
 
 
 def _scores(
-    work: Work,
-    part: Part,
-    q: Tensor,
-    k: Tensor,
-    added: Tensor | None,
-    to_keys: Tensor | None,
-    level: Tensor | None = None,
+    compare: Comparison, x: Compared, added: Float[Tensor, " m"] | None, level: Tensor | None = None
 ) -> Float[Tensor, " n"]:
     """Give the scores of a part, over the level of their row if given; -inf for what may not be read."""
-    q, k = part.of_queries(q), part.of_keys(k)
+    part = x.part
     scores = None if level is None else part.csr.spread(-part.of_queries(level))
     if added is not None:
         own = added.index_select(0, part.of_edges)
         scores = own if scores is None else scores.add_(own)
-    scores = part.csr.products(q, k, work.scale, scores)
-    if to_keys is not None:
-        part.csr.products(q, to_keys, work.scale, scores, part.places)
+    scores = compare.scores(x, scores)
     return scores if part.closed is None else scores.masked_fill_(part.closed, -inf)
 
 
-def _collect(
-    grads: list[Tensor | None],
-    part: Part,
-    weights: Float[Tensor, " n"],
-    given: Float[Tensor, "r e"],
-    slope: Float[Tensor, " n"],
-    scale: float,
-    inputs: tuple[Tensor, Tensor, Tensor | None],
+def _collect_values(
+    grads: list[Tensor | None], part: Part, weights: Float[Tensor, " n"], given: Float[Tensor, "r e"]
 ) -> None:
-    """Add what a part gives to the gradients that are wanted.
+    """Add what a part gives to the gradients of values.
 
     Args:
-        grads: of the six inputs, None where not wanted.
+        grads: of the inputs, None where not wanted.
         part: what was computed.
-        weights: of the values, after dropout.
+        weights: after dropout.
         given: gradient of the answer.
-        slope: gradients of the products, which are scores over the scale.
-        scale: of the scores.
-        inputs: queries, keys, and what edges add to keys.
     """
-    csr = part.csr
-    q, k, to_keys = inputs
-    of_q, _, _, of_added, of_keys, of_values = grads
-    queries = part.of_queries(q)
-    if of_q is not None:
-        sums = csr.sums(slope, part.of_keys(k))
-        if to_keys is not None:
-            sums += csr.sums(slope, to_keys, part.of_edges)
-        grads[0] = _put(of_q, part.batch, part.heads, sums)
-    for index, numbers, vectors in ((1, slope, queries), (2, weights, given)):
-        to = grads[index]
-        if to is not None:
-            sums = csr.back_sums(numbers, vectors)
-            if part.shared > 1:
-                sums = sums.unflatten(0, (-1, part.shared)).sum(1)
-            grads[index] = _put(to, part.batch, part.groups, sums)
+    of_v, of_values = grads[2], grads[5]
+    if of_v is not None:
+        grads[2] = _put(of_v, part.batch, part.groups, _by_group(part, part.csr.back_sums(weights, given)))
+    if of_values is not None:
+        add_vectors(of_values, part, weights, given)
+
+
+def _collect_scores(grads: list[Tensor | None], compare: Comparison, x: Compared, slope: Float[Tensor, " n"]) -> None:
+    """Add what a part gives to the gradients of what scores are made of.
+
+    Args:
+        grads: of the inputs, None where not wanted.
+        compare: how scores are made.
+        x: of what.
+        slope: gradients of the scores; overwritten.
+    """
+    of_q, of_k, _, of_added, of_keys, _, of_score = grads
     if of_added is not None:
-        of_added.index_add_(0, part.of_edges, slope, alpha=1 / scale)
-    for to, numbers, vectors in ((of_keys, slope, queries), (of_values, weights, given)):
-        if to is not None:
-            _add_vectors(to, part, numbers, vectors)
+        of_added.index_add_(0, x.part.of_edges, slope)
+    if of_q is None and of_k is None and of_keys is None and of_score is None:
+        return
+    found = compare.gradients(x, slope, of_keys)
+    if of_q is not None:
+        grads[0] = _put(of_q, x.part.batch, x.part.heads, found.q)
+    if of_k is not None:
+        grads[1] = _put(of_k, x.part.batch, x.part.groups, _by_group(x.part, found.k))
+    if of_score is not None and found.v is not None:
+        of_score[x.part.heads] += found.v
 
 
-def _add_vectors(to: Float[Tensor, "m d"], part: Part, numbers: Float[Tensor, " n"], of: Float[Tensor, "r d"]) -> None:
-    """Add to each edge its row's vector times its number, block by block."""
-    for first in range(0, len(numbers), BLOCK):
-        block = slice(first, first + BLOCK)
-        vectors = of.index_select(0, part.csr.rows[block]).mul_(numbers[block, None])
-        to.index_add_(0, part.of_edges[block], vectors)
+def _by_group(part: Part, x: Float[Tensor, "columns d"]) -> Float[Tensor, "c d"]:
+    """Sum what heads of queries give to the keys that they share."""
+    return x if part.shared == 1 else x.unflatten(0, (-1, part.shared)).sum(1)
 
 
 BACKEND = ByEdges()

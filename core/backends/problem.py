@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.bias import Bias, Dense, Relative
+from zoo.core.edges import Compared, EdgeBias
 from zoo.core.errors import InputError
 from zoo.core.norm import Norm
 from zoo.core.pattern import Full, Pattern
@@ -167,7 +168,14 @@ class Call:
         counted = self.key_positions is None and self.q.numel() and self.k.numel()
         if counted and isinstance(self.bias, Relative) and isinstance(self.start, int):
             return self.bias.on_line(self.q, self.k.shape[2], self.start, self.scale)
+        if isinstance(self.bias, EdgeBias):
+            return self.bias.scores(self.q, self.i, self.j, self.scale, self.compared)
         return self.bias.scores(self.q, self.i, self.j, self.scale)
+
+    @property
+    def compared(self) -> Compared | None:
+        """Give what an `EdgeBias` has to know of a score with parameters; None for a product."""
+        return None if self.score is None else (self.score, self.k)
 
     @property
     def needs_grad(self) -> bool:

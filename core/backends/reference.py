@@ -72,7 +72,7 @@ def mix(weights: Float[Tensor, "b h q k"], call: Call) -> Float[Tensor, "b h q e
     if call.bias is None or not weights.numel():
         return y
     if isinstance(call.bias, EdgeBias):
-        mixed = call.bias.mixed(weights, call.q, call.i, call.j, call.scale)
+        mixed = call.bias.mixed(weights, call.q, call.i, call.j, call.scale, call.compared)
         return y if mixed is None else y + mixed
     offset = call.j[:, None] - call.i[:, :, None]
     if isinstance(call.start, int) and call.key_positions is None:  # known without looking, for torch.compile

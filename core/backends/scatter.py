@@ -6,12 +6,14 @@ Axes: b batch, h heads, n edges.
 """
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from zoo.core.backends.edge_parts import refuse_heads
 from zoo.core.backends.problem import Call, Cost, Problem
 from zoo.core.backends.reference import raised
-from zoo.core.edges import Edges
+from zoo.core.csr import Csr
+from zoo.core.edges import EdgeBias, Edges
 
 
 class Scatter:
@@ -28,9 +30,9 @@ class Scatter:
             return "it needs one start for all rows, and keys at 0, 1, 2, …"
         if p.weights:
             return "it keeps no weights"
-        if p.norm != "softmax" or p.score not in ("dot", "scaled_dot"):
-            return f"it knows only the softmax of products, not {p.norm} of {p.score}"
-        return f"it adds no {p.bias} bias" if p.bias else None
+        if p.norm != "softmax":
+            return f"it knows only the softmax, not {p.norm}"
+        return None if p.bias in ("", "edges") else f"it adds only what belongs to edges, not a {p.bias} bias"
 
     def cost(self, problem: Problem) -> Cost:
         """See `Backend.cost`; nothing of it is a product of matrices, so counters see no operations."""
@@ -42,33 +44,62 @@ class Scatter:
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
-        assert isinstance(call.start, int)
         call = raised(call)
-        (b, h, queries, _), keys = call.q.shape, call.k.shape[2]
-        source, target = call.pattern.to(call.q.device).edges(queries, keys, call.start)  # type: ignore[attr-defined]
-        target = target - call.start
-        scores = (call.q[:, :, target] * call.k[:, :, source]).sum(-1) * call.scale
-        shut = _shut(call, source, target)
-        if shut is not None:
-            scores = scores.masked_fill(shut, float("-inf"))
-        at = target.expand(b, h, -1)
-        top = scores.new_full((b, h, queries), float("-inf")).scatter_reduce(2, at, scores.detach(), "amax")
-        weights = (scores - top.masked_fill(top == float("-inf"), 0)[:, :, target]).exp()
-        total = scores.new_zeros(b, h, queries).index_add(2, target, weights)
-        weights = weights / total.masked_fill(total == 0, 1)[:, :, target]
+        weights, csr = weigh_edges(call)
         weights = torch.dropout(weights, call.dropout, train=call.dropout > 0)
-        y = call.v.new_zeros(b, h, queries, call.v.shape[3])
-        return y.index_add(2, target, weights[..., None] * call.v[:, :, source]), None
+        values = call.v[:, :, csr.columns]
+        if isinstance(call.bias, EdgeBias) and call.bias.to_values is not None:
+            values = values + _of_edges(call.bias.to_values, csr, call)
+        y = call.v.new_zeros(*call.q.shape[:3], call.v.shape[3])
+        return y.index_add(2, csr.rows, weights[..., None] * values), None
 
 
-def _shut(call: Call, source: Int[Tensor, " n"], target: Int[Tensor, " n"]) -> Bool[Tensor, "b 1 n"] | None:
+def weigh_edges(call: Call) -> tuple[Float[Tensor, "b h n"], Csr]:
+    """Give the weight of each edge, and the edges: those that count, ordered by query.
+
+    Args:
+        call: with as many heads of keys as of queries.
+    """
+    assert isinstance(call.pattern, Edges)
+    assert isinstance(call.start, int)
+    (b, h, queries, _), keys = call.q.shape, call.k.shape[2]
+    csr = call.pattern.to(call.q.device).csr(queries, keys, call.start, h)
+    scores = _scores(call, csr)
+    shut = _shut(call, csr)
+    if shut is not None:
+        scores = scores.masked_fill(shut, float("-inf"))
+    at = csr.rows.long().expand(b, h, -1)
+    top = scores.new_full((b, h, queries), float("-inf")).scatter_reduce(2, at, scores.detach(), "amax")
+    weights = (scores - top.masked_fill(top == float("-inf"), 0)[:, :, csr.rows]).exp()
+    total = scores.new_zeros(b, h, queries).index_add(2, csr.rows, weights)
+    return weights / total.masked_fill(total == 0, 1)[:, :, csr.rows], csr
+
+
+def _scores(call: Call, csr: Csr) -> Float[Tensor, "b h n"]:
+    q, k, added = call.q[:, :, csr.rows], call.k[:, :, csr.columns], None
+    if isinstance(call.bias, EdgeBias):
+        refuse_heads(call.bias, q.shape[1])
+        if call.bias.to_keys is not None:
+            k = k + _of_edges(call.bias.to_keys, csr, call)
+        if call.bias.added is not None:
+            added = _of_edges(call.bias.added, csr, call)
+    scores = (q * k).sum(-1) * call.scale if call.score is None else call.score.compare(q, k)
+    return scores if added is None else scores + added
+
+
+def _of_edges(x: Float[Tensor, "m heads ..."], csr: Csr, call: Call) -> Float[Tensor, "heads n ..."]:
+    """Give what belongs to edges by head, in the order of the entries."""
+    return x.to(call.q.dtype)[csr.edges].movedim(1, 0)
+
+
+def _shut(call: Call, csr: Csr) -> Bool[Tensor, "b 1 n"] | None:
     """Say which edges padding and packing shut."""
     if call.valid is None:
         return None
-    shut = ~call.valid[:, source]
+    shut = ~call.valid[:, csr.columns]
     if call.segments is not None:
         of_queries, of_keys = call.segments
-        shut = shut | (of_queries[:, target] != of_keys[:, source])
+        shut = shut | (of_queries[:, csr.rows] != of_keys[:, csr.columns])
     return shut[:, None]
 
 

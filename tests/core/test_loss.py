@@ -1,9 +1,20 @@
+from collections.abc import Callable
+
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.loss import count_asked, cross_entropy, guided_attention, monotonic
+from zoo.core.loss import (
+    IGNORED,
+    binary_cross_entropy,
+    count_asked,
+    cross_entropy,
+    guided_attention,
+    monotonic,
+    squared_error,
+)
 
 
 def test_cross_entropy_is_the_mean_over_what_is_asked() -> None:
@@ -93,3 +104,56 @@ def test_rows_without_queries_or_keys_cost_nothing() -> None:
 def test_a_diagonal_without_width_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"sigma=0.0: the diagonal has a positive width"):
         guided_attention(torch.rand(1, 1, 2, 2), sigma=0.0)
+
+
+def test_labels_that_are_not_asked_change_nothing() -> None:
+    answer = torch.randn(4, 3, requires_grad=True)
+    target = torch.tensor([[1, 0, torch.nan], [0, torch.nan, torch.nan], [1, 1, 1], [torch.nan] * 3])
+    asked = ~target.isnan()
+    loss = binary_cross_entropy(answer, target)
+    wanted = functional.binary_cross_entropy_with_logits(answer[asked], target[asked])
+    torch.testing.assert_close(loss, wanted)
+    loss.backward()
+    assert answer.grad is not None
+    assert torch.equal(answer.grad != 0, asked)
+
+
+def test_smoothed_labels_are_less_sure_on_both_sides() -> None:
+    answer, target = torch.tensor([[3.0, -1.0]]), torch.tensor([[1.0, 0.0]])
+    wanted = functional.binary_cross_entropy_with_logits(answer, torch.tensor([[0.9, 0.1]]))
+    torch.testing.assert_close(binary_cross_entropy(answer, target, 0.2), wanted)
+
+
+def test_numbers_that_are_not_asked_change_nothing() -> None:
+    answer = torch.randn(2, 2, requires_grad=True)
+    loss = squared_error(answer, torch.tensor([[1.0, torch.nan], [torch.nan, 3.0]]))
+    torch.testing.assert_close(loss, ((answer[0, 0] - 1) ** 2 + (answer[1, 1] - 3) ** 2) / 2)
+    loss.backward()
+    assert answer.grad is not None
+    assert answer.grad[0, 1] == answer.grad[1, 0] == 0
+
+
+@pytest.mark.parametrize("loss", [binary_cross_entropy, squared_error])
+def test_where_no_number_is_asked_the_loss_is_zero(loss: Callable[..., Tensor]) -> None:
+    answer = torch.randn(2, 2, requires_grad=True)
+    value = loss(answer, torch.full((2, 2), torch.nan))
+    value.backward()
+    assert value == 0
+    assert answer.grad is not None
+    assert not answer.grad.any()
+
+
+def test_what_is_asked_of_numbers_is_counted() -> None:
+    assert count_asked(torch.tensor([1.0, torch.nan, 0.0])) == 2
+    assert count_asked(torch.tensor([1, IGNORED, 0])) == 2
+
+
+def test_targets_that_do_not_fit_the_answer_are_refused() -> None:
+    with pytest.raises(InputError, match=r"target 2.0: a label is 0, 1 or NaN"):
+        binary_cross_entropy(torch.randn(1, 2), torch.tensor([[0.0, 2.0]]))
+    with pytest.raises(InputError, match=r"target of shape \(2,\) and torch.float32 for an answer of \(2, 1\)"):
+        squared_error(torch.randn(2, 1), torch.randn(2))
+    with pytest.raises(ConfigError, match=r"smoothing=0.1 of numbers: only labels are smoothed"):
+        squared_error(torch.randn(2, 1), torch.randn(2, 1), 0.1)
+    with pytest.raises(ConfigError, match=r"smoothing=1.0 is not in \[0, 1\)"):
+        binary_cross_entropy(torch.randn(2, 1), torch.zeros(2, 1), 1.0)

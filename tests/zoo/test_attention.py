@@ -78,6 +78,14 @@ def test_a_picture_is_drawn(run: Run, tmp_path: Path, ending: str, first: bytes)
     assert (tmp_path / f"maps.{ending}").read_bytes().startswith(first)
 
 
+@pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_a_graph_is_drawn_with_its_edges(run: Run, tmp_path: Path, ending: str, first: bytes) -> None:
+    code, out, err = run("graph-small", "--data", "karate", *TINY, "--head", "2", "--out", f"club.{ending}")
+    assert (code, out) == (0, f"karate, example 1: 1 layers, saved in club.{ending}\n")
+    assert err == "graph-small has random weights\n"
+    assert (tmp_path / f"club.{ending}").read_bytes().startswith(first)
+
+
 def test_a_model_that_writes_is_drawn_while_it_writes(run: Run, writer: str, drawn: Any) -> None:
     code, _, err = run(writer, "ab", "--max-len", "4")
     assert (code, err) == (0, "")

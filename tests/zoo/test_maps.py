@@ -97,6 +97,17 @@ def test_parts_layers_and_heads_are_chosen_in_their_order(some: list[Map]) -> No
     assert chosen(some, None, [], []) == some
 
 
+def test_layers_without_a_head_that_is_asked_for_are_left_out() -> None:
+    few, many = (
+        Map("encoder", heads, tuple(range(1, heads + 1)), torch.rand(heads, 2, 2), Side(), Side()) for heads in (2, 4)
+    )
+    found = chosen([few, many], None, [], [4, 1])
+    assert [(each.layer, each.heads) for each in found] == [(2, (1,)), (4, (1, 4))]
+    (third,) = chosen([few, many], None, [], [3])
+    assert (third.layer, third.heads) == (4, (3,))
+    torch.testing.assert_close(third.weights, many.weights[2:3])
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

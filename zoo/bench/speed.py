@@ -182,8 +182,8 @@ def command(
     ),
     threads: Annotated[str, typer.Option(help="Numbers of threads, separated by commas.")] = "1,2",
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 15,
-    suite: Annotated[str, typer.Option(help="models; against their peers engine, speech, text; startup.")] = "models",
-    only: Annotated[str, typer.Option(help="In engine, speech and text: works whose name has this text.")] = "",
+    suite: Annotated[str, typer.Option(help="models; of peers: engine, graph, speech, text; startup.")] = "models",
+    only: Annotated[str, typer.Option(help="In suites of peers: works whose name has this text.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file as well.")] = None,
 ) -> None:
     """Measure how fast models are here, and against the same model in its peer library."""

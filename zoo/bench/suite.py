@@ -11,13 +11,14 @@ from importlib import import_module
 
 from rich.table import Table
 
-from zoo.bench.memory import peak_bytes
+from zoo.bench.memory import peak_bytes, resident_bytes
 from zoo.bench.timing import Spread, in_turns, seconds, threads
-from zoo.bench.work import Built, Job, Seconds, Work
+from zoo.bench.work import Built, Job, Work
 from zoo.errors import ConfigError
 
 SUITES = {
     "engine": "The engine against its peers",
+    "graph": "Models of graphs against their peers",
     "speech": "Speech models against their peers",
     "text": "Text models against their peers",
 }
@@ -101,7 +102,10 @@ def _measure(work: Work, count: int, rounds: int) -> Row:
     if isinstance(built, str):
         return Row(work, count, missing=built)
     job, other = built
-    if isinstance(other, Seconds):
+    if isinstance(other, float) and work.memory:
+        held = float(resident_bytes(job))
+        return Row(work, count, held, other, Spread(*[held / other] * 3))
+    if isinstance(other, float):
         times = _alone(_repeated(job, work.repeats), rounds)
         return _row(work, count, times, [other * work.repeats] * len(times))
     if work.memory:

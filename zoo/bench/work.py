@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 Job = Callable[[], object]
 Seconds = float
-Built = tuple[Job, Job | Seconds] | str
-"""Our job, and the peer's or how long it takes anyway; or why the peer is not there."""
+Bytes = float
+Built = tuple[Job, Job | Seconds | Bytes] | str
+"""Our job, and the peer's, how long it takes anyway, or what a process may hold; or why the peer is not there."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,8 @@ class Work:
         peer: what it is compared with.
         target: ratio of our figure over the peer's to reach.
         build: makes the two functions to run in turns, ours first, or says in a text why the peer is not there; the
-            seconds of a sound may stand in the peer's place.
-        memory: whether peak bytes are compared instead of seconds.
+            seconds of a sound may stand in the peer's place, or a limit in bytes.
+        memory: whether peak bytes are compared instead of seconds; of a limit, those of a process of its own.
         repeats: of the function for one measurement, where one run is too short to time.
     """
 

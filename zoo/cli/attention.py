@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -14,7 +14,11 @@ from zoo.cli.train import overrides
 from zoo.errors import ConfigError, DataError, InputError
 from zoo.spec import Requirement
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MATPLOTLIB = (Requirement(module="matplotlib", distribution="matplotlib", install="attention-zoo[bench]"),)
+NETWORKX = (Requirement(module="networkx", distribution="networkx", install="attention-zoo[graph]"),)
 ENDINGS = (".png", ".svg", ".pdf")
 RESOLUTION = 110
 """Dots in an inch."""
@@ -47,17 +51,14 @@ def attention(
         raise ConfigError(f"{len(inputs)} inputs and --data {data!r}: give one of them")
     entries.require("zoo attention", MATPLOTLIB)
     viewer = Viewer(checkpoint.reference(model), device, fresh, overrides(sets or []), data)
-    from zoo.cli.heatmap import draw
-    from zoo.cli.maps import chosen, maps_of
-
     for number, view in enumerate(viewer.views(inputs or [], example, max_len), start=1):
-        maps = chosen(maps_of(viewer.model, *view[1:]), part, layer or [], head or [])
+        figure, layers = picture(viewer.model, view, f"{model}: {view.title}", (part, layer or [], head or []))
         path = out.with_stem(f"{out.stem}-{number}") if len(inputs or []) > 1 else out
         try:
-            draw(maps, f"{model}: {view.title}").savefig(path, dpi=RESOLUTION)
+            figure.savefig(path, dpi=RESOLUTION)
         except OSError as error:
             raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
-        typer.echo(f"{view.title}: {len(maps)} layers, saved in {path}")
+        typer.echo(f"{view.title}: {layers} layers, saved in {path}")
 
 
 class View(NamedTuple):
@@ -74,6 +75,32 @@ class View(NamedTuple):
     inputs: tuple[Any, ...]
     read: Sequence[str] = ()
     written: Sequence[str] = ()
+
+
+def picture(
+    model: Any, view: View, title: str, choice: tuple[str | None, list[int], list[int]]
+) -> tuple["Figure", int]:
+    """Draw who reads whom, on the edges of a graph where the model reads along some, and say how many layers that are.
+
+    Of a model that reads whole graphs as well, that is left out.
+
+    Args:
+        model: that reads.
+        view: what it reads.
+        title: of the figure.
+        choice: part, layers and heads; see `chosen`.
+    """
+    from zoo.cli import edge_maps, heatmap
+    from zoo.cli.maps import chosen, maps_of
+
+    if on_edges := edge_maps.edge_maps_of(model, view.inputs):
+        entries.require("zoo attention", NETWORKX)
+        from zoo.cli import network
+
+        drawn = chosen(on_edges, *choice)
+        return network.draw(drawn, title), len(drawn)
+    maps = chosen(maps_of(model, *view[1:]), *choice)
+    return heatmap.draw(maps, title), len(maps)
 
 
 class Viewer:

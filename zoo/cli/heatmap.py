@@ -24,7 +24,7 @@ LETTERS = 5.0, 9.0
 
 
 def draw(maps: Sequence[Map], title: str) -> Figure:
-    """Draw maps of the same heads on one scale of colours, which grows with the root so that weak weights show."""
+    """Draw maps on one scale of colours, which grows with the root so that weak weights show."""
     rows, columns = len(maps), max(len(each.heads) for each in maps)
     several = len({each.part for each in maps}) > 1
     figure = Figure(figsize=(PANEL * columns + 1, PANEL * rows + 0.6), layout="constrained")

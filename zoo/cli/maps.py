@@ -6,9 +6,9 @@ Axes: b rows, h heads, q queries, k keys.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -38,7 +38,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Map:
+class Weights:
     """Hold the weights of a layer for one input, and whose they are.
 
     Args:
@@ -46,13 +46,26 @@ class Map:
         layer: its number there, from 1.
         heads: their numbers, from 1.
         weights: of each head.
-        queries: what asks.
-        keys: what is read.
     """
 
     part: Part
     layer: int
     heads: tuple[int, ...]
+    weights: Float[Tensor, "h ..."]
+
+
+Drawn = TypeVar("Drawn", bound=Weights)
+
+
+@dataclass(frozen=True)
+class Map(Weights):
+    """Hold weights of pairs.
+
+    Args:
+        queries: what asks.
+        keys: what is read.
+    """
+
     weights: Float[Tensor, "h q k"]
     queries: Side
     keys: Side
@@ -90,14 +103,14 @@ def maps_of(model: Any, inputs: Sequence[Any], read: Sequence[str] = (), written
     return found
 
 
-def chosen(maps: Sequence[Map], part: str | None, layers: Sequence[int], heads: Sequence[int]) -> list[Map]:
+def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads: Sequence[int]) -> list[Drawn]:
     """Take some of the maps, in their order.
 
     Args:
         maps: of a model.
         part: whose; all if None.
         layers: their numbers, in each part; all if there are none.
-        heads: their numbers; all if there are none.
+        heads: their numbers; all if there are none. Layers that have none of them are left out.
 
     Raises:
         ConfigError: If one of them is not there.
@@ -109,7 +122,9 @@ def chosen(maps: Sequence[Map], part: str | None, layers: Sequence[int], heads: 
     _refuse_others("--layer", layers, {each.layer for each in maps}, "layers")
     maps = [each for each in maps if not layers or each.layer in layers]
     _refuse_others("--head", heads, {head for each in maps for head in each.heads}, "heads")
-    return [_of_heads(each, heads) for each in maps] if heads else maps
+    if not heads:
+        return list(maps)
+    return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
 
 
 def _refuse_others(option: str, asked: Sequence[int], there: set[int], what: str) -> None:
@@ -118,10 +133,9 @@ def _refuse_others(option: str, asked: Sequence[int], there: set[int], what: str
             raise ConfigError(f"{option} {number}: there are {what} 1 … {max(there)}")
 
 
-def _of_heads(drawn: Map, heads: Sequence[int]) -> Map:
+def _of_heads(drawn: Drawn, heads: Sequence[int]) -> Drawn:
     kept = [head for head in drawn.heads if head in heads]
-    weights = drawn.weights[[head - 1 for head in kept]]
-    return Map(drawn.part, drawn.layer, tuple(kept), weights, drawn.queries, drawn.keys)
+    return replace(drawn, heads=tuple(kept), weights=drawn.weights[[drawn.heads.index(head) for head in kept]])
 
 
 def _side(stem: Any, names: Sequence[str]) -> Side:

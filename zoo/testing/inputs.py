@@ -1,6 +1,6 @@
 """Model inputs taken apart: one item of a batch, what is padding, what comes later, another order.
 
-Inputs are a tuple; where a fact cannot be read off it (graphs in one large batch), the functions give None.
+Inputs are a tuple; where a fact cannot be read off it, the functions give None.
 """
 
 from typing import Any
@@ -8,21 +8,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.testing import graphs
+
 Inputs = tuple[Any, ...]
 
 
-def item(inputs: Inputs, index: int) -> Inputs | None:
-    """Take one item of a batch; None where the inputs do not all have the batch as their first axis."""
+def item(inputs: Inputs, index: int, answers: int) -> tuple[Inputs, Tensor] | None:
+    """Take one item of a batch, and tell which of the answers are its own; None where the inputs have no common axis.
+
+    Args:
+        inputs: of a batch.
+        index: of the item.
+        answers: how many there are.
+    """
+    if graphs.are_graphs(inputs):
+        return graphs.graph(inputs, index, answers)
     size = _length(inputs[0])
     if size is None or any(_length(part) != size for part in inputs):
         return None
-    return tuple(part[index : index + 1] for part in inputs)
+    return tuple(part[index : index + 1] for part in inputs), torch.arange(answers) == index
 
 
 def lengths(inputs: Inputs) -> Tensor | None:
     """Read how many vectors each item has, from a vector of lengths or a mask that is True where one is."""
     x = inputs[0]
-    if not isinstance(x, Tensor) or x.ndim < 2:
+    if not isinstance(x, Tensor) or x.ndim < 2 or graphs.are_graphs(inputs):
         return None
     for part in inputs[1:]:
         if isinstance(part, Tensor) and part.shape == x.shape[:1] and not part.is_floating_point():
@@ -52,12 +62,13 @@ def with_other_future(inputs: Inputs, start: int) -> Inputs:
 
 
 def permuted(inputs: Inputs) -> tuple[Inputs, Tensor]:
-    """Put the vectors that every item has into the reverse order; give also the order, for all positions."""
+    """Put the vectors that every item has into the reverse order, nodes within their graph; give also the order."""
+    if graphs.are_graphs(inputs):
+        return graphs.relabelled(inputs)
     x = inputs[0]
     there = lengths(inputs)
-    count = x.shape[1] if there is None else int(there.min())
-    order = torch.cat([torch.arange(count).flip(0), torch.arange(count, x.shape[1])])
-    return (x[:, order], *inputs[1:]), order
+    order = torch.arange(x.shape[1] if there is None else int(there.min())).flip(0)
+    return (torch.cat([x[:, order], x[:, len(order) :]], dim=1), *inputs[1:]), order
 
 
 def converted(inputs: Inputs, *, device: Any = None, dtype: torch.dtype | None = None) -> Inputs:

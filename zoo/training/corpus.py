@@ -73,8 +73,8 @@ class Corpus(Protocol):
 
 TABLES = (".tsv", ".csv", ".jsonl", ".json")
 """Files of pairs for models that write, of texts with labels for the others."""
-FOLDERS = {"vision": "folder", "speech": "recordings"}
-"""Modality to the source that reads class folders, also where it is called `folder`."""
+FOLDERS = {"vision": "folder", "speech": "recordings", "graph": "graphs"}
+"""Modality to the source that reads folders of its kind, also where it is called `folder`."""
 GUESSES = {".conll": "tagged", ".conllu": "tagged", ".iob": "tagged", ".txt": "lines", ".npz": "npz"}
 """Ending of a file to the source that reads it."""
 
@@ -149,6 +149,8 @@ def _guess(paths: list[str], spec: ModelSpec) -> str:
         return FOLDERS.get(spec.modality, "parallel")
     if spec.modality == "speech":
         return FOLDERS["speech"] if ending in (".jsonl", ".json") else ""
+    if spec.modality == "graph":
+        return FOLDERS["graph"] if ending in TABLES else ""
     if ending in TABLES:
         return "parallel" if spec.task == "generate" else "labelled"
     return GUESSES.get(ending, "")

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from zoo.bench.memory import peak_bytes
 from zoo.core import ConfigError, Full, InputError, Lengths, Segments, Valid, attend, plan
-from zoo.core.backends import edge_parts, edges
+from zoo.core.backends import edge_parts, edge_scores, edges
 from zoo.core.edges import EdgeBias, Edges
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
@@ -63,7 +63,7 @@ def by_edges(q: Tensor, k: Tensor, v: Tensor, index: Tensor, bias: list[Tensor] 
 @pytest.fixture(params=["together", "apart"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute all heads at once, or each head of keys alone, and gradients of edges one by one."""
-    for module in (edge_parts, edges):
+    for module in (edge_parts, edge_scores):
         monkeypatch.setattr(module, "BLOCK", 1 << 20 if request.param == "together" else 1)
 
 

@@ -1,0 +1,1 @@
+"""Graphs: nodes are the vectors, edges say who reads whom."""

@@ -1,0 +1,149 @@
+"""From raw features to vectors: channels by a matrix, categories by a table; without features one vector for all.
+
+Axes: m nodes or edges, f channels or columns, d channels of the vectors.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.linear import Linear
+
+Kinds = int | Sequence[int]
+"""Channels of features that are numbers, or the categories of each column of whole numbers; 0 for none."""
+MOST = 1 << 22
+"""Numbers up to which categories are spelled out: 16 MiB."""
+KEYWORDS = {"x": "node_features", "edge_attr": "edge_features"}
+"""Which keyword of a model says what a tensor holds."""
+
+
+class Categories(nn.Module):
+    """Sum the vectors of the categories, one for each column, as the atom encoder of arXiv:2005.00687.
+
+    Args:
+        kinds: categories of each column.
+        dim: channels.
+    """
+
+    def __init__(self, kinds: Sequence[int], dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(sum(kinds), dim) * xavier(len(kinds), dim))
+        self.kinds = tuple(kinds)
+
+    def forward(self, x: Shaped[Tensor, "m f"]) -> Float[Tensor, "m d"]:
+        """Give the vectors, of categories or of what `spelled_out` made of them."""
+        x = spelled_out(x, self.kinds, self.weight.dtype)
+        if x.is_floating_point():
+            return x @ self.weight
+        return embedding_bag(x + begins(self.kinds, x.device), self.weight, mode="sum")
+
+
+class Alike(nn.Module):
+    """Give every node the same vector, where nothing else is known of it.
+
+    Args:
+        dim: channels.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(dim) * xavier(1, dim))
+
+    def forward(self, x: Shaped[Tensor, "m f"]) -> Float[Tensor, "m d"]:
+        """Give the vectors."""
+        return self.weight.expand(len(x), -1)
+
+
+def begins(kinds: Sequence[int], device: torch.device) -> Int[Tensor, " f"]:
+    """Give the place of the first category of each column among all."""
+    return torch.tensor([0, *kinds[:-1]], device=device).cumsum(0)
+
+
+def spelled_out(x: Tensor, kinds: Kinds, dtype: torch.dtype) -> Shaped[Tensor, "m g"]:
+    """Give a number for each category, 1 where it is there, so that products serve for tables; not of large sets.
+
+    A table's gradient takes five times as long as a product's (molecules, 30 to 200 categories).
+
+    Args:
+        x: features.
+        kinds: what they are; numbers stay.
+        dtype: of the numbers.
+    """
+    if isinstance(kinds, int) or x.is_floating_point() or len(x) * sum(kinds) > MOST:
+        return x
+    return torch.zeros(len(x), sum(kinds), dtype=dtype, device=x.device).scatter_(1, x + begins(kinds, x.device), 1)
+
+
+def features(kinds: Kinds, dim: int, bias: bool = True) -> Linear | Categories | Alike:
+    """Make what gives a vector for raw features.
+
+    Args:
+        kinds: channels, or categories of each column; 0 for none.
+        dim: channels of the vector.
+        bias: whether something is added to the product of channels.
+    """
+    if isinstance(kinds, int):
+        return Linear(kinds, dim, bias=bias) if kinds else Alike(dim)
+    return Categories(kinds, dim)
+
+
+def check_kinds(kinds: Kinds, name: str) -> None:
+    """Refuse what says neither channels nor categories.
+
+    Args:
+        kinds: what a model was made with.
+        name: the keyword.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
+    several = isinstance(kinds, list | tuple) and kinds and all(type(each) is int and each > 0 for each in kinds)
+    if not several and not (type(kinds) is int and kinds >= 0):
+        raise ConfigError(f"{name}={kinds!r} is neither a number of channels nor a list of categories of each column")
+
+
+def check_features(x: Tensor, kinds: Kinds, name: str, dtype: torch.dtype) -> None:
+    """Refuse features that are not what a model reads.
+
+    Args:
+        x: (nodes or edges, features).
+        kinds: what the model reads.
+        name: of the tensor.
+        dtype: of the model.
+
+    Raises:
+        InputError: If shape, dtype or values do not fit; the text names the first value.
+    """
+    if kinds == 0:
+        return
+    columns = kinds if isinstance(kinds, int) else len(kinds)
+    what = f"{columns} channels" if isinstance(kinds, int) else f"{columns} columns of categories"
+    made = f"{KEYWORDS[name]}= says what it reads"
+    if x.shape[1] != columns:
+        raise InputError(f"{name} of shape {tuple(x.shape)}: the model reads {what}; {made}")
+    hidden = torch.compiler.is_compiling() or x.is_meta
+    if isinstance(kinds, int):
+        autocast = torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type)
+        if not x.is_floating_point() or (x.dtype != dtype and not autocast):
+            hint = "" if x.is_floating_point() else f", unless these are categories: {made}"
+            raise InputError(f"{name} is {x.dtype}, the model is {dtype}: {name}.to({dtype}){hint}")
+        bad = None if hidden else ~torch.isfinite(x)
+        rule = "features are finite"
+    else:
+        if x.is_floating_point() or x.is_complex() or x.dtype is torch.bool:
+            raise InputError(f"{name} is {x.dtype}, the model reads {what}: {name}.long(), or numbers: {made}")
+        bad = None if hidden else (x < 0) | (x >= torch.tensor(kinds, device=x.device))
+        rule = f"its columns have {list(kinds)} categories, from 0 on"
+    if bad is not None and bool(bad.any()):
+        row, column = bad.nonzero()[0].tolist()
+        raise InputError(f"{name}[{row}, {column}] is {x[row, column].item()}: {rule}")
+
+
+def xavier(inside: int, outside: int) -> float:
+    """Give the deviation of weights by Xavier's rule; a sum of so many vectors is as long as a product would be."""
+    return math.sqrt(2 / (inside + outside))

@@ -1,0 +1,40 @@
+"""What is worked out from tensors, kept as long as they are: of a graph that is read again nothing is made twice."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+Made = TypeVar("Made")
+
+
+class Kept:
+    """Keep what is made of tensors; it is forgotten with the tensor, or once that is written to."""
+
+    def __init__(self) -> None:
+        self._known: Any = WeakTensorKeyDictionary()
+
+    def __call__(self, tensor: Tensor, question: Hashable, make: Callable[[], Made]) -> Made:
+        """Give what was made of a tensor, or make it.
+
+        Args:
+            tensor: the very object counts, not its values.
+            question: what is made of it.
+            make: makes it; what it gives must not hold the tensor itself, but may hold `tensor.detach()`.
+        """
+        if torch.compiler.is_compiling() or tensor.is_inference():
+            return make()
+        known = self._known.get(tensor)
+        if known is None or known[0] != tensor._version:
+            known = tensor._version, {}
+            self._known[tensor] = known
+        answers: dict[Hashable, Made] = known[1]
+        if question not in answers:
+            answers[question] = make()
+        return answers[question]
+
+
+kept = Kept()
+"""What the whole process keeps."""

@@ -1,0 +1,8 @@
+"""The libraries that this plugin needs, or may need; nothing heavy is imported."""
+
+from zoo.spec import Requirement
+
+PYG = Requirement(module="torch_geometric", distribution="torch-geometric", install="attention-zoo[graph]")
+RDKIT = Requirement(module="rdkit", distribution="rdkit", install="attention-zoo[molecules]")
+SCIPY = Requirement(module="scipy", distribution="scipy", install="attention-zoo[graph]")
+NETWORKX = Requirement(module="networkx", distribution="networkx", install="attention-zoo[graph]")

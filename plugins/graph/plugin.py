@@ -1,0 +1,70 @@
+"""The names of the graph plugin: one table of sizes, with its source. Nothing heavy is imported."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from zoo.hookspecs import hookimpl
+from zoo.plugins.graph.gat_names import GAT_MODELS
+from zoo.plugins.graph.libraries import PYG, SCIPY
+from zoo.plugins.graph.sources import SOURCES, STUDIES
+from zoo.spec import ModelSpec, SourceSpec, StudySpec
+
+LIBRARIES = (PYG, SCIPY)
+
+# categories of what torch_geometric.utils.from_smiles says of atoms and bonds
+MOLECULES: dict[str, Any] = {"node_features": [119, 9, 11, 12, 9, 5, 8, 2, 2], "edge_features": [22, 6, 2]}
+
+# name: (dim, depth, heads, mlp, parameters); base as arXiv:2012.09699 sec. 4, small and tiny for two cores
+GRAPH = {
+    "graph-tiny": (32, 3, 4, 64, 34_752),
+    "graph-small": (64, 4, 4, 128, 154_048),
+    "graph-base": (80, 10, 8, 160, 560_400),
+}
+
+# name: (dim, depth, heads, mlp, parameters); arXiv:2205.12454 app. A, for ZINC
+GPS = {"gps-small": (64, 10, 4, 128, 533_952)}
+
+
+@hookimpl
+def zoo_models() -> Iterator[ModelSpec]:
+    """Give every model of graphs."""
+    for name, sizes in GRAPH.items():
+        yield _model(name, "graph_transformer", sizes, "arXiv:2012.09699", "Attention on the edges.")
+    for name, sizes in GPS.items():
+        yield _model(
+            name, "gps", sizes, "arXiv:2205.12454", "Attention on the edges, and to the whole graph, side by side."
+        )
+    yield from (replace(spec, requires=LIBRARIES) for spec in GAT_MODELS)
+
+
+@hookimpl
+def zoo_sources() -> tuple[SourceSpec, ...]:
+    """Give the data sources of graphs."""
+    return SOURCES
+
+
+@hookimpl
+def zoo_studies() -> tuple[StudySpec, ...]:
+    """Give the studies of graphs."""
+    return STUDIES
+
+
+def _model(name: str, entry: str, sizes: tuple[int, ...], source: str, description: str) -> ModelSpec:
+    dim, depth, heads, mlp, parameters = sizes
+    return ModelSpec(
+        name=name,
+        entry=f"zoo.plugins.graph.models:{entry}",
+        modality="graph",
+        config={**MOLECULES, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
+                "position": "random-walk", "position_dim": 16},
+        parameters=parameters,
+        tasks=("classify", "tag", "link", "features"),
+        example="zoo.plugins.graph.examples:example",
+        preprocess="zoo.plugins.graph.prepare:preprocess",
+        postprocess="zoo.plugins.graph.prepare:postprocess",
+        requires=LIBRARIES,
+        claims=("permutation-equivariant",),
+        source=source,
+        description=description,
+    )  # fmt: skip

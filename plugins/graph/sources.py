@@ -1,0 +1,69 @@
+"""The data sources and studies of this plugin, by name; nothing heavy is imported."""
+
+from zoo.plugins.graph.libraries import NETWORKX, PYG, RDKIT
+from zoo.spec import Requirement, SourceSpec, StudySpec
+
+
+def _source(name: str, entry: str, takes: str, description: str, *more: Requirement) -> SourceSpec:
+    return SourceSpec(
+        name=name,
+        modality="graph",
+        corpus=f"zoo.plugins.graph.{entry}",
+        takes=takes,
+        description=description,
+        requires=(PYG, *more),
+    )
+
+
+SOURCES = (
+    _source(
+        "karate",
+        "karate:open_karate",
+        "[communities|factions]",
+        "Zachary's karate club: the community of each member from those of four, or the faction from the two leaders'",
+        NETWORKX,
+    ),
+    _source(
+        "drawn-graphs",
+        "drawn:open_drawn",
+        "triangle|connected|components[?count=N]",
+        "graphs drawn at random whose nodes have as many edges whatever the answer: trees, rings, blocks and others",
+        NETWORKX,
+    ),
+    _source(
+        "molecules",
+        "molecules:open_molecules",
+        "[logp|rings|aromatic|groups]",
+        "well-known molecules, labelled by RDKit; tested on scaffolds that were never trained on",
+        RDKIT,
+    ),
+    _source(
+        "graphs",
+        "files:open_graphs",
+        "FILE",
+        "your graphs: a .jsonl of edges, x and label, labels or target; or a .csv of smiles and what is predicted",
+    ),
+    _source(
+        "planetoid",
+        "published:open_planetoid",
+        "cora|citeseer|pubmed:DIR",
+        "graphs of citations with their published split, from the files (pickles) in DIR",
+    ),
+    _source("ppi", "published:open_ppi", "DIR", "graphs of proteins, from the files in DIR/raw"),
+    _source(
+        "zinc",
+        "published:open_zinc",
+        "DIR",
+        "molecules and their solubility, from the files (pickles) in DIR/raw",
+    ),
+)
+
+STUDIES = tuple(
+    StudySpec(
+        name=f"gat-{data}",
+        entry=f"zoo.plugins.graph.citations:gat_{data}",
+        description=f"The published protocol of GAT on {data.capitalize()}, from your files: mean over 100 seeds.",
+        requires=(PYG,),
+    )
+    for data in ("cora", "citeseer", "pubmed")
+)

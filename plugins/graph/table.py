@@ -1,0 +1,67 @@
+"""Molecules in a table: a column `smiles`, and columns of what is asked."""
+
+import csv
+from collections.abc import Sequence
+from typing import Any
+
+from zoo.errors import DataError, InputError
+from zoo.plugins.corpora.skipped import Skipped
+from zoo.plugins.corpora.splits import Parts, complete
+from zoo.plugins.graph.chemistry import Molecule, by_scaffold, molecules
+from zoo.plugins.graph.lines import Row, floats
+
+SPLITS = ("scaffold", "random")
+
+
+class Table:
+    """Read a table of molecules.
+
+    Args:
+        name: of the file, for errors.
+        text: its content.
+        comma: what stands between columns.
+        wanted: columns of what is asked; all but the SMILES if empty.
+
+    Raises:
+        DataError: If a column is not there, or columns do not belong together.
+        MissingLibraryError: If RDKit is not installed.
+    """
+
+    def __init__(self, name: str, text: str, comma: str, wanted: Sequence[str]) -> None:
+        reader = csv.DictReader(text.splitlines(), delimiter=comma)
+        columns = list(reader.fieldnames or [])
+        smiles = {column.strip().lower(): column for column in columns}.get("smiles")
+        if smiles is None:
+            raise DataError(f"{name} has columns {', '.join(columns)}, and none is smiles")
+        self.name = name
+        self.wanted = list(wanted) or [column for column in columns if column != smiles]
+        if not self.wanted or any(column not in columns for column in self.wanted):
+            raise DataError(f"{name} has columns {', '.join(columns)}, and not all of target={','.join(self.wanted)}")
+        table = list(reader)
+        self.total = len(table)
+        self.molecules: list[Molecule]
+        self.skipped: list[Skipped]
+        self.molecules, self.skipped = molecules([row[smiles] or "" for row in table])
+        cells = [[(row[column] or "").strip() for column in self.wanted] for row in table]
+        self.kind, self.answers = _meaning(name, [cells[each.row] for each in self.molecules])
+
+    def parts(self, split: str, seed: int) -> Parts[Row]:
+        """Part the molecules by scaffolds, or by chance; those of equal SMILES stay together."""
+        rows = {
+            each.row: Row(each.smiles, each.graph, asked)
+            for each, asked in zip(self.molecules, self.answers, strict=True)
+        }
+        if split == "random":
+            return complete({"train": list(rows.values())}, lambda row: row.name, seed, self.name)
+        return Parts(*([rows[each.row] for each in part] for part in by_scaffold(self.molecules, seed, self.name)))
+
+
+def _meaning(name: str, cells: Sequence[Sequence[str]]) -> tuple[str, Sequence[Any]]:
+    """Tell what cells mean: labels where all are 0, 1 or empty; else numbers; else the classes of one column."""
+    kind = "labels" if all(cell in ("0", "1", "0.0", "1.0", "") for row in cells for cell in row) else "numbers"
+    try:
+        return kind, [floats(row) for row in cells]
+    except InputError as error:
+        if len(cells[0]) > 1:
+            raise DataError(f"{name}: {error}; target=COLUMN names one that is asked for") from error
+        return "class", [row[0] for row in cells]
