@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_SHOWN = 5
+_SHOWN = 100
 
 
 class Skipped(NamedTuple):
@@ -16,7 +16,7 @@ class Skipped(NamedTuple):
 
 
 def told(skipped: Sequence[Skipped], total: int, what: str) -> str:
-    """Count and name what is left out."""
-    named = "; ".join(f"{each.name}: {each.why}" for each in skipped[:_SHOWN])
-    more = f"; and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-    return f"{len(skipped)} of {total} {what} are skipped: {named}{more}"
+    """Count what is left out, and name each in a line."""
+    lines = [f"  {each.name}: {each.why.removeprefix(f'{each.name!r}: ')}" for each in skipped[:_SHOWN]]
+    more = [f"  and {len(skipped) - _SHOWN} more"] if len(skipped) > _SHOWN else []
+    return "\n".join([f"{len(skipped)} of {total} {what} are skipped:", *lines, *more])

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
@@ -41,7 +42,7 @@ class Streams:
 class SoundStream:
     """Answer sounds that come in chunks, as the model answers the whole, without gradients.
 
-    Leaving the `with` finishes, and `rest` holds the last answers.
+    Leaving the `with` finishes what has begun, and `rest` holds the last answers.
 
     Args:
         model: made of `stem`, a `FrameStem`, `encoder` and `head`, which answers each vector alone.
@@ -77,16 +78,17 @@ class SoundStream:
         self.slowest = 0.0
         """The longest time for one chunk, ms."""
 
-    def push(self, chunk: Tensor) -> Float[Tensor, "b n d"]:
+    def push(self, chunk: Tensor | NDArray[Any]) -> Float[Tensor, "b n d"]:
         """Give the answers for the vectors that can be told now, and were not told before; there may be none.
 
         Args:
-            chunk: the samples that follow (b, t), at 16 kHz, in -1 … 1; of one sound also without a batch axis.
+            chunk: the samples that follow (b, t), of PyTorch or NumPy, at 16 kHz, in -1 … 1; of one sound also without a batch axis.
 
         Raises:
             InputError: If shape, dtype, device or values do not fit, or the stream has ended.
         """
         self._refuse_ended("push")
+        chunk = torch.as_tensor(chunk)
         if chunk.ndim == 1 and self.batch == 1:
             chunk = chunk[None]
         self._check(chunk)
@@ -137,7 +139,7 @@ class SoundStream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and not self.ended:
+        if kind is None and not self.ended and self.samples:
             self.finish()
 
     def _answer(self, chunk: Tensor, last: bool) -> Tensor:

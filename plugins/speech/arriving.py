@@ -48,6 +48,7 @@ FORMATS = {
     "alaw": ("ALAW", "FILE"),
 }
 """Samples without a header as ffmpeg calls them, and libsndfile's words for them."""
+HEADERS = (b"RIFF", b"fLaC", b"OggS")
 HINT = (
     "; what has no header needs --raw-rate, and ffmpeg reads what else there is: "
     "ffmpeg -i FILE -f wav - | zoo transcribe --stream -"
@@ -132,6 +133,8 @@ def _blocks(file: str, options: dict[str, Any]) -> Iterator[Block]:
     try:
         if file != PIPE:
             descriptor = os.open(file, os.O_RDONLY)
+        if options:
+            _refuse_header(descriptor, name)
         with SoundFile(descriptor, closefd=False, **options) as sound:
             behind = {} if options or sound.seekable() else _endless(sound)
             come = 0 if behind else (yield from _read(sound, name))
@@ -149,6 +152,19 @@ def _blocks(file: str, options: dict[str, Any]) -> Iterator[Block]:
             os.close(descriptor)
     if lost:
         raise InputError(f"{name} is truncated: {lost}")
+
+
+def _refuse_header(descriptor: int, name: str) -> None:
+    """Refuse a file that says itself what it holds; what a pipe holds cannot be looked at before.
+
+    Raises:
+        InputError: If it does.
+    """
+    begin = b""
+    with suppress(OSError):
+        begin = os.pread(descriptor, 4, os.lseek(descriptor, 0, os.SEEK_CUR))
+    if begin in HEADERS:
+        raise InputError(f"{name} begins with {begin.decode()!r}, a header: leave --raw-rate out")
 
 
 def _read(sound: Any, name: str) -> Generator[Block, None, int]:

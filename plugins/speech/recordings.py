@@ -82,7 +82,7 @@ def _transcripts(
     kept, skipped = _learnable(parts, heard, chosen, spec)
     for split, part in kept.by_name().items():
         if not part:
-            raise DataError(f"{name}: nothing is left for {split}. {told(skipped, len(heard.lengths), 'recordings')}")
+            raise DataError(f"{name}: nothing is left for {split}. {told(skipped, sum(map(len, parts)), 'recordings')}")
     about = _about(name, "with transcripts", kept, heard, [str(seed), chosen.content])
     texts = {split: [said(each) for each in part] for split, part in kept.by_name().items()}
     return TranscriptsCorpus(about, spec, chosen, _sounds(kept, heard), texts, WAYS), skipped

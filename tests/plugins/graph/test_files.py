@@ -69,7 +69,7 @@ def test_graphs_without_features_have_as_many_nodes_as_edges_name_or_as_is_said(
 def test_what_is_no_graph_is_named_and_left_out(tmp_path: Path, row: Any, said: str) -> None:
     rows = [TRIANGLE | {"label": label} for label in "abab"]
     path = write(tmp_path / "graphs.jsonl", [*rows, row])
-    with pytest.warns(UserWarning, match=f"1 of 5 graphs are skipped: line 5: .*{said}"):
+    with pytest.warns(UserWarning, match=f"1 of 5 graphs are skipped:\n  line 5: .*{said}"):
         assert sum(open_graphs(path, SPEC, 0, "").sizes.values()) == 4
 
 
@@ -107,7 +107,7 @@ def test_invalid_smiles_are_named_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     table(path, "smiles,mass", ["1.5"] * 12)
     path.write_text(path.read_text() + "C1CC,3\n,4\n")
-    with pytest.warns(UserWarning, match="2 of 14 graphs are skipped: C1CC: 'C1CC' is no SMILES"):
+    with pytest.warns(UserWarning, match="2 of 14 graphs are skipped:\n  C1CC: 'C1CC' is no SMILES"):
         corpus = open_graphs(str(path), SPEC, 0, "")
     assert sum(corpus.sizes.values()) == 12
 

@@ -46,7 +46,7 @@ def test_a_model_reads_what_is_prepared_for_it() -> None:
 
 def test_what_cannot_be_read_is_named_counted_and_skipped() -> None:
     prepare: Any = zoo.preprocess("graph-tiny")
-    with pytest.warns(UserWarning, match=r"2 of 4 graphs are skipped: 'C1CC': .*; 'not': 'not' is no SMILES"):
+    with pytest.warns(UserWarning, match=r"2 of 4 graphs are skipped:\n  'C1CC': .*\n  'not': 'not' is no SMILES"):
         _, _, _, batch = prepare(["CC", "C1CC", "not", "O"], skip=True)
     assert batch.tolist() == [0, 0, 1]
     assert [each.place for each in prepare.skipped] == [1, 2]

@@ -230,6 +230,17 @@ def test_a_chunk_may_be_filled_anew_once_it_was_pushed() -> None:
     torch.testing.assert_close(torch.cat([*answers, s.finish()], dim=1), model(x).detach(), atol=1e-5, rtol=0)
 
 
+def test_samples_of_numpy_are_answered_alike() -> None:
+    model, x = speech(), sounds(1, 4_000)
+    assert torch.equal(model.stream().push(x[0].numpy()), model.stream().push(x))
+
+
+def test_leaving_before_anything_came_ends_without_an_answer() -> None:
+    with speech().stream() as s:
+        pass
+    assert s.rest is None
+
+
 def test_one_sound_needs_no_batch_axis() -> None:
     model, x = speech(), sounds(1, 4_000)
     s = model.stream()

@@ -70,6 +70,12 @@ def taken(found: Iterator[Block]) -> tuple[Tensor, int]:
     return torch.cat([part.samples for part in parts]), parts[0].rate
 
 
+@pytest.mark.parametrize("name", ["a.wav", "a.flac", "a.ogg"])
+def test_a_header_is_not_read_as_samples(write: Write, name: str) -> None:
+    with pytest.raises(InputError, match=r"begins with '....', a header: leave --raw-rate out"):
+        next(blocks(str(write(name)), Raw(8_000)))
+
+
 def with_length(wav: bytes, length: int, inside: bytes = b"") -> bytes:
     """Write another length, and perhaps a chunk, into the header of a WAV."""
     at = wav.index(b"data")

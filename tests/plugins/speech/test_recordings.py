@@ -108,7 +108,7 @@ def test_what_cannot_be_learned_is_named_skipped_and_counted(listed: Listed, tmp
     place = listed([*bad, *good])
     (tmp_path / "15.wav").write_bytes(b"RIFF")
     words = [
-        "5 of 16 recordings are skipped: ",
+        "5 of 16 recordings are skipped:\n",
         "0.wav: .*shorter than one frame",
         "15.wav: .*cannot be read",
         "1.wav: 80 tokens need 119 vectors, 0.30 s have 7: CTC writes one with each 40 ms",
