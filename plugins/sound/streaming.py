@@ -82,7 +82,8 @@ class SoundStream:
         """Give the answers for the vectors that can be told now, and were not told before; there may be none.
 
         Args:
-            chunk: the samples that follow (b, t), of PyTorch or NumPy, at 16 kHz, in -1 … 1; of one sound also without a batch axis.
+            chunk: the samples that follow (b, t), of PyTorch or NumPy, at 16 kHz, in -1 … 1; of one sound also without
+                a batch axis.
 
         Raises:
             InputError: If shape, dtype, device or values do not fit, or the stream has ended.
