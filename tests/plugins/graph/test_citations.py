@@ -92,6 +92,7 @@ def test_a_training_ends_when_neither_loss_nor_accuracy_is_better_for_a_while(
     assert all(torch.equal(one, other) for one, other in zip(model.parameters(), judged[0], strict=True))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_accuracy_and_words_are_learned(write_planetoid: Write, tmp_path: Path) -> None:
     write_planetoid(tmp_path, "cora")
     config = vars(run(tmp_path, learning_rate=0.05))
