@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 @contextmanager
 def recomputed(blocks: Iterable[nn.Module]) -> Iterator[None]:
-    """Let blocks keep only their inputs for the backward pass, until the `with` ends; a step takes a third longer.
+    """Let blocks keep only their inputs for the backward pass, until the `with` ends; each goes forward twice.
 
     The backward pass may follow behind the `with`. Source: arXiv:1604.06174 sec. 4.
 

@@ -26,10 +26,7 @@ def say(
     device: checkpoint.Device = "cpu",
 ) -> None:
     """Say texts: a file of sound for each."""
-    if out.suffix.lower() not in ENDINGS:
-        raise ConfigError(f"--out {str(out)!r}: its ending is none of {', '.join(ENDINGS)}")
-    if not out.parent.is_dir():
-        raise ConfigError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+    checkpoint.refuse_out(out, ENDINGS)
     name = checkpoint.reference(model)
     spec = build.info(name)
     if spec.postprocess != SPEAKS:

@@ -1,5 +1,8 @@
-"""A toy modality on the parts of `zoo.core`, and registries that hold nothing else."""
+"""A toy modality on the parts of `zoo.core`, registries with nothing else, and the command line as a shell has it."""
 
+import io
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,10 +11,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import zoo
 from zoo import ModelSpec, Registry, hookimpl
+from zoo.cli.app import main
 from zoo.core import Attention, Encoder, Lengths, Model, Tokens
 from zoo.core.head import head
 from zoo.registry import using
+
+Run = Callable[..., tuple[int, str, str]]
+SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 
 
 class Stem(nn.Module):
@@ -116,3 +124,32 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         (info / "entry_points.txt").write_text(f"[zoo.plugins]\n{entry} = {module}\n")
 
     return write
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line; give its exit code and what it wrote."""
+    monkeypatch.setenv("ZOO_DEBUG", "")
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+
+    def command(*arguments: str, piped: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["zoo", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return code, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> str:
+    """Save a small translator that reads and writes bytes."""
+    model = zoo.create("transformer-tiny", **SIZE)
+    zoo.weights.save(model, tmp_path / "writer")
+    read: Any = zoo.preprocess("transformer-tiny")
+    read.tokenizer.save(tmp_path / "writer" / "tokenizer.json")
+    return str(tmp_path / "writer")

@@ -1,9 +1,8 @@
 """`zoo attention` from the command line."""
 
 import re
-import sys
-import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-import zoo
 from zoo.cli import heatmap
-from zoo.cli.app import main
 from zoo.cli.maps import Map
 
 Run = Callable[..., tuple[int, str, str]]
@@ -29,21 +26,10 @@ def _light(one_thread: None) -> None:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    monkeypatch.setenv("ZOO_DEBUG", "")
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `zoo attention` in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["zoo", "attention", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return code, *capsys.readouterr()
-
-    return command
+    return partial(run, "attention")
 
 
 @pytest.fixture
@@ -57,16 +43,6 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Sequence[Map]]]:
 
     monkeypatch.setattr(heatmap, "draw", draw)
     return seen
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> str:
-    """Save a small translator that reads and writes bytes."""
-    model = zoo.create("transformer-tiny", **SIZE)
-    zoo.weights.save(model, tmp_path / "writer")
-    read: Any = zoo.preprocess("transformer-tiny")
-    read.tokenizer.save(tmp_path / "writer" / "tokenizer.json")
-    return str(tmp_path / "writer")
 
 
 @pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("svg", b"<?xml")])

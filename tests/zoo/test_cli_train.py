@@ -1,9 +1,6 @@
 """`zoo train`, `zoo generate` and `zoo predict` from the command line."""
 
-import io
 import json
-import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,6 @@ import pytest
 from PIL import Image
 
 import zoo
-from zoo.cli.app import main
 from zoo.cli.checkpoint import refuse_empty
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, InputError
@@ -29,35 +25,6 @@ SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 def _light(one_thread: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute with one thread, and draw no figure."""
     monkeypatch.setattr("zoo.training.keep.draw", lambda *arguments: None)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command line; give its exit code and what it wrote."""
-    monkeypatch.setenv("ZOO_DEBUG", "")
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-
-    def command(*arguments: str, piped: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["zoo", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return code, *capsys.readouterr()
-
-    return command
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> str:
-    """Save a small translator that reads and writes bytes."""
-    model = zoo.create("transformer-tiny", **SIZE)
-    zoo.weights.save(model, tmp_path / "writer")
-    read: Any = zoo.preprocess("transformer-tiny")
-    read.tokenizer.save(tmp_path / "writer" / "tokenizer.json")
-    return str(tmp_path / "writer")
 
 
 @pytest.fixture

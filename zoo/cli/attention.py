@@ -43,10 +43,7 @@ def attention(
     device: checkpoint.Device = "cpu",
 ) -> None:
     """Draw the attention of a model that reads inputs: a panel for each layer and head."""
-    if out.suffix.lower() not in ENDINGS:
-        raise ConfigError(f"--out {str(out)!r}: its ending is none of {', '.join(ENDINGS)}")
-    if not out.parent.is_dir():
-        raise ConfigError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+    checkpoint.refuse_out(out, ENDINGS)
     if inputs and data:
         raise ConfigError(f"{len(inputs)} inputs and --data {data!r}: give one of them")
     entries.require("zoo attention", MATPLOTLIB)

@@ -1,6 +1,7 @@
 """What `zoo generate` and `zoo predict` share: the model behind a folder, a repository or a name, and the inputs."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,3 +94,19 @@ def refuse_empty(texts: list[str]) -> None:
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             raise InputError(f"text {number} is {text!r}: there is nothing to read")
+
+
+def refuse_out(out: Path, endings: Sequence[str]) -> None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Args:
+        out: as `--out` named it.
+        endings: those there are.
+
+    Raises:
+        ConfigError: If its ending is none of them, or there is no such folder.
+    """
+    if out.suffix.lower() not in endings:
+        raise ConfigError(f"--out {str(out)!r}: its ending is none of {', '.join(endings)}")
+    if not out.parent.is_dir():
+        raise ConfigError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")

@@ -1,5 +1,7 @@
+import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from zoo.cli import app
 
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[..., Path]
+Piped = Callable[[bytes], str]
 
 
 @pytest.fixture
@@ -39,3 +42,25 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return int(ended.value.code or 0), printed.out, printed.err
 
     return command
+
+
+@pytest.fixture
+def stdin() -> Iterator[Piped]:
+    """Pipe something in, and give what that is called."""
+    kept = os.dup(0)
+
+    def make(data: bytes) -> str:
+        out, into = os.pipe()
+
+        def write() -> None:
+            with os.fdopen(into, "wb") as file:
+                file.write(data)
+
+        threading.Thread(target=write, daemon=True).start()
+        os.dup2(out, 0)
+        os.close(out)
+        return "-"
+
+    yield make
+    os.dup2(kept, 0)
+    os.close(kept)

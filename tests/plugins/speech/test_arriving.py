@@ -35,28 +35,6 @@ def fifo(tmp_path: Path) -> Piped:
     return make
 
 
-@pytest.fixture
-def stdin() -> Iterator[Piped]:
-    """Pipe something in, and give what that is called."""
-    kept = os.dup(0)
-
-    def make(data: bytes) -> str:
-        out, into = os.pipe()
-
-        def write() -> None:
-            with os.fdopen(into, "wb") as file:
-                file.write(data)
-
-        threading.Thread(target=write, daemon=True).start()
-        os.dup2(out, 0)
-        os.close(out)
-        return "-"
-
-    yield make
-    os.dup2(kept, 0)
-    os.close(kept)
-
-
 @pytest.fixture(params=["fifo", "stdin"])
 def piped(request: pytest.FixtureRequest) -> Piped:
     """Pipe something, one way or the other."""

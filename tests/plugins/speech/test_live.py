@@ -28,6 +28,7 @@ from zoo.weights import save
 
 Run = Callable[..., tuple[int, str, str]]
 Make = Callable[..., Path]
+Piped = Callable[[bytes], str]
 SIZES: dict[str, Any] = {"dim": 24, "depth": 1, "num_heads": 3, "mlp_dim": 48, "task": "generate"}
 STREAMS: dict[str, Any] = {"window": [80, 40], "normalise": "running"}
 
@@ -67,26 +68,6 @@ def sound(tmp_path: Path) -> Make:
     return make
 
 
-def piped_in(data: bytes) -> Callable[[], None]:
-    """Put a pipe where standard input was; give what puts it back."""
-    kept = os.dup(0)
-    out, into = os.pipe()
-
-    def write() -> None:
-        with os.fdopen(into, "wb") as file:
-            file.write(data)
-
-    threading.Thread(target=write, daemon=True).start()
-    os.dup2(out, 0)
-    os.close(out)
-
-    def back() -> None:
-        os.dup2(kept, 0)
-        os.close(kept)
-
-    return back
-
-
 @pytest.mark.parametrize(("rate", "channels"), [(16_000, 1), (44_100, 2)])
 def test_a_sound_that_comes_is_transcribed_as_its_file(
     run: Run, checkpoint: Make, sound: Make, tmp_path: Path, rate: int, channels: int
@@ -114,13 +95,9 @@ def test_a_sound_that_comes_is_transcribed_as_its_file(
         )
 
 
-def test_what_is_piped_in_is_transcribed_as_its_file(run: Run, checkpoint: Make, sound: Make) -> None:
+def test_what_is_piped_in_is_transcribed_as_its_file(run: Run, checkpoint: Make, sound: Make, stdin: Piped) -> None:
     folder, file = checkpoint(), sound()
-    back = piped_in(file.read_bytes())
-    try:
-        found = run("transcribe", "-", "--stream", "--model", folder)
-    finally:
-        back()
+    found = run("transcribe", stdin(file.read_bytes()), "--stream", "--model", folder)
     assert found[:2] == run("transcribe", file, "--model", folder)[:2]
 
 
@@ -165,15 +142,13 @@ def test_a_model_that_has_to_see_the_whole_says_why(
     assert re.match(rf"zoo: --stream with 'local-dir:.*': .*{text}", err)
 
 
-def test_what_came_before_the_end_is_told_where_the_end_is_missing(run: Run, checkpoint: Make, sound: Make) -> None:
+def test_what_came_before_the_end_is_told_where_the_end_is_missing(
+    run: Run, checkpoint: Make, sound: Make, stdin: Piped
+) -> None:
     folder, file = checkpoint(), sound()
     data = file.read_bytes()
     soundfile.write(file.with_name("half.wav"), soundfile.read(file)[0][:9_600], 16_000)
-    back = piped_in(data[:-19_200])
-    try:
-        code, out, err = run("transcribe", "--stream", "-", "--model", folder)
-    finally:
-        back()
+    code, out, err = run("transcribe", "--stream", stdin(data[:-19_200]), "--model", folder)
     assert code == 2
     assert out == run("transcribe", file.with_name("half.wav"), "--model", folder)[1]
     assert err.splitlines()[0].startswith("zoo: 0.60 s of sound")
