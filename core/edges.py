@@ -3,9 +3,11 @@
 Axes: e edges, h heads, b rows, q queries, k keys, d, c head sizes.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
+from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from zoo.core.bias import Bias
-from zoo.core.csr import Csr, csr
+from zoo.core.csr import INT32, Csr, csr
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import Cover, Extent, Pattern
 from zoo.core.score import Score
@@ -263,6 +265,39 @@ class Edges(Pattern):
 
 
 @dataclass(frozen=True, eq=False)
+class EdgeKinds:
+    """Say of which kind each edge is, where many are alike: bonds of molecules, relations of a knowledge graph.
+
+    Args:
+        of: the kind of each edge, from 0 on.
+        count: how many kinds there are.
+
+    Raises:
+        InputError: If an edge is of no such kind.
+    """
+
+    of: Int[Tensor, " e"]
+    count: int
+
+    def __post_init__(self) -> None:
+        if len(self.of) and not (int(self.of.min()) >= 0 and int(self.of.max()) < self.count):
+            bad = int(((self.of < 0) | (self.of >= self.count)).nonzero()[0])
+            raise InputError(f"edge {bad} is of kind {int(self.of[bad])}, and there are {self.count}, from 0 on")
+
+    @cached_property
+    def _places(self) -> "WeakKeyDictionary[Csr, Tensor]":
+        return WeakKeyDictionary()
+
+    def places(self, csr: Csr) -> Int[Tensor, " n"]:
+        """Give the place of each entry in a table (rows, kinds); it is kept as long as the matrix."""
+        if csr not in self._places:
+            whole = (len(csr.pointers) - 1) * self.count
+            rows = csr.rows.to(torch.int32 if whole <= INT32 else torch.int64)
+            self._places[csr] = rows * self.count + self.of.to(rows.device, rows.dtype).index_select(0, csr.edges)
+        return self._places[csr]
+
+
+@dataclass(frozen=True, eq=False)
 class EdgeBias(Bias):
     """Add what belongs to an edge: a number to its score, a vector to its key, another to its value.
 
@@ -274,24 +309,30 @@ class EdgeBias(Bias):
         added: numbers, one for all heads or one for each.
         to_keys: vectors added to keys.
         to_values: vectors added to values.
+        kinds: of which kind each edge is; then all that is added is there once for each kind, not for each edge.
 
     Raises:
-        InputError: If there is not one for each edge, or equal edges count once: whose would it be?
+        InputError: If there is not one for each edge or kind, or equal edges count once: whose would it be?
     """
 
     edges: Edges
     added: Float[Tensor, " e #h"] | None = None
     to_keys: Float[Tensor, " e #h d"] | None = None
     to_values: Float[Tensor, " e #h c"] | None = None
+    kinds: EdgeKinds | None = field(default=None, kw_only=True)
     kind = "edges"
 
     def __post_init__(self) -> None:
-        count = self.edges.index.shape[1]
+        count, what = self.edges.index.shape[1], "edges"
+        if self.kinds is not None:
+            if len(self.kinds.of) != count:
+                raise InputError(f"the kinds of {len(self.kinds.of)} edges for {count}")
+            count, what = self.kinds.count, "kinds"
         for name, axes in (("added", 2), ("to_keys", 3), ("to_values", 3)):
             x = getattr(self, name)
             if x is not None and (x.ndim != axes or len(x) != count):
-                shape = "(edges, heads)" if axes == 2 else "(edges, heads, channels)"
-                raise InputError(f"{name} of {tuple(x.shape)} for {count} edges: it is {shape}")
+                shape = f"({what}, heads)" if axes == 2 else f"({what}, heads, channels)"
+                raise InputError(f"{name} of {tuple(x.shape)} for {count} {what}: it is {shape}")
         if self.tensors and self.edges.duplicates == "once" and self.edges.extra:
             raise InputError(f"{self.edges!r} merges equal edges: an EdgeBias does not know which of them counts")
 
@@ -301,8 +342,20 @@ class EdgeBias(Bias):
         if not isinstance(pattern, Edges) or not torch.equal(pattern.index[:, :count], self.edges.index):
             return self
         more = pattern.index.shape[1] - count
-        given = (self.added, self.to_keys, self.to_values)
-        return EdgeBias(pattern, *(x if x is None else pad(x, (0, 0) * (x.ndim - 1) + (0, more)) for x in given))
+        kinds, rows = self.kinds, more
+        if kinds is not None:
+            kinds, rows = EdgeKinds(pad(kinds.of, (0, more), value=kinds.count), kinds.count + 1), 1
+        return EdgeBias(pattern, *self._given(lambda x: pad(x, (0, 0) * (x.ndim - 1) + (0, rows))), kinds=kinds)
+
+    def by_edge(self) -> "EdgeBias":
+        """Give the same with a row for each edge instead of for each kind."""
+        if self.kinds is None:
+            return self
+        of = self.kinds.of
+        return EdgeBias(self.edges, *self._given(lambda x: x.index_select(0, of)))
+
+    def _given(self, change: Callable[[Tensor], Tensor]) -> list[Tensor | None]:
+        return [None if x is None else change(x) for x in (self.added, self.to_keys, self.to_values)]
 
     @property
     def adds_values(self) -> bool:  # type: ignore[override]
@@ -353,7 +406,7 @@ class EdgeBias(Bias):
         compared: Compared | None = None,
     ) -> Float[Tensor, "b h q c"] | None:
         """Sum the vectors for values by the weights of their pairs, which equal edges share; None for none."""
-        if self.to_values is None or not len(self.to_values):
+        if self.to_values is None or not self.edges.index.shape[1]:
             return None
         parts, places = self._parts(q, i, j, scale, compared)
         shares = weights * (parts - parts.logsumexp(0)).exp().masked_fill(parts == torch.finfo(parts.dtype).min, 0)
@@ -361,7 +414,7 @@ class EdgeBias(Bias):
         return (shares[..., None] * vectors).sum((0, 4))
 
     def _parts(self, q: Tensor, i: Tensor, j: Tensor, scale: float, compared: Compared | None) -> tuple[Tensor, Tensor]:
-        """Give the scores of the first, second, … edge of each pair, lowest where there is none, and which it is."""
+        """Give the scores of the first, second, … edge of each pair, lowest where there is none, and its row."""
         first, count = self.edges.find(i[:, :, None], j[:, None])
         most = max(1, int(count.max()) if count.numel() else 0)
         rank = torch.arange(most, device=first.device)[:, None, None, None]
@@ -369,10 +422,13 @@ class EdgeBias(Bias):
         order = self.edges.to(q.device).order
         order = torch.cat([order, order.new_zeros(1)])  # for a graph without edges
         places = order[torch.where(count > rank, first + rank, len(order) - 1)]
+        any_edges = self.edges.index.shape[1] > 0
+        if self.kinds is not None and any_edges:
+            places = self.kinds.of[places]
         scores = q.new_zeros(most, 1, 1, 1, 1)
-        if self.added is not None and len(self.added):
+        if self.added is not None and any_edges:
             scores = scores + self.added.to(q.dtype)[places].movedim(-1, 2)
-        if self.to_keys is not None and len(self.to_keys):
+        if self.to_keys is not None and any_edges:
             vectors, queries = self.to_keys.to(q.dtype)[places].movedim(-2, 2), q[:, :, :, None]
             if compared is None:
                 scores = scores + (queries * vectors).sum(-1) * scale

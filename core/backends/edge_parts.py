@@ -5,6 +5,7 @@ Axes: b batch, q queries, k keys, n entries.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from zoo.core.backends.problem import Call
 from zoo.core.csr import Csr
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edges import EdgeBias, EdgeKinds, Edges
 from zoo.core.errors import InputError
 from zoo.core.score import LeakySum
 
@@ -45,8 +46,8 @@ class Part:
         heads: which heads of queries.
         groups: which heads of keys.
         closed: entries that may not be read; None for none.
-        places: of the entries among edges by head; None if nothing belongs to edges.
         all_heads: how many heads of queries there are in all.
+        kinds: of which kind each edge is; None if each has what belongs to it alone.
     """
 
     csr: Csr
@@ -54,8 +55,8 @@ class Part:
     heads: slice
     groups: slice
     closed: Bool[Tensor, " n"] | None
-    places: Int[Tensor, " n"] | None
     all_heads: int
+    kinds: EdgeKinds | None
 
     @property
     def shared(self) -> int:
@@ -70,11 +71,13 @@ class Part:
         """Give the vectors of its keys."""
         return x[self.batch, :, self.groups].flatten(0, 2)
 
-    @property
-    def of_edges(self) -> Int[Tensor, " n"]:
-        """The places, where there are some."""
-        assert self.places is not None
-        return self.places
+    @cached_property
+    def places(self) -> Int[Tensor, " n"]:
+        """The place of each entry among edges, or kinds of edges, by head."""
+        csr, edges = self.csr, self.csr.edges
+        if self.kinds is not None:
+            edges = self.kinds.of.to(edges.device, edges.dtype).index_select(0, edges)
+        return edges * self.all_heads + csr.rows % (self.heads.stop - self.heads.start) + self.heads.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,23 +99,19 @@ class Work:
     """Of LeakyReLU below 0, for scores that are no products."""
     limit: int | None = None
     """Entries that may be computed at once, if others than usual."""
+    kinds: EdgeKinds | None = None
+    """Of which kind each edge is."""
 
-    def parts(self, batch: int, placed: bool) -> Iterator[Part]:
-        """Go through all heads of all rows.
-
-        Args:
-            batch: how many rows there are.
-            placed: whether something belongs to edges.
-        """
+    def parts(self, batch: int) -> Iterator[Part]:
+        """Go through all heads of so many rows."""
         shared = self.heads // self.groups
         shape = (self.queries, self.keys, self.start, self.heads)
         rows, heads = at_once(len(self.graph.csr(*shape).rows), batch, self.heads, shared, self.limit)
         for row, head in product(range(0, batch, rows), range(0, self.heads, heads)):
             mine, last = slice(row, min(row + rows, batch)), min(head + heads, self.heads)
             csr = self.graph.csr(*shape, mine.stop - row, last - head, shared)
-            places = csr.edges * self.heads + csr.rows % (last - head) + head if placed else None
-            closed = self._closed(csr, mine, last - head)
-            yield Part(csr, mine, slice(head, last), slice(head // shared, last // shared), closed, places, self.heads)
+            groups, closed = slice(head // shared, last // shared), self._closed(csr, mine, last - head)
+            yield Part(csr, mine, slice(head, last), groups, closed, self.heads, self.kinds)
 
     def entries(self, batch: int) -> int:
         """Count the edges of all heads of so many rows."""
@@ -138,8 +137,8 @@ class Work:
         return torch.empty_like(weights).bernoulli_(1 - self.dropout, generator=generator).div_(1 - self.dropout)
 
 
-def work_of(call: Call, limit: int | None = None) -> Work:
-    """Give what there is besides the numbers of a call; see `Work` for the limit."""
+def work_of(call: Call, limit: int | None = None, kinds: EdgeKinds | None = None) -> Work:
+    """Give what there is besides the numbers of a call; see `Work` for the others."""
     assert isinstance(call.pattern, Edges)  # see `refuses`
     assert isinstance(call.start, int)
     graph = call.pattern.to(call.q.device)
@@ -148,7 +147,7 @@ def work_of(call: Call, limit: int | None = None) -> Work:
     slope = call.score.slope if isinstance(call.score, LeakySum) else None
     seed = int(torch.randint(1 << 48, ())) if call.dropout else 0
     shape = (call.start, queries, keys, heads, groups)
-    return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed, slope, limit)
+    return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed, slope, limit, kinds)
 
 
 def refuse_heads(bias: EdgeBias, heads: int) -> None:

@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from zoo.core.backends.edge_parts import Part, Work, at_once, refuse_heads, work_of
-from zoo.core.backends.edge_scores import Compared, Comparison, LeakyNumbers, LeakySums, Products, add_vectors
+from zoo.core.backends.edge_scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
+from zoo.core.backends.edge_vectors import FEW, edge_vectors
 from zoo.core.backends.problem import Call, Cost, Problem
-from zoo.core.bias import Bias
 from zoo.core.edges import EdgeBias, Edges
 from zoo.core.norm import upcast
 from zoo.core.score import LeakySum
@@ -79,12 +79,13 @@ class ByEdges:
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
         q, k, v = (upcast(x).transpose(1, 2) for x in (call.q, call.k, call.v))
-        work = work_of(call, _limit(type(call.score).__name__, q.shape[3]))
+        bias = _fewer(call)
+        work = work_of(call, _limit(type(call.score).__name__, q.shape[3]), None if bias is None else bias.kinds)
         of_score = None
         if isinstance(call.score, LeakySum):
             call.score.fit(call.q)
             of_score = None if call.score.v is None else call.score.v.to(q.dtype)
-        y: Tensor = _Attend.apply(q, k, v, *_by_place(call.bias, work.heads, q.dtype), of_score, work)
+        y: Tensor = _Attend.apply(q, k, v, *_by_place(bias, work.heads, q.dtype), of_score, work)
         return y.transpose(1, 2), None
 
 
@@ -93,9 +94,19 @@ def _limit(score: str, head_dim: int) -> int | None:
     return VECTORS if score == "LeakySum" and head_dim > 1 else None
 
 
-def _by_place(bias: Bias | None, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
-    """Give what the bias adds to scores, keys and values, one row for each edge and head."""
-    if not isinstance(bias, EdgeBias):
+def _fewer(call: Call) -> EdgeBias | None:
+    """Give what belongs to edges, or to kinds of edges where these are few enough to take less time."""
+    if not isinstance(call.bias, EdgeBias) or call.bias.kinds is None:
+        return call.bias if isinstance(call.bias, EdgeBias) else None
+    queries, keys = call.q.shape[2], call.k.shape[2]
+    edges = call.pattern.pairs(queries, keys, call.start) if isinstance(call.start, int) else 0
+    few = call.bias.kinds.count * queries <= FEW * edges and not isinstance(call.score, LeakySum)
+    return call.bias if few else call.bias.by_edge()
+
+
+def _by_place(bias: EdgeBias | None, heads: int, dtype: torch.dtype) -> list[Tensor | None]:
+    """Give what the bias adds to scores, keys and values, one row for each edge or kind, and head."""
+    if bias is None:
         return [None, None, None]
     refuse_heads(bias, heads)
     parts = (bias.added, bias.to_keys, bias.to_values)
@@ -122,7 +133,7 @@ class _Attend(torch.autograd.Function):
         y, level = q.new_empty(*q.shape[:3], v.shape[3]), q.new_empty(q.shape[:3])
         remembers = any(ctx.needs_input_grad) and work.entries(len(q)) <= REMEMBERED  # type: ignore[attr-defined]
         remembered: list[Tensor] = []
-        for part in work.parts(len(q), any(x is not None for x in (added, to_keys, to_values))):
+        for part in work.parts(len(q)):
             csr = part.csr
             weights = _scores(compare, Compared(part, part.of_queries(q), part.of_keys(k), to_keys), added)
             top = csr.most(weights)
@@ -140,7 +151,7 @@ class _Attend(torch.autograd.Function):
                 weights.mul_(kept)
             sums = csr.sums(weights, part.of_keys(v))
             if to_values is not None:
-                sums += csr.sums(weights, to_values, part.of_edges)
+                edge_vectors(part).add_sums(sums, weights, to_values)
             y = _put(y, part.batch, part.heads, sums)
         inputs = q, k, v, added, to_keys, to_values, of_score
         ctx.save_for_backward(*inputs, y, level, *remembered)  # type: ignore[arg-type]
@@ -163,7 +174,7 @@ class _Attend(torch.autograd.Function):
                 grads[index] = torch.empty_like(x) if index < 3 else torch.zeros_like(x)
         mean = -(grad * y).matmul(grad.new_ones(grad.shape[3]))  # over the weights, of their slopes
         grad = grad.contiguous()
-        for part in work.parts(len(q), any(x is not None for x in inputs[3:6])):
+        for part in work.parts(len(q)):
             csr = part.csr
             compared = Compared(part, part.of_queries(q), part.of_keys(k), to_keys)
             weights = remembered.pop(0) if remembered else _scores(compare, compared, added, level).exp_()
@@ -172,7 +183,7 @@ class _Attend(torch.autograd.Function):
             kept = work.kept(part, weights)
             slope = csr.products(given, part.of_keys(v), 1.0, base if kept is None else None)
             if to_values is not None:
-                csr.products(given, to_values, 1.0, slope, part.places)
+                edge_vectors(part).add_products(slope, given, to_values)
             if kept is not None:
                 slope.mul_(kept).add_(base)
             slope.mul_(weights)
@@ -209,7 +220,7 @@ def _scores(
     part = x.part
     scores = None if level is None else part.csr.spread(-part.of_queries(level))
     if added is not None:
-        own = added.index_select(0, part.of_edges)
+        own = added.index_select(0, part.places)
         scores = own if scores is None else scores.add_(own)
     scores = compare.scores(x, scores)
     return scores if part.closed is None else scores.masked_fill_(part.closed, -inf)
@@ -230,7 +241,7 @@ def _collect_values(
     if of_v is not None:
         grads[2] = _put(of_v, part.batch, part.groups, _by_group(part, part.csr.back_sums(weights, given)))
     if of_values is not None:
-        add_vectors(of_values, part, weights, given)
+        edge_vectors(part).collect(of_values, weights, given)
 
 
 def _collect_scores(grads: list[Tensor | None], compare: Comparison, x: Compared, slope: Float[Tensor, " n"]) -> None:
@@ -244,7 +255,7 @@ def _collect_scores(grads: list[Tensor | None], compare: Comparison, x: Compared
     """
     of_q, of_k, _, of_added, of_keys, _, of_score = grads
     if of_added is not None:
-        of_added.index_add_(0, x.part.of_edges, slope)
+        of_added.index_add_(0, x.part.places, slope)
     if of_q is None and of_k is None and of_keys is None and of_score is None:
         return
     found = compare.gradients(x, slope, of_keys)

@@ -48,8 +48,9 @@ class Scatter:
         weights, csr = weigh_edges(call)
         weights = torch.dropout(weights, call.dropout, train=call.dropout > 0)
         values = call.v[:, :, csr.columns]
-        if isinstance(call.bias, EdgeBias) and call.bias.to_values is not None:
-            values = values + _of_edges(call.bias.to_values, csr, call)
+        bias = call.bias.by_edge() if isinstance(call.bias, EdgeBias) else None
+        if bias is not None and bias.to_values is not None:
+            values = values + _of_edges(bias.to_values, csr, call)
         y = call.v.new_zeros(*call.q.shape[:3], call.v.shape[3])
         return y.index_add(2, csr.rows, weights[..., None] * values), None
 
@@ -78,11 +79,12 @@ def weigh_edges(call: Call) -> tuple[Float[Tensor, "b h n"], Csr]:
 def _scores(call: Call, csr: Csr) -> Float[Tensor, "b h n"]:
     q, k, added = call.q[:, :, csr.rows], call.k[:, :, csr.columns], None
     if isinstance(call.bias, EdgeBias):
-        refuse_heads(call.bias, q.shape[1])
-        if call.bias.to_keys is not None:
-            k = k + _of_edges(call.bias.to_keys, csr, call)
-        if call.bias.added is not None:
-            added = _of_edges(call.bias.added, csr, call)
+        bias = call.bias.by_edge()
+        refuse_heads(bias, q.shape[1])
+        if bias.to_keys is not None:
+            k = k + _of_edges(bias.to_keys, csr, call)
+        if bias.added is not None:
+            added = _of_edges(bias.added, csr, call)
     scores = (q * k).sum(-1) * call.scale if call.score is None else call.score.compare(q, k)
     return scores if added is None else scores + added
 

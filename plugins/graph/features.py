@@ -5,6 +5,8 @@ Axes: m nodes or edges, f channels or columns, d channels of the vectors.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -13,17 +15,25 @@ from torch.nn.functional import embedding_bag
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.linear import Linear
+from zoo.plugins.graph.kept import kept
 
 Kinds = int | Sequence[int]
 """Channels of features that are numbers, or the categories of each column of whole numbers; 0 for none."""
-MOST = 1 << 22
-"""Numbers up to which categories are spelled out: 16 MiB."""
+SPELLED = 1 << 22
+"""Numbers up to which categories are spelled out, 1 where one is there: 16 MiB.
+
+The gradient of a table takes five times as long as that of a product (molecules, 30 to 200 categories).
+"""
+MOST = 1 << 62
+"""Rows of categories that can be numbered."""
 KEYWORDS = {"x": "node_features", "edge_attr": "edge_features"}
 """Which keyword of a model says what a tensor holds."""
 
 
 class Categories(nn.Module):
     """Sum the vectors of the categories, one for each column, as the atom encoder of arXiv:2005.00687.
+
+    Rows that are alike are summed once: there are few kinds of atoms and bonds.
 
     Args:
         kinds: categories of each column.
@@ -35,12 +45,45 @@ class Categories(nn.Module):
         self.weight = nn.Parameter(torch.randn(sum(kinds), dim) * xavier(len(kinds), dim))
         self.kinds = tuple(kinds)
 
-    def forward(self, x: Shaped[Tensor, "m f"]) -> Float[Tensor, "m d"]:
-        """Give the vectors, of categories or of what `spelled_out` made of them."""
-        x = spelled_out(x, self.kinds, self.weight.dtype)
-        if x.is_floating_point():
-            return x @ self.weight
-        return embedding_bag(x + begins(self.kinds, x.device), self.weight, mode="sum")
+    def forward(self, x: Int[Tensor, "m f"]) -> Float[Tensor, "m d"]:
+        """Give the vectors."""
+        found = distinct(x, self.kinds)
+        return self.of_rows(found.rows).index_select(0, found.of)
+
+    def of_rows(self, x: Int[Tensor, "m f"]) -> Float[Tensor, "m d"]:
+        """Give the vectors of rows that are not alike."""
+        places = x + begins(self.kinds, x.device)
+        if len(x) * len(self.weight) > SPELLED:
+            return embedding_bag(places, self.weight, mode="sum")
+        return self.weight.new_zeros(len(x), len(self.weight)).scatter_(1, places, 1) @ self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Hold rows that differ, and which of them each given row is."""
+
+    rows: Int[Tensor, "u f"]
+    of: Int[Tensor, " m"]
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def distinct(x: Int[Tensor, "m f"], kinds: Sequence[int]) -> Distinct:
+    """Find the rows that differ, once for a tensor that is read again.
+
+    Args:
+        x: features.
+        kinds: categories of each column.
+    """
+
+    def make() -> Distinct:
+        steps = torch.tensor([1, *kinds[:-1]], device=x.device).cumprod(0)
+        numbers, of = torch.unique((x * steps).sum(1), return_inverse=True)
+        rows = numbers[:, None] // steps % torch.tensor(kinds, device=x.device)
+        return Distinct(rows, of)
+
+    if x.is_meta or prod(kinds) > MOST:
+        return Distinct(x, torch.arange(len(x), device=x.device))
+    return kept(x, ("distinct", tuple(kinds)), make)
 
 
 class Alike(nn.Module):
@@ -62,21 +105,6 @@ class Alike(nn.Module):
 def begins(kinds: Sequence[int], device: torch.device) -> Int[Tensor, " f"]:
     """Give the place of the first category of each column among all."""
     return torch.tensor([0, *kinds[:-1]], device=device).cumsum(0)
-
-
-def spelled_out(x: Tensor, kinds: Kinds, dtype: torch.dtype) -> Shaped[Tensor, "m g"]:
-    """Give a number for each category, 1 where it is there, so that products serve for tables; not of large sets.
-
-    A table's gradient takes five times as long as a product's (molecules, 30 to 200 categories).
-
-    Args:
-        x: features.
-        kinds: what they are; numbers stay.
-        dtype: of the numbers.
-    """
-    if isinstance(kinds, int) or x.is_floating_point() or len(x) * sum(kinds) > MOST:
-        return x
-    return torch.zeros(len(x), sum(kinds), dtype=dtype, device=x.device).scatter_(1, x + begins(kinds, x.device), 1)
 
 
 def features(kinds: Kinds, dim: int, bias: bool = True) -> Linear | Categories | Alike:

@@ -5,18 +5,20 @@ Axes: e edges, h heads, d channels of a head.
 
 from collections.abc import Callable
 
-from torch import nn
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from zoo.core.attention import Attention
 from zoo.core.bias import Bias
-from zoo.core.edges import EdgeBias
+from zoo.core.edges import EdgeBias, EdgeKinds
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import And, Or, Pattern
 from zoo.core.position import InnerPosition
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.edges import Graph
-from zoo.plugins.graph.features import Kinds, features
+from zoo.plugins.graph.features import Categories, Distinct, Kinds, distinct, features
+from zoo.plugins.graph.kept import kept
 
 ROLES = ("vectors", "bias")
 
@@ -57,13 +59,25 @@ class Relation(InnerPosition):
         graph = graph_of(source.pattern)
         if graph is None or graph.features is None:
             raise InputError("an attention made for the features of edges reads nodes whose edges have none")
-        found = self.features(graph.features)
-        if len(found) < graph.index.shape[1]:
-            found = pad(found, (0, 0, 0, graph.index.shape[1] - len(found)))
+        found, kinds = self._read(graph.features, graph.index.shape[1])
         if self.role == "bias":
-            return EdgeBias(graph, added=found)
+            return EdgeBias(graph, added=found, kinds=kinds)
         vectors = found.unflatten(1, (self.heads, -1))
-        return EdgeBias(graph, to_keys=vectors, to_values=vectors)
+        return EdgeBias(graph, to_keys=vectors, to_values=vectors, kinds=kinds)
+
+    def _read(self, given: Shaped[Tensor, "e f"], edges: int) -> tuple[Float[Tensor, "rows c"], EdgeKinds | None]:
+        """Give what is said by each edge, or by each kind of edges; those behind the given ones say nothing."""
+        if not isinstance(self.features, Categories):
+            return pad(self.features(given), (0, 0, 0, edges - len(given))), None
+        alike = distinct(given, self.features.kinds)
+        question = "kinds", self.features.kinds, edges
+        kinds: EdgeKinds = kept(given, question, lambda: _kinds(alike, edges - len(given)))
+        return pad(self.features.of_rows(alike.rows), (0, 0, 0, kinds.count - len(alike.rows))), kinds
+
+
+def _kinds(alike: Distinct, more: int) -> EdgeKinds:
+    count = len(alike.rows)
+    return EdgeKinds(pad(alike.of, (0, more), value=count), count + (more > 0))
 
 
 def graph_of(pattern: Pattern | None) -> Graph | None:

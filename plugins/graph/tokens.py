@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.edges import drawn
-from zoo.plugins.graph.features import Kinds, check_features, check_kinds, features, spelled_out
+from zoo.plugins.graph.features import Kinds, check_features, check_kinds, features
 from zoo.plugins.graph.inputs import Given, read
 from zoo.plugins.graph.positions import node_position
 from zoo.plugins.graph.rules import EdgeRules
@@ -99,4 +99,4 @@ class NodeStem(nn.Module):
             raise InputError(f"no edge_attr for a model made with edge_features={self.edge_features!r}")
         attr = attr[:, None] if attr.ndim == 1 else attr
         check_features(attr, self.edge_features, "edge_attr", self.features.weight.dtype)
-        return spelled_out(attr, self.edge_features, self.features.weight.dtype)  # once for all layers
+        return attr

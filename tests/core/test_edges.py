@@ -6,7 +6,7 @@ from torch import Tensor
 
 from zoo.core import ConfigError, InputError, attend
 from zoo.core.bias import Dense
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edges import EdgeBias, EdgeKinds, Edges
 from zoo.core.pattern import Cover
 
 TRIANGLE = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 2]])
@@ -175,6 +175,32 @@ def test_a_graph_that_counts_pairs_twice_gives_itself_a_bias() -> None:
     assert Edges(TWICE, "once").biased(None) is None
     with pytest.raises(ConfigError, match="only an EdgeBias can join, not dense"):
         graph.biased(Dense(torch.zeros(1, 1, 3, 3)))
+
+
+def test_a_graph_with_more_edges_adds_nothing_to_them() -> None:
+    kinds = EdgeKinds(torch.tensor([1, 0, 1, 1]), 2)
+    added = torch.tensor([[5.0], [7.0]])
+    more = Edges(torch.cat([TRIANGLE, torch.tensor([[0], [0]])], 1))
+    found = EdgeBias(Edges(TRIANGLE), added, kinds=kinds).onto(more)
+    assert found.edges is more
+    assert found.by_edge().added is not None
+    torch.testing.assert_close(found.by_edge().added, torch.tensor([[7.0], [5.0], [7.0], [7.0], [0.0]]))
+    own = EdgeBias(Edges(TRIANGLE), added[kinds.of])
+    torch.testing.assert_close(own.onto(more).added, found.by_edge().added)
+    assert own.by_edge() is own
+
+
+def test_kinds_that_do_not_fit_the_edges_are_refused() -> None:
+    with pytest.raises(InputError, match="edge 1 is of kind 2, and there are 2, from 0 on"):
+        EdgeKinds(torch.tensor([0, 2, 5]), 2)
+    with pytest.raises(InputError, match="edge 0 is of kind -1"):
+        EdgeKinds(torch.tensor([-1]), 2)
+    kinds = EdgeKinds(torch.zeros(3, dtype=torch.long), 2)
+    with pytest.raises(InputError, match="the kinds of 3 edges for 4"):
+        EdgeBias(Edges(TRIANGLE), torch.zeros(2, 1), kinds=kinds)
+    kinds = EdgeKinds(torch.zeros(4, dtype=torch.long), 2)
+    with pytest.raises(InputError, match=r"added of \(4, 1\) for 2 kinds: it is \(kinds, heads\)"):
+        EdgeBias(Edges(TRIANGLE), torch.zeros(4, 1), kinds=kinds)
 
 
 def test_a_bias_that_does_not_fit_the_edges_is_refused() -> None:

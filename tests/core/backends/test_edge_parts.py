@@ -33,13 +33,13 @@ def test_the_parts_hold_each_head_of_each_row_once_and_as_many_as_fit(
     graph = Edges(torch.arange(5).repeat(2, 1))
     work = Work(graph, 0, 5, 5, 4, 2, None, None, 1.0, 0.0, 0)
     seen, entries = torch.zeros(3, 4), 0
-    for part in work.parts(3, placed=True):
+    for part in work.parts(3):
         seen[part.batch, part.heads] += 1
         assert (part.groups.start, part.groups.stop) == (part.heads.start // 2, part.heads.stop // 2)
         entries += len(part.csr.rows)
         assert len(part.csr.rows) <= max(fit, 5 * 2)
         heads = torch.arange(part.heads.start, part.heads.stop)
         wanted = (torch.arange(5)[:, None] * 4 + heads).flatten().repeat(part.batch.stop - part.batch.start)
-        assert part.of_edges.tolist() == wanted.tolist()
+        assert part.places.tolist() == wanted.tolist()
     assert seen.eq(1).all()
     assert entries == work.entries(3)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from zoo.bench.memory import peak_bytes
 from zoo.core import ConfigError, Full, InputError, Lengths, Segments, Valid, attend, plan
-from zoo.core.backends import edge_parts, edge_scores, edges
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.backends import edge_parts, edge_vectors, edges
+from zoo.core.edges import EdgeBias, EdgeKinds, Edges
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
 from zoo.testing.strategies import Case, cases
@@ -63,7 +63,7 @@ def by_edges(q: Tensor, k: Tensor, v: Tensor, index: Tensor, bias: list[Tensor] 
 @pytest.fixture(params=["together", "apart"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute all heads at once, or each head of keys alone, and gradients of edges one by one."""
-    for module in (edge_parts, edge_scores):
+    for module in (edge_parts, edge_vectors):
         monkeypatch.setattr(module, "BLOCK", 1 << 20 if request.param == "together" else 1)
 
 
@@ -125,6 +125,30 @@ def test_what_edges_add_equals_a_loop_over_queries(heads: int, repeated: bool) -
     q, k, v, *bias = tensors
     got = attend(q, k, v, pattern, bias=EdgeBias(pattern, *bias), backend="edges")
     wanted = by_edges(q[0], k[0], v[0], index, bias)[None]
+    torch.testing.assert_close(with_gradients(got, tensors), with_gradients(wanted, tensors), atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("_blocks")
+@pytest.mark.parametrize("few", [8, 0])
+@pytest.mark.parametrize("table", [1 << 18, 20])
+@pytest.mark.parametrize("heads", [1, 4])
+@pytest.mark.parametrize("backend", ["edges", "scatter", "reference"])
+def test_edges_of_a_kind_add_the_same(
+    few: int, table: int, heads: int, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edges, "FEW", few)
+    monkeypatch.setattr(edge_vectors, "TABLE", table)
+    pattern, tensors = graph(9, 6, 3, 0.5), draw(2, 9, 6)
+    generator = torch.Generator().manual_seed(4)
+    count = pattern.index.shape[1]
+    kinds = EdgeKinds(torch.randint(3, (count,), generator=generator), 3)
+    shapes = [(3, heads), (3, heads, 8)] + [(3, 1, 6)] * (backend != "reference")
+    tensors += [torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for s in shapes]
+    q, k, v, *of_kinds = tensors
+    bias = EdgeBias(pattern, *of_kinds, kinds=kinds)
+    own = EdgeBias(pattern, *(x[kinds.of] for x in of_kinds))
+    got = attend(q, k, v, pattern, bias=bias, backend=backend)
+    wanted = attend(q, k, v, pattern, bias=own, backend="edges")
     torch.testing.assert_close(with_gradients(got, tensors), with_gradients(wanted, tensors), atol=1e-12, rtol=1e-12)
 
 

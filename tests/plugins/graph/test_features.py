@@ -8,19 +8,29 @@ from torch import Tensor
 
 from zoo.core import ConfigError, InputError
 from zoo.plugins.graph import features as raw
-from zoo.plugins.graph.features import Kinds, check_features, check_kinds, features, spelled_out
+from zoo.plugins.graph.features import Kinds, check_features, check_kinds, distinct, features
 
 
-@pytest.mark.parametrize("most", [0, 100])
-def test_categories_are_summed_column_by_column(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw, "MOST", most)
+@pytest.mark.parametrize("spelled", [0, 100])
+def test_categories_are_summed_column_by_column(spelled: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw, "SPELLED", spelled)
     embed = features([3, 2], 4)
-    x = torch.tensor([[2, 0], [0, 1], [1, 1]])
+    x = torch.tensor([[2, 0], [0, 1], [1, 1], [0, 1]])
     wanted = torch.stack([embed.weight[a] + embed.weight[3 + b] for a, b in x.tolist()])
+    slope = torch.randn(4, 4)
+    got, want = (torch.autograd.grad((y * slope).sum(), embed.weight)[0] for y in (embed(x), wanted))
     torch.testing.assert_close(embed(x), wanted)
-    out = spelled_out(x, [3, 2], torch.float32)
-    assert out.is_floating_point() == bool(most)
-    torch.testing.assert_close(embed(out), wanted)
+    torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("kinds", [(3, 2, 5), (3, 2, 1 << 62)])
+def test_rows_that_are_alike_are_found(kinds: tuple[int, ...]) -> None:
+    x = torch.tensor([[2, 0, 4], [0, 1, 0], [2, 0, 4], [0, 0, 0], [0, 1, 0]])
+    found = distinct(x, kinds)
+    assert torch.equal(found.rows[found.of], x)
+    assert len(found.rows) == (3 if kinds[2] == 5 else 5)
+    assert distinct(x, (3, 2, 5)) is distinct(x, (3, 2, 5))
+    assert len(distinct(x[:0], kinds).rows) == 0
 
 
 def test_numbers_are_projected_and_nothing_gives_one_vector_for_all() -> None:

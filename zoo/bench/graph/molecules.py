@@ -1,51 +1,38 @@
 """`graph-small` in training on molecules, beside the same model of PyTorch Geometric's TransformerConv layers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
 from random import Random
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
+from torch.utils.weak import WeakTensorKeyDictionary
 
 import zoo
 from zoo.bench.work import Job, Work
 from zoo.core.attention import Attention
 from zoo.core.tokens import Tokens
+from zoo.training.corpus import open_corpus
 
-NAME, MOLECULES = "graph-small", 128
-"""The model, and molecules of a batch."""
-ATOMS, RINGS, RING = (10, 36), 3, 6
-"""Atoms from … to, rings of a molecule, and atoms of a ring: 23 atoms and 50 edges, as ZINC's in arXiv:2003.00982."""
-STEPS_BACK = (1, 1, 1, 1, 2, 3)
-"""To which of the atoms before a new one is bound: chains, now and then a branch."""
+NAME, DATA, MOLECULES = "graph-small", "molecules:logp", 128
+"""The model, its data, and molecules of a batch."""
+SPELLED: Any = WeakTensorKeyDictionary()
+"""The peer's features of edges, spelled out once, as ours are looked through once."""
 
 
-def molecules(count: int, config: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Draw graphs like molecules: x, edge_index with each bond in both directions, edge_attr and batch.
+def molecules(count: int) -> tuple[Sequence[Tensor], Tensor]:
+    """Give a batch of well-known molecules, drawn by lot: x, edge_index, edge_attr and batch; and their numbers.
 
     Args:
         count: molecules.
-        config: says which categories atoms and bonds have.
     """
-    random, generator = Random(0), torch.Generator().manual_seed(0)
-    ends: list[tuple[int, int]] = []
-    batch: list[int] = []
-    for molecule in range(count):
-        atoms, first = random.randint(*ATOMS), len(batch)
-        bonds = {(max(0, atom - random.choice(STEPS_BACK)), atom) for atom in range(1, atoms)}
-        bonds |= {(atom, atom + RING - 1) for atom in random.sample(range(atoms - RING + 1), RINGS)}
-        ends += [(first + a, first + b) for a, b in sorted(bonds)]
-        batch += [molecule] * atoms
-    index = torch.tensor(ends).T
-
-    def categories(kinds: Sequence[int], rows: int) -> Tensor:
-        return torch.stack([torch.randint(kind, (rows,), generator=generator) for kind in kinds], dim=1)
-
-    x, bonds_attr = categories(config["node_features"], len(batch)), categories(config["edge_features"], len(ends))
-    return x, torch.cat([index, index.flip(0)], dim=1), bonds_attr.repeat(2, 1), torch.tensor(batch)
+    corpus: Any = open_corpus(DATA, zoo.info(NAME))
+    batch = corpus.examples("train", Random(0).sample(range(len(corpus.parts["train"])), count), None)
+    return batch.inputs, batch.target
 
 
 class ByTransformerConv(nn.Module):
@@ -60,7 +47,7 @@ class ByTransformerConv(nn.Module):
 
         super().__init__()
         position: Any = layer.position
-        of_edges = position.features.weight  # (categories, channels)
+        of_edges, self.kinds = position.features.weight, position.features.kinds  # (categories, channels)
         dim, heads = layer.qkv.in_features, layer.num_heads
         self.conv = TransformerConv(dim, layer.head_dim, heads, edge_dim=len(of_edges), root_weight=False)
         weights, biases = layer.qkv.weight.chunk(3), layer.qkv.bias.chunk(3)
@@ -73,7 +60,14 @@ class ByTransformerConv(nn.Module):
     def forward(self, tokens: Tokens) -> Float[Tensor, "1 n d"]:
         """Let nodes read along the edges that their tokens carry."""
         graph: Any = tokens.pattern
-        return self.out(self.conv(tokens.x[0], graph.index, graph.features))[None]
+        if graph.features not in SPELLED:
+            SPELLED[graph.features] = self._spelled(graph.features)
+        return self.out(self.conv(tokens.x[0], graph.index, SPELLED[graph.features]))[None]
+
+    def _spelled(self, features: Int[Tensor, "e f"]) -> Float[Tensor, "e c"]:
+        """Give a number for each category, 1 where it is there."""
+        columns = [one_hot(column, kinds) for column, kinds in zip(features.T, self.kinds, strict=True)]
+        return torch.cat(columns, dim=1).float()
 
 
 def pair() -> tuple[nn.Module, nn.Module]:
@@ -107,9 +101,10 @@ def train(
 
 def jobs(new: bool) -> tuple[Job, Job]:
     """Make our job and the peer's; see `train`."""
-    batch = molecules(MOLECULES, zoo.info(NAME).config)
-    target = torch.randn(MOLECULES, 1, generator=torch.Generator().manual_seed(0))
-    made = [partial(train, model, torch.optim.AdamW(model.parameters(), 1e-4), batch, target, new) for model in pair()]
+    batch, target = molecules(MOLECULES)
+    models = pair()
+    steps = [torch.optim.AdamW(model.parameters(), 1e-4, fused=True) for model in models]  # as `zoo.train`
+    made = [partial(train, model, step, batch, target, new) for model, step in zip(models, steps, strict=True)]
     return made[0], made[1]
 
 
