@@ -19,8 +19,8 @@ from torch.nn.functional import embedding_bag, leaky_relu
 from zoo.core.backends.edge_parts import Part
 from zoo.core.backends.edge_vectors import edge_vectors
 
-NUMBERS = {"cpu": 1 << 18, "cuda": 1 << 24}
-"""Numbers of the vectors by edge that are there at once: what fits the cache of a core, or fills a GPU."""
+NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 24}
+"""Numbers of the vectors by edge that are there at once: what fits the cache, for each core; or fills a GPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class LeakySums:
         csr, v = x.part.csr, self.v[x.part.heads]
         found = x.q.new_empty(len(csr.rows) // len(v), len(v))
         each = torch.block_diag(*v[:, :, None])
-        for piece in _pieces(x, len(v)):
+        for piece in _pieces(x, len(v), _table(x, len(v))):
             torch.mm(torch.nn.functional.leaky_relu_(piece.inside(), self.slope), each, out=found[piece.block])
         scores = found.flatten() if len(v) == 1 else found.flatten().index_select(0, csr.of_single)
         return scores if onto is None else onto.add_(scores)
@@ -153,7 +153,8 @@ class LeakySums:
         csr, v = x.part.csr, self.v[x.part.heads]
         slopes = (slope if len(v) == 1 else slope.index_select(0, csr.from_single)).view(-1, len(v))
         queries, of_v = x.q.new_zeros(len(csr.single.pointers) - 1, v.numel()), torch.zeros_like(v)
-        for piece in _pieces(x, len(v)):
+        table = _table(x, len(v))
+        for piece in _pieces(x, len(v), table):
             steps = self._steps(piece, slopes[piece.block])
             piece.add_sums(queries, steps)
             if of_keys is not None and piece.added is not None:
@@ -162,7 +163,7 @@ class LeakySums:
                 own.index_add_(0, piece.edges, steps.view(-1, *v.shape).mul_(v))
         keys = x.q.new_zeros(len(csr.single.back_pointers) - 1, v.numel())
         slopes = slopes.index_select(0, csr.single.back_order)
-        for piece in _pieces(x, len(v), back=True):
+        for piece in _pieces(x, len(v), table, back=True):
             piece.add_sums(keys, self._steps(piece, slopes[piece.block]))
         for sums, vectors in ((queries, x.q), (keys, _by_head(x))):
             of_v += (sums * vectors.view_as(sums)).sum(0).view_as(v)
@@ -172,9 +173,8 @@ class LeakySums:
     def _steps(self, piece: "Piece", of_score: Float[Tensor, "p h"]) -> Float[Tensor, "p w"]:
         """Give the slope of LeakyReLU at each number, times the gradient of the score; nothing new is allocated."""
         z = piece.inside()
-        ones = piece.ones[: len(z)]
-        torch.ops.aten.leaky_relu_backward.grad_input(ones, z, self.slope, False, grad_input=z)
-        z.unflatten(1, (of_score.shape[1], -1)).mul_(of_score[:, :, None])
+        each = z.unflatten(1, (of_score.shape[1], -1))
+        torch.ops.aten.leaky_relu_backward.grad_input(of_score[:, :, None], each, self.slope, False, grad_input=each)
         return z
 
 
@@ -187,7 +187,6 @@ class Piece:
         table: vectors of all queries, then of all keys.
         ends: where query and key of each edge stand in the table.
         count: 0, 1, 2, … up to twice as many edges.
-        ones: a one for each number.
         summed: which sums they belong to.
         begins: where these begin among the edges.
         edges: which edges of the caller's list they are.
@@ -198,7 +197,6 @@ class Piece:
     table: Float[Tensor, "t w"]
     ends: Int[Tensor, "p 2"]
     count: Int[Tensor, " p2"]
-    ones: Float[Tensor, "most w"]
     summed: slice
     begins: Int[Tensor, " s"]
     edges: Int[Tensor, " p"]
@@ -219,27 +217,31 @@ class Piece:
         to[self.summed] += embedding_bag(self.count[: len(x)], x, self.begins, mode="sum", include_last_offset=True)
 
 
-def _pieces(x: Compared, heads: int, back: bool = False) -> Iterator[Piece]:
+def _table(x: Compared, heads: int) -> Float[Tensor, "t w"]:
+    """Give the vectors of all queries, then those of all keys."""
+    return torch.cat([each.unflatten(0, (-1, heads)).flatten(1) for each in (x.q, _by_head(x))])
+
+
+def _pieces(x: Compared, heads: int, table: Float[Tensor, "t w"], back: bool = False) -> Iterator[Piece]:
     """Go through the edges of a part block by block, in the order of queries, or back in that of keys."""
-    csr, queries = x.part.csr.single, x.q.unflatten(0, (-1, heads)).flatten(1)
-    table = torch.cat([queries, _by_head(x).unflatten(0, (-1, heads)).flatten(1)])
-    added = None
+    csr, added = x.part.csr.single, None
     if x.to_keys is not None:
         added = x.to_keys.unflatten(0, (-1, x.part.all_heads))[:, x.part.heads].flatten(1)
     ends, pointers, edges = csr.ends, csr.pointers, csr.edges
     if back:
-        ends, pointers, edges = csr.back_ends, csr.back_pointers, edges.index_select(0, csr.back_order)
-    step = max(1, NUMBERS.get(table.device.type, NUMBERS["cpu"]) // table.shape[1])
+        ends, pointers = csr.back_ends, csr.back_pointers
+        edges = edges if added is None else edges.index_select(0, csr.back_order)
+    at_once = NUMBERS.get(table.device.type, NUMBERS["cpu"]) * (torch.get_num_threads() if table.is_cpu else 1)
+    step = max(1, at_once // table.shape[1])
     firsts = range(0, len(ends), step)
     lasts = [min(first + step, len(ends)) for first in firsts]
     outer = ends[[*firsts, *(last - 1 for last in lasts)]]
-    outer = outer[:, 1] - len(queries) if back else outer[:, 0]
+    outer = outer[:, 1] - (len(csr.pointers) - 1) if back else outer[:, 0]
     count = torch.arange(2 * min(step, len(ends)), device=ends.device, dtype=ends.dtype)
-    ones = table.new_ones(min(step, len(ends)), table.shape[1])
     for first, last, (lowest, highest) in zip(firsts, lasts, outer.view(2, -1).T.tolist(), strict=True):
         block = slice(first, last)
         begins = pointers[lowest : highest + 2].clamp(first, last) - first
-        yield Piece(block, table, ends[block], count, ones, slice(lowest, highest + 1), begins, edges[block], added)
+        yield Piece(block, table, ends[block], count, slice(lowest, highest + 1), begins, edges[block], added)
 
 
 def _by_head(x: Compared) -> Float[Tensor, "columns d"]:

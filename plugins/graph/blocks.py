@@ -68,7 +68,7 @@ def _forward(layer: PreNormBlock | GraphLayer, nodes: int, tokens: Tokens) -> To
     graph = tokens.pattern
     if not isinstance(graph, Graph) or len(tokens.x) != 1:
         raise InputError(f"blocks of nodes read one row of nodes and a Graph; got {graph!r}")
-    x = tokens.x[0]
+    x = tokens.x.squeeze(0)
     step: Callable[..., Tensor] = _block if isinstance(layer, PreNormBlock) else _layer
     y: Tensor | None = None
     for first, places in _blocks(graph, len(x), nodes):

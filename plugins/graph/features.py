@@ -160,7 +160,8 @@ def check_features(x: Tensor, kinds: Kinds, name: str, dtype: torch.dtype) -> No
         if not x.is_floating_point() or (x.dtype != dtype and not autocast):
             hint = "" if x.is_floating_point() else f", unless these are categories: {made}"
             raise InputError(f"{name} is {x.dtype}, the model is {dtype}: {name}.to({dtype}){hint}")
-        bad = None if hidden else ~torch.isfinite(x)
+        whole = hidden or bool(x.sum().isfinite())  # one pass; sums that overflow are looked at one by one
+        bad = None if whole else ~torch.isfinite(x)
         rule = "features are finite"
     else:
         if x.is_floating_point() or x.is_complex() or x.dtype is torch.bool:

@@ -77,17 +77,17 @@ class OnEdges(nn.Module):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "1 n w"]:
         """Give each node what it reads."""
-        graph = _graph(tokens)
-        return self.layer(tokens.x[0], tokens.x[0], graph, graph.features)[None]
+        x, graph = tokens.x.squeeze(0), _graph(tokens)
+        return self.layer(x, x, graph, graph.features)[None]
 
     def by_edge(self, tokens: Tokens) -> Float[Tensor, "e h"]:
         """Give the weights of the edges."""
-        x, graph = tokens.x[0], _graph(tokens)
+        x, graph = tokens.x.squeeze(0), _graph(tokens)
         return self.layer.ask(x, x, graph, graph.features).weights()
 
     def weights(self, tokens: Tokens) -> Float[Tensor, "1 h n n"]:
         """Give the weights of all pairs; 0 where no edge is, and the sum where there are several."""
-        x, by_edge = tokens.x[0], self.by_edge(tokens)
+        x, by_edge = tokens.x.squeeze(0), self.by_edge(tokens)
         source, target = _graph(tokens).index
         square = x.new_zeros(by_edge.shape[1], len(x) * len(x)).index_add(1, target * len(x) + source, by_edge.T)
         return square.view(1, -1, len(x), len(x))
@@ -161,7 +161,7 @@ class AttentionTag(nn.Module):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n classes"]:
         """Give a score for each label, for each node."""
-        return self.classifier(tokens).x[0]
+        return self.classifier(tokens).x.squeeze(0)
 
 
 def gat(

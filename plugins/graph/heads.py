@@ -26,7 +26,7 @@ class NodeTag(Tag):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n classes"]:
         """Give a score for each label, for each node."""
-        return self.linear(tokens.x[0])
+        return self.linear(tokens.x.squeeze(0))
 
 
 class NodeFeatures(Features):
@@ -38,7 +38,7 @@ class NodeFeatures(Features):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n d"]:
         """Give the vectors."""
-        return tokens.x[0]
+        return tokens.x.squeeze(0)
 
 
 class Link(Classifier):
@@ -52,7 +52,7 @@ class Link(Classifier):
 
     def forward(self, tokens: Tokens, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, " p *kinds"]:
         """Give the scores."""
-        left, right = tokens.x[0][pairs]
+        left, right = tokens.x.squeeze(0)[pairs]
         if not self.num_classes:
             return (left * right).sum(1) / math.sqrt(self.dim)
         return self.linear(left * right)

@@ -133,13 +133,13 @@ class Gat(nn.Module):
     ) -> Question:
         """Ask; targets without vectors have the number 0."""
         v = self.value(source).unflatten(1, self.shape)
-        k = (v * self.of_source).sum(-1, keepdim=True).to(v.dtype)  # autocast multiplies the parameter in its precision
-        if target is None:
-            q = k.new_zeros(targets, len(self.of_target), 1)
+        if target is source and self.target is None:
+            k, q = _numbers(v, self.of_source, self.of_target)
         else:
-            layer = self.value if self.target is None else self.target
-            own = v if target is source and self.target is None else layer(target).unflatten(1, self.shape)
-            q = (own * self.of_target).sum(-1, keepdim=True).to(v.dtype)
+            (k,), q = _numbers(v, self.of_source), v.new_zeros(targets, len(self.of_target), 1)
+            if target is not None:
+                layer = self.value if self.target is None else self.target
+                (q,) = _numbers(layer(target).unflatten(1, self.shape), self.of_target)
         bias = None
         if self.edge is not None and self.of_edge is not None and attr is not None:
             matrix = (self.edge.weight.unflatten(0, self.shape) * self.of_edge[..., None]).sum(1)  # (heads, features)
@@ -153,6 +153,13 @@ class Gat(nn.Module):
         for numbers in (self.of_source, self.of_target, self.of_edge):
             if numbers is not None:
                 nn.init.xavier_uniform_(numbers)
+
+
+def _numbers(x: Float[Tensor, "n h d"], *vectors: Float[Tensor, "h d"]) -> tuple[Float[Tensor, "n h 1"], ...]:
+    """Multiply the vector of each head by vectors of that head, as one product with a matrix of mostly zeros."""
+    matrix = torch.cat([vector.T.diag_embed().transpose(0, 1).flatten(0, 1) for vector in vectors], dim=1)
+    numbers = (x.flatten(1) @ matrix).to(x.dtype)  # autocast multiplies in its precision
+    return numbers.unsqueeze(-1).split([len(vector) for vector in vectors], dim=1)
 
 
 class GatV2(nn.Module):
