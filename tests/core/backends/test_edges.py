@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from zoo.bench.memory import peak_bytes
-from zoo.core import ConfigError, Full, InputError, Lengths, Segments, Valid, attend, plan
+from zoo.core import ConfigError, Full, InputError, LeakySum, Lengths, Segments, Valid, attend, plan
 from zoo.core.backends import edge_parts, edge_vectors, edges
 from zoo.core.edges import EdgeBias, EdgeKinds, Edges
 from zoo.core.keys import Keys
@@ -150,6 +150,26 @@ def test_edges_of_a_kind_add_the_same(
     got = attend(q, k, v, pattern, bias=bias, backend=backend)
     wanted = attend(q, k, v, pattern, bias=own, backend="edges")
     torch.testing.assert_close(with_gradients(got, tensors), with_gradients(wanted, tensors), atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["edges", "scatter"])
+@pytest.mark.parametrize("size", [1, 8])
+def test_kinds_of_edges_are_known_to_every_score(size: int, backend: str) -> None:
+    pattern, generator = graph(9, 9, 3, 0.5), torch.Generator().manual_seed(4)
+    kinds = EdgeKinds(torch.randint(2, (pattern.index.shape[1],), generator=generator), 2)
+    shapes = [(1, 9, 4, size), (1, 9, 4, size), (1, 9, 4, 6), (2, 4, size)]
+    tensors = [torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for s in shapes]
+    q, k, v, of_kinds = tensors
+    score = LeakySum(torch.randn(4, size, generator=generator, dtype=torch.float64))
+    answers = [
+        attend(q, k, v, pattern, bias=bias, score=score, backend=backend)
+        for bias in (
+            EdgeBias(pattern, to_keys=of_kinds, kinds=kinds),
+            EdgeBias(pattern, to_keys=of_kinds[kinds.of]),
+        )
+    ]
+    got, wanted = (with_gradients(y, tensors) for y in answers)
+    torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
 @pytest.mark.parametrize("repeated", [False, True])
