@@ -36,6 +36,7 @@ def main() -> None:
     if debug:
         os.environ["ZOO_DEBUG"] = "1"
     warnings.showwarning = _show_warning
+    warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")  # torch_geometric uses it when it is imported
     try:
         build()(arguments)
     except ZooError as error:
