@@ -52,7 +52,7 @@ class Csr:
     @cached_property
     def of_single(self) -> Int[Tensor, " n"]:
         """Where each entry stands among the numbers by head (entries, heads) of `single`."""
-        heads = len(self.pointers) // max(len(self.single.pointers) - 1, 1)
+        heads = (len(self.pointers) - 1) // max(len(self.single.pointers) - 1, 1)
         rows = self.rows // heads
         entries = torch.arange(len(rows), device=rows.device, dtype=rows.dtype) - self.pointers.index_select(
             0, self.rows

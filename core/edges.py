@@ -288,6 +288,9 @@ class EdgeKinds:
     def _places(self) -> "WeakKeyDictionary[Csr, Tensor]":
         return WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"of": self.of, "count": self.count}  # what is kept is made anew
+
     def places(self, csr: Csr) -> Int[Tensor, " n"]:
         """Give the place of each entry in a table (rows, kinds); it is kept as long as the matrix."""
         if csr not in self._places:

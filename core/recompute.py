@@ -7,6 +7,8 @@ from functools import partial
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from zoo.core.override import overridden
+
 
 @contextmanager
 def recomputed(blocks: Iterable[nn.Module]) -> Iterator[None]:
@@ -17,11 +19,5 @@ def recomputed(blocks: Iterable[nn.Module]) -> Iterator[None]:
     Args:
         blocks: as of a `Stack`.
     """
-    own = [(block, block.forward) for block in blocks]
-    for block, forward in own:
-        block.forward = partial(checkpoint, forward, use_reentrant=False)
-    try:
+    with overridden(blocks, lambda block: partial(checkpoint, block.forward, use_reentrant=False)):
         yield
-    finally:
-        for block, _ in own:
-            del block.forward

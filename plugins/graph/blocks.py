@@ -18,6 +18,8 @@ from zoo.core.attention import Attention
 from zoo.core.block import PreNormBlock
 from zoo.core.edges import Edges
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.override import overridden
+from zoo.core.pattern import Full
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.edges import Graph
 from zoo.plugins.graph.gat import GraphLayer
@@ -53,22 +55,21 @@ def in_blocks(model: nn.Module, nodes: int = NODES) -> Iterator[None]:
     for layer in layers:
         if isinstance(layer, PreNormBlock) and not isinstance(layer.attention, Attention):
             raise ConfigError(f"{type(layer.attention).__name__} knows no nodes that only read, as those of a block do")
-    for layer in layers:
-        layer.forward = partial(_forward, layer, nodes)  # type: ignore[method-assign]
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for layer in layers:
-            del layer.forward
+        if isinstance(layer, PreNormBlock) and layer.attention.pattern != Full():
+            raise ConfigError(f"{layer.attention.pattern!r} counts the nodes of the whole graph, not those of a block")
+    with torch.no_grad(), overridden(layers, lambda layer: partial(_forward, layer, nodes)):
+        yield
 
 
-def _forward(layer: PreNormBlock | GraphLayer, nodes: int, tokens: Tokens) -> Tokens:
+def _forward(layer: Any, nodes: int, tokens: Tokens) -> Tokens:
     """Give what a layer makes of its tokens."""
     graph = tokens.pattern
     if not isinstance(graph, Graph) or len(tokens.x) != 1:
         raise InputError(f"blocks of nodes read one row of nodes and a Graph; got {graph!r}")
     x = tokens.x.squeeze(0)
+    if not len(x):
+        whole: Tokens = type(layer).forward(layer, tokens)
+        return whole
     step: Callable[..., Tensor] = _block if isinstance(layer, PreNormBlock) else _layer
     y: Tensor | None = None
     for first, places in _blocks(graph, len(x), nodes):

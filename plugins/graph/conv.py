@@ -101,12 +101,14 @@ class EdgeAttentionConv(MessagePassing):  # type: ignore[misc]
         source, target = (x, x) if isinstance(x, Tensor) else x
         if edge_attr is not None and edge_attr.ndim == 1:
             edge_attr = edge_attr[:, None]
+        self.layer.check_features(edge_attr, source.dtype)
         read, attr, targets = _read(self.rules, source, target, edge_index, edge_attr, size)
         question = self.layer.ask(source, target, read.edges, attr, targets)
         weights = None if return_attention_weights is None else question.weights()
         y = self._by_message(question, read, targets) if self._looked_into else self.layer.answer(question)
         y = self.layer.join(y, target)
-        return y if weights is None else (y, (read.edges.index, weights))
+        index = read.edges.index.flip(0) if self.flow == "target_to_source" else read.edges.index
+        return y if weights is None else (y, (index, weights))
 
     @property
     def _looked_into(self) -> bool:

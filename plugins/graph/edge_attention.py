@@ -105,10 +105,28 @@ class EdgeAttention(nn.Module):
         Raises:
             InputError: If features of edges are missing, or are others than the layer was made for.
         """
-        if (attr is None) != (self.edge_dim is None) or (attr is not None and attr.shape[1] != self.edge_dim):
-            given = "none are given" if attr is None else f"edge_attr is of shape {tuple(attr.shape)}"
-            raise InputError(f"a layer made with edge_dim={self.edge_dim}, and {given}")
+        self.check_features(attr, source.dtype)
         return self.score(source, target, edges, attr, len(source) if targets is None else targets)
+
+    def check_features(self, attr: Tensor | None, dtype: torch.dtype) -> None:
+        """Refuse features of edges that the layer was not made for.
+
+        Args:
+            attr: features, one row for each edge.
+            dtype: of the nodes.
+
+        Raises:
+            InputError: If they are missing, or of other channels or another dtype.
+        """
+        if (attr is None) != (self.edge_dim is None) or (attr is not None and attr.shape[1] != self.edge_dim):
+            given = "no edge_attr is given" if attr is None else f"edge_attr is of shape {tuple(attr.shape)}"
+            raise InputError(f"a layer made with edge_dim={self.edge_dim}, and {given}")
+        if attr is None:
+            return
+        kind = attr.device.type
+        autocast = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+        if not attr.is_floating_point() or (attr.dtype != dtype and not autocast):
+            raise InputError(f"edge_attr is {attr.dtype} and x is {dtype}: edge_attr.to({dtype})")
 
     def answer(self, question: Question, keys: Keys | None = None) -> Float[Tensor, "t h d"]:
         """Give what the heads of each target read, with dropout in training."""

@@ -51,7 +51,7 @@ class Graph(Edges):
         return keys is not None and keys is self.sets
 
     @cached_property
-    def _extended(self) -> dict[Hashable, Edges]:
+    def _extended(self) -> "dict[Hashable, Graph]":
         return {}
 
     def extended(self, question: Hashable, more: Callable[[], Int[Tensor, "2 m"]], sets: Segments | None) -> "Graph":
@@ -63,7 +63,9 @@ class Graph(Edges):
             sets: the graph of each node, of those, too, that only the new edges lead to.
         """
         if question not in self._extended:
-            self._extended[question] = Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
+            longer = Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
+            self._extended[question] = Graph.of(longer, None, None)
+            assert not self._extended[question]._extended  # shared from here on
         return Graph.of(self._extended[question], self.features, sets)
 
 
@@ -128,6 +130,6 @@ def _drawn(given: Given, rules: EdgeRules) -> Drawn:
     if given.batch is None:
         return Drawn(Graph.of(read.edges, None, None), read, None, nodes, 1)
     batch = given.batch.detach().long()
-    check_batch(batch, read.edges.index)
+    check_batch(batch, read.edges.index, given.graphs)
     graphs = given.graphs or (int(batch[-1]) + 1 if len(batch) else 0)
     return Drawn(Graph.of(read.edges, None, Segments(batch[None], count=graphs)), read, batch, nodes, graphs)

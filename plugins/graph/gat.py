@@ -16,7 +16,7 @@ from zoo.core.tokens import Tokens
 from zoo.core.transformer import Stack
 from zoo.plugins.graph.edge_attention import EdgeAttention
 from zoo.plugins.graph.edges import Graph, drawn
-from zoo.plugins.graph.features import check_features
+from zoo.plugins.graph.features import Kinds, check_features
 from zoo.plugins.graph.heads import node_head
 from zoo.plugins.graph.inputs import read
 from zoo.plugins.graph.models import GraphModel
@@ -37,8 +37,11 @@ class RawNodes(nn.Module):
         ConfigError: If nodes have no channels.
     """
 
-    def __init__(self, node_features: int, edge_features: int, rules: EdgeRules) -> None:
+    def __init__(self, node_features: Kinds, edge_features: Kinds, rules: EdgeRules) -> None:
         super().__init__()
+        if not isinstance(node_features, int) or not isinstance(edge_features, int):
+            shown = f"node_features={node_features!r}, edge_features={edge_features!r}"
+            raise ConfigError(f"{shown}: these networks read numbers, not categories; graph-tiny and others read both")
         if node_features < 1 or edge_features < 0:
             raise ConfigError(f"node_features={node_features}, edge_features={edge_features}: nodes have at least one")
         self.node_features, self.edge_features, self.rules = node_features, edge_features, rules
@@ -166,8 +169,8 @@ class AttentionTag(nn.Module):
 
 def gat(
     *,
-    node_features: int,
-    edge_features: int = 0,
+    node_features: Kinds,
+    edge_features: Kinds = 0,
     dim: int = 8,
     depth: int = 2,
     num_heads: int = 8,
@@ -217,6 +220,8 @@ def gat(
     if norm not in ("layer", "none"):
         raise ConfigError(f"norm={norm!r} is not one of layer, none")
     stem = RawNodes(node_features, edge_features, EdgeRules(self_loops, direction, duplicates))
+    assert isinstance(node_features, int)
+    assert isinstance(edge_features, int)
     options: dict[str, Any] = {"score": score, "root": root, "edge_dim": edge_features or None}
     width = num_heads * dim
     layers = depth - 1 if task == "tag" else depth

@@ -114,8 +114,13 @@ def check_ends(name: str, ends: Tensor, nodes: int) -> None:
     raise InputError(f"{name}[:, {place}] is {tuple(ends[:, place].tolist())}, and {there}")
 
 
-def check_batch(batch: Tensor, index: Tensor) -> None:
-    """Refuse graphs whose nodes do not stand together, or edges from one graph to another.
+def check_batch(batch: Tensor, index: Tensor, graphs: int | None) -> None:
+    """Refuse graphs that are not there or whose nodes do not stand together, or edges from one graph to another.
+
+    Args:
+        batch: the graph of each node.
+        index: (2, edges).
+        graphs: how many there are, where that is known.
 
     Raises:
         InputError: If there are any; the text names the first.
@@ -132,6 +137,9 @@ def check_batch(batch: Tensor, index: Tensor) -> None:
             f"batch is not sorted: node {node} of graph {int(batch[node])} stands behind one of graph "
             f"{int(batch[node - 1])}; order nodes by graph, as torch_geometric.data.Batch does"
         )
+    if graphs is not None and int(batch[-1]) >= graphs:
+        node = int((batch >= graphs).nonzero()[0])
+        raise InputError(f"batch[{node}] is {int(batch[node])}, and there are {graphs} graphs, 0 … {graphs - 1}")
     source, target = batch[index]
     if not torch.equal(source, target):
         place = int((source != target).nonzero()[0])

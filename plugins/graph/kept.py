@@ -11,7 +11,11 @@ Made = TypeVar("Made")
 
 
 class Kept:
-    """Keep what is made of tensors; it is forgotten with the tensor, or once that is written to."""
+    """Keep what is made of tensors; it is forgotten with the tensor, or once PyTorch writes to it.
+
+    What is written by others, as through a NumPy array or `.data`, goes unseen: give a new tensor then. Of tensors made
+    in inference mode, whose writes PyTorch does not count, nothing is kept.
+    """
 
     def __init__(self) -> None:
         self._known: Any = WeakTensorKeyDictionary()
@@ -26,9 +30,9 @@ class Kept:
         """
         if torch.compiler.is_compiling() or tensor.is_inference():
             return make()
-        known = self._known.get(tensor)
-        if known is None or known[0] != tensor._version:
-            known = tensor._version, {}
+        known, state = self._known.get(tensor), (tensor._version, tensor.data_ptr(), tensor.shape)
+        if known is None or known[0] != state:
+            known = state, {}
             self._known[tensor] = known
         answers: dict[Hashable, Made] = known[1]
         if question not in answers:

@@ -10,6 +10,7 @@ from zoo.core.edges import Duplicates
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.loss import TARGETS
 from zoo.core.model import Model
+from zoo.core.pattern import Full
 from zoo.core.transformer import Encoder, init_weights
 from zoo.plugins.graph.gps import gps_encoder
 from zoo.plugins.graph.heads import Link, node_head
@@ -187,6 +188,9 @@ def _model(
 ) -> GraphModel:
     if target not in TARGETS:
         raise ConfigError(f"target={target!r} is not one of {', '.join(TARGETS)}")
+    for part in encoder.modules():
+        if isinstance(part, Attention) and part.pattern != Full():
+            raise ConfigError(f"{part.pattern!r} counts places, and nodes stand on no line; see global_nodes=")
     encoder = VirtualNodes(encoder, dim, virtual_nodes) if virtual_nodes else encoder
     model = GraphModel(stem, encoder, node_head(task, dim, num_classes, pool, units))
     init_weights(model)

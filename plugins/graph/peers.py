@@ -30,6 +30,8 @@ def from_pyg(conv: Any) -> EdgeAttentionConv:
         raise ConfigError(f"{conv} is no GATConv, GATv2Conv or TransformerConv")
     if conv.aggr not in ("add", "sum"):
         raise ConfigError(f"aggr={conv.aggr!r} of {conv}: what is read is summed")
+    if getattr(conv, "share_weights", False):
+        raise ConfigError(f"share_weights=True of {conv}: ours has a projection of sources and one of targets")
     fill: Any = "mean"
     if score == "scaled_dot":
         loops = "keep"

@@ -1,6 +1,6 @@
 """Position encodings of nodes, by name: vectors that are added to those of their features.
 
-Axes: n nodes, k numbers of each node, d channels.
+Axes: n nodes, e edges that count, k numbers of each node, d channels.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
@@ -77,7 +77,7 @@ class Degree(nn.Module):
 
     def forward(self, graphs: Drawn) -> Float[Tensor, "n d"]:
         """Give the vectors."""
-        source, target = graphs.graph.index
+        source, target = counting(graphs)
         of = (torch.bincount(ends, minlength=graphs.nodes).clamp(max=self.size) for ends in (target, source))
         into, out = of
         return self.into(into) + self.out(out)
@@ -103,6 +103,12 @@ def node_position(name: str, dim: int, size: int) -> nn.Module | None:
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
+def counting(graphs: Drawn) -> Int[Tensor, "2 e"]:
+    """Give the edges that count."""
+    return graphs.graph.index[:, graphs.graph.order]
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def numbers(graphs: Drawn, function: Callable[..., Any], size: int) -> Float[Tensor, "n k"]:
     """Give numbers of each node, which are computed once for a graph that is read again."""
 
@@ -114,7 +120,7 @@ def numbers(graphs: Drawn, function: Callable[..., Any], size: int) -> Float[Ten
         else:
             counts = torch.bincount(graphs.batch, minlength=graphs.graphs)
             bounds = [0, *counts.cumsum(0).tolist()]
-        found: Any = function(graphs.graph.index.cpu().numpy().astype(np.int64), bounds, size)
+        found: Any = function(counting(graphs).cpu().numpy().astype(np.int64), bounds, size)
         return torch.from_numpy(found)
 
     return graphs.once((function.__name__, size), make)

@@ -8,23 +8,27 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.corpora.skipped import Skipped, told
 from zoo.plugins.graph.features import check_features
 from zoo.plugins.graph.inputs import Given, check_batch, check_ends, read
+from zoo.plugins.graph.lines import of_line
 from zoo.plugins.graph.networks import is_network, of_network
 from zoo.plugins.graph.smiles import of_smiles
 
-Graphs = tuple[Tensor, Tensor, Tensor | None, Tensor]
+Graphs = tuple[Any, ...]
+"""`x`, `edge_index`, `edge_attr` or None, and `batch`; and pairs of nodes, where all graphs have them."""
 
 
 class Preprocess:
     """Turn a graph, or a list of them, into `(x, edge_index, edge_attr, batch)`, which every model of graphs takes.
 
+    Pairs of nodes that are asked about follow where all graphs have them.
+
     A graph is a `Data` or `Batch` of PyTorch Geometric; a tuple of tensors, as a model reads them; a graph of networkx,
-    whose nodes may have attributes `x` and its edges `edge_attr`; or a molecule as SMILES.
+    whose nodes may have attributes `x` and its edges `edge_attr`; a molecule as SMILES;
+    or a line of JSON, as of `zoo train --data graphs:FILE.jsonl`, where what is asked may be left out.
 
     Args:
         config: of the model: `node_features` and `edge_features` say what it reads.
@@ -71,14 +75,8 @@ class Preprocess:
             InputError: If it cannot be read, or the model does not read its features.
         """
         given = self._opened(graph)
-        x, index, attr, batch, *_ = given
-        if not len(x):
-            raise InputError(f"{name_of(graph)} has no nodes")
-        if batch is not None and given.graphs not in (None, len(batch.unique())):
-            raise InputError(f"{name_of(graph)} holds {given.graphs} graphs, of which some have no nodes")
-        check_ends("edge_index", index, len(x))
-        if batch is not None:
-            check_batch(batch, index)
+        _check(given, name_of(graph))
+        x, attr = given.x, given.edge_attr
         if isinstance(self.node_features, int) and not x.is_floating_point():
             x = x.to(torch.get_default_dtype())
         check_features(x, self.node_features, "x", x.dtype)
@@ -94,13 +92,33 @@ class Preprocess:
 
     def _opened(self, graph: Any) -> Given:
         if isinstance(graph, str):
-            return of_smiles(graph)
+            return of_line(graph) if graph.lstrip().startswith("{") else of_smiles(graph)
         if is_network(graph):
             return of_network(graph, self.node_features, self.edge_features)
         return read(graph if isinstance(graph, tuple) else (graph,))
 
     def __repr__(self) -> str:
         return f"Preprocess(node_features={self.node_features}, edge_features={self.edge_features})"
+
+
+def _check(given: Given, name: str) -> None:
+    """Refuse edges and pairs of no nodes, and graphs without nodes.
+
+    Raises:
+        InputError: If there are any.
+    """
+    x, index, _, batch, pairs, graphs = given
+    if not len(x):
+        raise InputError(f"{name} has no nodes")
+    check_ends("edge_index", index, len(x))
+    if pairs is not None:
+        check_ends("pairs", pairs, len(x))
+    if batch is not None:
+        check_batch(batch, index, graphs)
+        graphs = graphs or int(batch[-1]) + 1
+        if len(batch.unique()) < graphs:
+            empty = f"{name} holds {graphs} graphs, of which some have no nodes"
+            raise InputError(f"{empty}: leave them out and number the others 0, 1, …")
 
 
 def packed(graphs: list[Given]) -> Graphs:
@@ -110,18 +128,20 @@ def packed(graphs: list[Given]) -> Graphs:
         ConfigError: If features are of different precisions.
     """
     nodes, count = 0, 0
-    indices, batches = [], []
+    indices, batches, pairs = [], [], []
     for graph in graphs:
         own = torch.zeros(len(graph.x), dtype=torch.long) if graph.batch is None else graph.batch.long()
-        own = own.unique(return_inverse=True)[1]
         indices.append(graph.edge_index.long() + nodes)
         batches.append(own.to(graph.x.device) + count)
+        if graph.pairs is not None:
+            pairs.append(graph.pairs.long() + nodes)
         nodes, count = nodes + len(graph.x), count + int(own[-1]) + 1
     if len(kinds := {graph.x.dtype for graph in graphs}) > 1:
         raise ConfigError(f"graphs with features of {', '.join(sorted(map(str, kinds)))}: one precision for all")
     attrs = [graph.edge_attr for graph in graphs if graph.edge_attr is not None]
     attr = torch.cat(attrs) if attrs else None
-    return torch.cat([graph.x for graph in graphs]), torch.cat(indices, dim=1), attr, torch.cat(batches)
+    found = torch.cat([graph.x for graph in graphs]), torch.cat(indices, dim=1), attr, torch.cat(batches)
+    return (*found, torch.cat(pairs, dim=1)) if len(pairs) == len(graphs) else found
 
 
 def name_of(graph: Any, place: int | None = None) -> str:

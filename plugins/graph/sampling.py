@@ -1,4 +1,9 @@
-"""Training on a graph too large for a step: some nodes at a time, with some of those that they read, drawn anew."""
+"""Training on a graph too large for a step: some nodes at a time, with some of those that they read, drawn anew.
+
+A model works out positions (`position=` random-walk, laplacian or degree) from the edges that it is given, here those
+of the drawn part: a node's differ from draw to draw, and from those in the whole graph, and so do the answers, even if
+all neighbours are drawn.
+"""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -16,6 +21,9 @@ NATIVE = ("pyg_lib", "torch_sparse")
 
 def neighbours(data: "Data", counts: Sequence[int], batch_size: int, **options: Any) -> "NeighborLoader":
     """Give PyTorch Geometric's `NeighborLoader` (arXiv:1706.02216): `model(batch)[: batch.batch_size]` are its nodes.
+
+    Train a model of `position="none"`: other positions are those in the drawn part. Where degrees matter, work them out
+    once, of the whole graph, and give them as features: columns of `data.x`.
 
     Args:
         data: the whole graph.

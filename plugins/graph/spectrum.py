@@ -7,6 +7,7 @@ Axes: n nodes, e edges, k numbers of each node.
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,10 +16,14 @@ from zoo.core.errors import ConfigError
 
 SMALL = 512
 """Nodes up to which a graph's matrix is written out."""
-NUMBERS = 1 << 25
-"""Of a walk's state that stand in memory at once: 128 MiB."""
-MOST = 5e11
-"""Products of a walk: about ten minutes."""
+NARROW = 5e9
+"""Products by which a graph is factored, at most, to find its eigenvectors: about ten seconds."""
+PATIENCE = 4e10
+"""Products by which eigenvectors of other large graphs are looked for, at most: about ten seconds."""
+NUMBERS = 1 << 21
+"""Of a walk's state that stand in memory at once: 8 MiB, which a cache holds."""
+MOST = 2e10
+"""Products of a walk: about ten seconds."""
 
 Index = Int[np.ndarray, "2 e"]
 Bounds = Sequence[int]
@@ -36,6 +41,9 @@ def laplacian(index: Index, bounds: Bounds, count: int) -> Float[np.ndarray, "n 
         index: edges, none of them between graphs.
         bounds: of the graphs.
         count: eigenvectors.
+
+    Raises:
+        ConfigError: If those of a large graph are not found in time.
     """
     from scipy.sparse import coo_array
 
@@ -66,13 +74,44 @@ def laplacian(index: Index, bounds: Bounds, count: int) -> Float[np.ndarray, "n 
     return found
 
 
-def _largest(s: object, count: int) -> Float[np.ndarray, "n k"]:
-    """Give the eigenvectors of a large symmetric matrix whose eigenvalues are greatest, those of the greatest first."""
-    from scipy.sparse.linalg import eigsh
+def _largest(s: Any, count: int) -> Float[np.ndarray, "n k"]:
+    """Give the eigenvectors of a large symmetric matrix whose eigenvalues are greatest, those of the greatest first.
 
-    start = np.random.default_rng(0).standard_normal(s.shape[0])  # type: ignore[attr-defined]
-    values, vectors = eigsh(s, count, which="LA", v0=start)
+    Rings, grids and trees have close eigenvalues, which products do not tell apart; but few nodes cut such graphs, so
+    that they are factored fast, and I - S is inverted instead. In others the eigenvalues stand apart.
+
+    Raises:
+        ConfigError: If they are not found in time.
+    """
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import ArpackError, eigsh
+
+    nodes = s.shape[0]
+    start = np.random.default_rng(0).standard_normal(nodes)
+    if _factoring(s) <= min(NARROW, nodes**3 / 256):
+        values, vectors = eigsh((eye_array(nodes) - s).tocsc(), count, sigma=-1e-6, which="LM", v0=start)
+        return vectors[:, np.argsort(values, kind="stable")]
+    kept = min(nodes, 4 * count)
+    restarts = max(1, int(PATIENCE / (kept * (s.nnz + 4 * kept * nodes))))
+    try:
+        values, vectors = eigsh(s, count, which="LA", v0=start, ncv=kept, maxiter=restarts, tol=1e-7)
+    except ArpackError as error:
+        raise ConfigError(
+            f"position='laplacian' of a graph of {nodes:,} nodes and {s.nnz // 2:,} edges: its {count - 1} "
+            "eigenvectors are not found in time; position='degree' and 'none' have no limit"
+        ) from error
     return vectors[:, np.argsort(-values, kind="stable")]
+
+
+def _factoring(s: Any) -> float:
+    """Give by how many products a symmetric matrix is factored, at most: squares of its band, row by row."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    place = np.argsort(reverse_cuthill_mckee(s, symmetric_mode=True))
+    row, column = s.nonzero()
+    band = np.zeros(s.shape[0])
+    np.maximum.at(band, place[row], place[row] - place[column])
+    return float((band**2).sum())
 
 
 def _signs(vectors: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
@@ -105,7 +144,7 @@ def random_walk(index: Index, bounds: Bounds, steps: int) -> Float[np.ndarray, "
     if float(index.shape[1]) * longest * steps > MOST:
         raise ConfigError(
             f"position='random-walk' of a graph of {longest:,} nodes takes {index.shape[1]:,} edges times its nodes "
-            f"times {steps} steps: position='degree', 'laplacian' or 'none' serve graphs of this size"
+            f"times {steps} steps, more than {MOST:.0e}: position='degree' and 'none' have no limit"
         )
     source, target = index
     leaving = np.bincount(source, minlength=nodes).astype(np.float32)

@@ -8,7 +8,7 @@ from zoo.errors import DataError, InputError
 from zoo.plugins.corpora.skipped import Skipped
 from zoo.plugins.corpora.splits import Parts, complete
 from zoo.plugins.graph.chemistry import Molecule, by_scaffold, molecules
-from zoo.plugins.graph.lines import Row, floats
+from zoo.plugins.graph.lines import Row, finite, floats, named
 
 SPLITS = ("scaffold", "random")
 
@@ -39,11 +39,18 @@ class Table:
             raise DataError(f"{name} has columns {', '.join(columns)}, and not all of target={','.join(self.wanted)}")
         table = list(reader)
         self.total = len(table)
-        self.molecules: list[Molecule]
-        self.skipped: list[Skipped]
-        self.molecules, self.skipped = molecules([row[smiles] or "" for row in table])
+        found, self.skipped = molecules([row[smiles] or "" for row in table])
         cells = [[(row[column] or "").strip() for column in self.wanted] for row in table]
-        self.kind, self.answers = _meaning(name, [cells[each.row] for each in self.molecules])
+        self.kind = _kind(name, [cells[each.row] for each in found])
+        self.molecules: list[Molecule] = []
+        self.answers: list[Any] = []
+        for each in found:
+            try:
+                self.answers.append(_asked(self.kind, cells[each.row]))
+            except InputError as error:
+                self.skipped.append(Skipped(each.smiles, str(error), each.row))
+            else:
+                self.molecules.append(each)
 
     def parts(self, split: str, seed: int) -> Parts[Row]:
         """Part the molecules by scaffolds, or by chance; those of equal SMILES stay together."""
@@ -56,12 +63,19 @@ class Table:
         return Parts(*([rows[each.row] for each in part] for part in by_scaffold(self.molecules, seed, self.name)))
 
 
-def _meaning(name: str, cells: Sequence[Sequence[str]]) -> tuple[str, Sequence[Any]]:
+def _kind(name: str, cells: Sequence[Sequence[str]]) -> str:
     """Tell what cells mean: labels where all are 0, 1 or empty; else numbers; else the classes of one column."""
-    kind = "labels" if all(cell in ("0", "1", "0.0", "1.0", "") for row in cells for cell in row) else "numbers"
+    if all(cell in ("0", "1", "0.0", "1.0", "") for row in cells for cell in row):
+        return "labels"
     try:
-        return kind, [floats(row) for row in cells]
+        for row in cells:
+            floats(row)
     except InputError as error:
         if len(cells[0]) > 1:
             raise DataError(f"{name}: {error}; target=COLUMN names one that is asked for") from error
-        return "class", [row[0] for row in cells]
+        return "class"
+    return "numbers"
+
+
+def _asked(kind: str, cells: Sequence[str]) -> Any:
+    return named(cells[0]) if kind == "class" else finite(floats(cells))

@@ -1,5 +1,8 @@
 """`Edges` and `EdgeBias`: what a graph allows, what it refuses, and what its edges add."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from torch import Tensor
@@ -188,6 +191,13 @@ def test_a_graph_with_more_edges_adds_nothing_to_them() -> None:
     own = EdgeBias(Edges(TRIANGLE), added[kinds.of])
     torch.testing.assert_close(own.onto(more).added, found.by_edge().added)
     assert own.by_edge() is own
+
+
+def test_kinds_can_be_copied_when_they_were_used() -> None:
+    kinds = EdgeKinds(torch.tensor([1, 0, 1, 1]), 2)
+    csr = Edges(TRIANGLE).csr(3, 3, 0, 1)
+    for again in (copy.deepcopy(kinds), pickle.loads(pickle.dumps(kinds))):
+        assert again.places(csr).equal(kinds.places(csr))
 
 
 def test_kinds_that_do_not_fit_the_edges_are_refused() -> None:

@@ -37,6 +37,16 @@ def test_less_is_kept() -> None:
     assert less < 0.6 * kept
 
 
+def test_they_may_be_nested_and_a_block_be_there_twice() -> None:
+    encoder, x = Encoder(8, 2, 2, 16), torch.randn(1, 5, 8, requires_grad=True)
+    whole = gradients(encoder, x)
+    with recomputed([*encoder.blocks, encoder.blocks[0]]):
+        with recomputed(encoder.blocks):
+            torch.testing.assert_close(gradients(encoder, x), whole, atol=1e-6, rtol=1e-5)
+        assert all("forward" in vars(block) for block in encoder.blocks)
+    assert not any("forward" in vars(block) for block in encoder.blocks)
+
+
 def test_behind_the_block_all_is_as_it_was() -> None:
     encoder = Encoder(8, 2, 2, 16)
     with pytest.raises(RuntimeError, match="normalized_shape"), recomputed(encoder.blocks):

@@ -49,7 +49,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Sequence[Map]]]:
 def test_a_picture_is_drawn(run: Run, tmp_path: Path, ending: str, first: bytes) -> None:
     Image.fromarray(np.zeros((32, 32, 3), np.uint8)).save(tmp_path / "cat.png")
     code, out, err = run("vit-micro", "cat.png", *TINY, "--head", "1", "--out", f"maps.{ending}")
-    assert (code, out) == (0, f"cat.png: 1 layers, saved in maps.{ending}\n")
+    assert (code, out) == (0, f"cat.png: 1 layer, saved in maps.{ending}\n")
     assert err == "vit-micro has random weights\n"
     assert (tmp_path / f"maps.{ending}").read_bytes().startswith(first)
 
@@ -57,7 +57,7 @@ def test_a_picture_is_drawn(run: Run, tmp_path: Path, ending: str, first: bytes)
 @pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_a_graph_is_drawn_with_its_edges(run: Run, tmp_path: Path, ending: str, first: bytes) -> None:
     code, out, err = run("graph-small", "--data", "karate", *TINY, "--head", "2", "--out", f"club.{ending}")
-    assert (code, out) == (0, f"karate, example 1: 1 layers, saved in club.{ending}\n")
+    assert (code, out) == (0, f"karate, example 1: 1 layer, saved in club.{ending}\n")
     assert err == "graph-small has random weights\n"
     assert (tmp_path / f"club.{ending}").read_bytes().startswith(first)
 
@@ -108,7 +108,7 @@ def test_a_fresh_model_is_made_to_fit_the_data(run: Run, drawn: Any, tmp_path: P
 
 def test_without_an_input_random_numbers_are_read(run: Run, drawn: Any) -> None:
     code, out, _ = run("speech-tiny", "--set", "depth=2", "--layer", "2")
-    assert (code, out) == (0, "random numbers: 1 layers, saved in attention.png\n")
+    assert (code, out) == (0, "random numbers: 1 layer, saved in attention.png\n")
     ((_, (only,)),) = drawn
     assert (only.layer, only.keys.step, only.keys.unit) == (2, 0.04, "s")
 

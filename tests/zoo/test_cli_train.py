@@ -189,6 +189,29 @@ def test_pictures_are_labelled(run: Run, labeller: str, tmp_path: Path) -> None:
     assert "gone.png" in err
 
 
+def test_graphs_are_labelled_line_by_line(run: Run, tmp_path: Path) -> None:
+    lines = ['{"edges": [[0, 1], [1, 0]], "label": "a"}', '{"edges": [[0, 1], [1, 2], [2, 0]], "label": "b"}'] * 8
+    (tmp_path / "g.jsonl").write_text("\n".join(lines))
+    out = str(tmp_path / "run")
+    options = ["--steps", "1", "--batch-size", "4", "--set", "dim=8", "--set", "depth=1", "--set", "num_heads=2"]
+    assert run("train", "graph-tiny", "--data", f"graphs:{tmp_path / 'g.jsonl'}", "--out", out, *options)[0] == 0
+    code, answers, _ = run("predict", out, "--file", str(tmp_path / "g.jsonl"), "--top", "2")
+    assert code == 0
+    assert [set(answer.split("\t")[1].split()[::2]) for answer in answers.splitlines()] == [{"a", "b"}] * 16
+
+
+def test_of_several_inputs_those_that_cannot_be_read_are_skipped(run: Run, labeller: str, tmp_path: Path) -> None:
+    picture, gone = str(tmp_path / "0.png"), str(tmp_path / "gone.png")
+    Image.new("RGB", (28, 28)).save(picture)
+    code, out, err = run("predict", labeller, picture, gone, picture)
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert err.startswith(f"zoo: skipped {gone!r}: an input cannot be read: ")
+    assert err.endswith("zoo: 1 of 3 inputs skipped\n")
+    code, out, err = run("predict", labeller, gone, gone)
+    assert (code, out) == (2, "")
+    assert "none of the 2 inputs can be read" in err
+
+
 def test_a_checkpoint_of_another_kind_says_what_to_run(run: Run, writer: str, labeller: str) -> None:
     assert "does not write: zoo predict" in run("generate", labeller, "abc")[2]
     assert "zoo generate lets it write" in run("predict", writer, "abc")[2]

@@ -29,7 +29,8 @@ LONGEST = 256
 def attention(
     model: Annotated[str, typer.Argument(help="Folder that `zoo train` wrote, hf-hub:org/name, or any model's name.")],
     inputs: Annotated[
-        list[str] | None, typer.Argument(help="Files of sound or pictures, or texts; else random numbers are read.")
+        list[str] | None,
+        typer.Argument(help="Files of sound or pictures, texts, SMILES; else random numbers."),
     ] = None,
     data: Annotated[str | None, typer.Option(help="Read an example of these data, such as one-voice.")] = None,
     example: Annotated[int, typer.Option(min=1, help="Its number among the test examples.")] = 1,
@@ -55,7 +56,7 @@ def attention(
             figure.savefig(path, dpi=RESOLUTION)
         except OSError as error:
             raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
-        typer.echo(f"{view.title}: {layers} layers, saved in {path}")
+        typer.echo(f"{view.title}: {layers} layer{'s' if layers > 1 else ''}, saved in {path}")
 
 
 class View(NamedTuple):

@@ -28,7 +28,10 @@ WIDTH = 0.4, 4.0
 """Points, of the lines of no weight and of the largest."""
 COLOURS = "viridis_r"
 SEED = 0
-LEGEND = "the half of an edge next to a node: what it reads from the other; a ring: from itself"
+LEGEND = (
+    "the half of an edge next to a node: what it reads from the other; a ring: from itself\n"
+    "width and colour: the weight, by its root"
+)
 
 Places = Float[np.ndarray, "n 2"]
 
@@ -70,7 +73,10 @@ def _places(index: Int[np.ndarray, "2 e"], nodes: int) -> Places:
     graph.add_nodes_from(range(nodes))
     graph.add_edges_from(index.T.tolist())
     graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
-    places = networkx.spring_layout(graph, seed=SEED, iterations=200, k=2 / max(nodes, 1) ** 0.5)
+    if 2 < nodes <= NUMBERED and networkx.is_connected(graph):
+        places = networkx.kamada_kawai_layout(graph)  # as long as paths are: rings are round
+    else:
+        places = networkx.spring_layout(graph, seed=SEED, iterations=200, k=2 / max(nodes, 1) ** 0.5)
     found = np.array([places[node] for node in range(nodes)])
     span = np.ptp(found, axis=0)
     return (found - found.min(0)) / np.where(span > 0, span, 1)  # as wide as high: no direction means anything

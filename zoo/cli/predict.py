@@ -17,7 +17,9 @@ _BATCH = 32
 
 def predict(
     model: checkpoint.Checkpoint,
-    inputs: Annotated[list[str] | None, typer.Argument(help="Texts, or files of pictures; else piped lines.")] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Texts, files of pictures or sound, SMILES; else piped lines.")
+    ] = None,
     file: Annotated[str | None, typer.Option(help="Read one input from each line.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Labels shown of each input.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all labels.")] = False,
@@ -27,12 +29,15 @@ def predict(
     name = checkpoint.reference(model)
     lines = checkpoint.given(inputs, file)
     checkpoint.refuse_empty(lines)
-    for line, answer in Reader(name, device).answers(lines):
+    reader = Reader(name, device)
+    for line, answer in reader.answers(lines):
         if as_json:
             key = "labels" if isinstance(answer, dict) else "tags" if isinstance(answer, list) else "text"
             typer.echo(json.dumps({"input": line, key: answer}, ensure_ascii=False))
         else:
             typer.echo(_shown(line, answer, top))
+    if reader.skipped:
+        typer.echo(f"zoo: {reader.skipped} of {len(lines)} inputs skipped", err=True)
 
 
 def _shown(line: str, answer: Any, top: int) -> str:
@@ -67,18 +72,42 @@ class Reader:
             raise ConfigError(f"{name!r} is a '{self.spec.name}' without labels: {other}")
         self.model = checkpoint.load(name, device)
         self.device = device
+        self.skipped = 0
         self.read = build.preprocess(name)
         self.show = build.postprocess(name) if self.spec.postprocess else Probabilities(self.spec)
 
     def answers(self, lines: list[str]) -> Iterator[tuple[str, Any]]:
-        """Give each input with its answer: probabilities by label, or a list of tags."""
+        """Give each input with its answer: probabilities by label, or a list of tags.
+
+        Of several inputs those that cannot be read are named and counted.
+
+        Raises:
+            InputError: If none can be read.
+        """
         import torch
 
         for first in range(0, len(lines), _BATCH):
-            part = lines[first : first + _BATCH]
-            with torch.no_grad():
-                answer = self.model(*self._inputs(part)).cpu()
-            yield from zip(part, self.show(answer, part), strict=True)
+            for part, inputs in self._readable(lines[first : first + _BATCH], len(lines) == 1):
+                with torch.no_grad():
+                    answer = self.model(*inputs).cpu()
+                whose = inputs[3] if self.spec.modality == "graph" else part  # of nodes, the graph they belong to
+                yield from zip(part, self.show(answer, whose), strict=True)
+        if self.skipped == len(lines):
+            raise InputError(f"none of the {self.skipped} inputs can be read")
+
+    def _readable(self, part: list[str], alone: bool) -> Iterator[tuple[list[str], tuple[Any, ...]]]:
+        """Give inputs made ready together, or one by one where one of them cannot be read."""
+        try:
+            yield part, self._inputs(part)
+        except InputError as error:
+            if len(part) > 1:
+                for line in part:
+                    yield from self._readable([line], alone)
+                return
+            if alone:
+                raise
+            self.skipped += 1
+            typer.echo(f"zoo: skipped {part[0]!r}: {error}", err=True)
 
     def _inputs(self, lines: list[str]) -> tuple[Any, ...]:
         try:
@@ -86,7 +115,7 @@ class Reader:
         except OSError as error:  # of files that are named
             raise InputError(f"an input cannot be read: {error}") from error
         inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-        return tuple(each.to(self.device) for each in inputs)
+        return tuple(None if each is None else each.to(self.device) for each in inputs)
 
 
 class Probabilities:

@@ -163,3 +163,16 @@ def test_a_vector_for_other_heads_or_channels_is_refused(backend: str) -> None:
     for shape in ((3, 3), (4, 2)):
         with pytest.raises(InputError, match=r"LeakySum\(v of .*\) for 4 heads of 3 channels"):
             attend(q, k, v, graph(5, 6), score=LeakySum(torch.zeros(shape).double()), backend=backend)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_one_target_alone_is_answered(channels: int) -> None:
+    pattern, tensors = Edges(torch.tensor([[0, 1, 2], [0, 0, 0]])), draw(channels, q=1, k=3)
+    *_, u = tensors
+    got = answer(tensors, pattern, score=LeakySum(u), backend="edges")
+    wanted = by_loops(tensors, pattern.index)
+    for y, other in zip(
+        torch.autograd.grad(got.sum(), tensors), torch.autograd.grad(wanted.sum(), tensors), strict=True
+    ):
+        torch.testing.assert_close(y, other, atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 import zoo
 from zoo.bench.memory import peak_bytes
-from zoo.core.errors import ConfigError
+from zoo.core import ConfigError, Window
 from zoo.plugins.graph.blocks import in_blocks
 
 SIZES: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 2, "mlp_dim": 32}
@@ -101,6 +101,20 @@ def test_an_attention_that_reads_no_other_nodes_is_told() -> None:
     model.encoder.blocks[1].attention = torch.nn.Identity()
     with pytest.raises(ConfigError, match="Identity knows no nodes that only read"), in_blocks(model):
         pass
+
+
+def test_an_attention_that_counts_nodes_is_told() -> None:
+    model = zoo.create("graph-tiny", node_features=5, edge_features=0, **SIZES).eval()
+    model.encoder.blocks[1].attention.pattern = Window(2)
+    with pytest.raises(ConfigError, match=r"Window\(.*\) counts the nodes of the whole graph"), in_blocks(model):
+        pass
+
+
+def test_no_nodes_have_no_answers_and_one_override_may_stand_in_another() -> None:
+    model = zoo.create("gat-cora", node_features=5, num_classes=3).eval()
+    with in_blocks(model, 4), in_blocks(model, 3):
+        assert model(torch.zeros(0, 5), torch.zeros(2, 0, dtype=torch.long)).shape == (0, 3)
+    assert not any("forward" in vars(part) for part in model.modules())
 
 
 def test_training_is_refused_and_behind_the_block_the_model_is_whole() -> None:

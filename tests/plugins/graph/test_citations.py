@@ -100,6 +100,14 @@ def test_the_same_seed_gives_the_same_accuracy_and_words_are_learned(write_plane
     assert first["accuracy"] == second["accuracy"] >= 0.9
 
 
+def test_the_published_figure_is_said_to_be_gats_beside_another_network() -> None:
+    assert "published: 83.0 ± 0.7 %, 100 seeds (arXiv:1710.10903, table 2)" in told(
+        "gat-cora", "cora", [{"accuracy": 1}]
+    )
+    other = told("gatv2-cora", "cora", [{"accuracy": 1}])[1]
+    assert other.startswith("gat-cora, as published, for comparison: 83.0 ± 0.7 %")
+
+
 def test_failed_trainings_are_named_and_all_failed_is_an_error() -> None:
     failed = {"error": "ValueError: no", "config": {"seed": 3}}
     assert "seed 3 failed: ValueError: no" in told("gat-cora", "cora", [{"accuracy": 0.8}, failed])

@@ -128,6 +128,7 @@ def test_layers_that_ours_are_not_are_refused() -> None:
     for theirs, text in (
         (pyg.GCNConv(5, 4), "is no GATConv, GATv2Conv or TransformerConv"),
         (peer("gat", aggr="max"), "aggr='max' of GATConv"),
+        (peer("gatv2", share_weights=True), "share_weights=True of GATv2Conv"),
         (peer("gat", edge_dim=3, fill_value=torch.ones(3)), "loops are filled with one number"),
     ):
         with pytest.raises(ConfigError, match=text):
@@ -171,9 +172,12 @@ def test_a_node_that_reads_nothing_gets_exactly_zero_with_gradient_zero(score: s
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("bipartite", [False, True])
-def test_weights_of_edges_are_given_as_the_peer_gives_them(score: str, bipartite: bool) -> None:
+@pytest.mark.parametrize("flow", ["source_to_target", "target_to_source"])
+def test_weights_of_edges_are_given_as_the_peer_gives_them(score: str, bipartite: bool, flow: str) -> None:
+    if bipartite and flow == "target_to_source":
+        pytest.skip("the peer refuses it")
     loops = {} if score == "scaled_dot" else {"add_self_loops": False}
-    theirs = peer(score, (5, 5) if bipartite else 5, heads=3, **loops)
+    theirs = peer(score, (5, 5) if bipartite else 5, heads=3, flow=flow, **loops)
     x = (vectors(), vectors(5)) if bipartite else vectors()
     y, (index, weights) = from_pyg(theirs)(x, INDEX, return_attention_weights=True)
     wanted, (their_index, their_weights) = theirs(x, INDEX, return_attention_weights=True)
@@ -428,10 +432,15 @@ def test_other_inputs_that_do_not_fit_are_refused() -> None:
         conv(vectors(), INDEX, vectors(7, 3))
     with pytest.raises(InputError, match=r"made with edge_dim=3, and edge_attr is of shape \(8, 2\)"):
         conv(vectors(), INDEX, vectors(8, 2))
-    with pytest.raises(InputError, match="made with edge_dim=3, and none are given"):
+    with pytest.raises(InputError, match="made with edge_dim=3, and no edge_attr is given"):
         conv(vectors(), INDEX)
     with pytest.raises(InputError, match=r"made with edge_dim=None, and edge_attr is of shape \(8, 1\)"):
         plain(vectors(), INDEX, torch.ones(8))
+    with pytest.raises(InputError, match=r"edge_attr is torch.int64 and x is torch.float32: edge_attr.to"):
+        conv(vectors(), INDEX, torch.ones(8, 3, dtype=torch.long))
+    loops = EdgeAttentionConv(5, 4, score="gat", edge_dim=3)
+    with pytest.raises(InputError, match=r"made with edge_dim=3, and edge_attr is of shape \(8, 2\)"):
+        loops(vectors(), INDEX, vectors(8, 2))
     with pytest.raises(InputError, match=r"size=\(7, 3\) for 7 vectors that are read and 2 that read"):
         plain((vectors(), vectors(2)), EMPTY, size=(7, 3))
     with pytest.raises(InputError, match=r"targets without vectors: say how many there are"):

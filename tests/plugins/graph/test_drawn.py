@@ -43,11 +43,32 @@ def test_what_is_drawn_as_connected_is_and_all_kinds_occur() -> None:
     assert any(degrees(graph) == [2] * 14 for graph in graphs)
 
 
+def test_a_swap_joins_the_first_end_of_each_edge_to_the_second_of_the_other() -> None:
+    graph = networkx.Graph([(0, 1), (2, 3), (0, 3)])
+    assert swapped(graph, (1, 0), (2, 3))
+    assert set(graph.edges) == {(0, 2), (0, 3), (1, 3)}
+
+
 def test_a_swap_that_would_join_a_node_to_itself_or_double_an_edge_is_not_done() -> None:
     graph = networkx.Graph([(0, 1), (2, 3), (0, 3)])
-    assert not swapped(graph, (0, 1), (2, 3))
-    assert not swapped(graph, (0, 1), (3, 0))
-    assert swapped(graph, (1, 0), (2, 3)) is False or degrees(graph) == [1, 1, 2, 2]
+    for one, other in [((0, 1), (2, 3)), ((1, 0), (3, 2)), ((0, 1), (3, 0)), ((0, 1), (0, 3)), ((0, 1), (1, 0))]:
+        assert not swapped(graph, one, other)
+        assert set(graph.edges) == {(0, 1), (2, 3), (0, 3)}
+
+
+def test_a_swap_changes_edges_keeps_degrees_and_is_else_no_change() -> None:
+    done = []
+    for seed in range(50):
+        generator = random.Random(seed)
+        graph = connected(generator, 12)
+        one, other = (tuple(generator.sample(generator.choice(sorted(graph.edges)), 2)) for _ in range(2))
+        before = graph.copy()
+        done.append(swapped(graph, one, other))
+        assert (set(map(frozenset, graph.edges)) != set(map(frozenset, before.edges))) == done[-1]
+        assert dict(graph.degree) == dict(before.degree)
+        assert networkx.number_of_selfloops(graph) == 0
+        assert graph.number_of_edges() == before.number_of_edges()
+    assert 10 < sum(done) < 50
 
 
 def test_a_graph_is_given_with_each_edge_in_both_directions_and_no_features() -> None:
@@ -77,11 +98,17 @@ def test_another_question_or_too_few_graphs_are_refused(argument: str, said: str
 
 
 @pytest.mark.slow
-def test_triangles_are_seen_with_random_walks_and_not_without_positions() -> None:
-    data = drawn.open_drawn("triangle?count=600", SPEC, 0, "")
-    seen = {}
+@pytest.mark.parametrize(
+    ("question", "steps", "seen", "guessed"),
+    [("triangle?count=600", 60, 0.85, 0.65), ("connected?count=400", 80, 0.8, 0.6)],
+)
+def test_answers_are_seen_with_random_walks_and_guessed_without_positions(
+    question: str, steps: int, seen: float, guessed: float
+) -> None:
+    data = drawn.open_drawn(question, SPEC, 0, "")
+    scores = {}
     for position in ("random-walk", "none"):
-        trained = zoo.train("graph-tiny", data, steps=60, batch_size=64, position=position)
-        seen[position] = trained.scores["accuracy"]
-    assert seen["random-walk"] >= 0.85
-    assert seen["none"] <= 0.65
+        trained = zoo.train("graph-tiny", data, steps=steps, batch_size=64, position=position)
+        scores[position] = trained.scores["accuracy"]
+    assert scores["random-walk"] >= seen
+    assert scores["none"] <= guessed

@@ -61,9 +61,34 @@ def test_graphs_without_features_have_as_many_nodes_as_edges_name_or_as_is_said(
         ({"label": "a"}, "it needs edges and one of label, labels, target"),
         (TRIANGLE | {"edges": [[0, 7]], "label": "a"}, r"\(0, 7\), and there are 3 nodes"),
         (TRIANGLE | {"edge_attr": [[1]], "label": "a"}, "one row for each edge"),
-        (TRIANGLE | {"x": [[1], [1, 2]], "label": "a"}, "no table"),
+        (TRIANGLE | {"x": [[1], [1, 2]], "label": "a"}, "is no table of numbers"),
         ({"edges": [], "label": "a"}, "no nodes"),
         (TRIANGLE | {"x": [[float("nan"), 1]] * 3, "label": "a"}, "not finite"),
+        (
+            TRIANGLE | {"edges": [[0, 1, 2], [1, 2, 0]], "label": "a"},
+            r"edges of shape \(2, 3\) are not .*: transpose them$",
+        ),
+        (
+            TRIANGLE | {"edges": [[[0, 1]], [[1, 2]]], "label": "a"},
+            r"shape \(2, 1, 2\) are not \[\[source, target\], …\]$",
+        ),
+        (TRIANGLE | {"edges": [0, 1], "label": "a"}, r"shape \(2,\) are not"),
+        (TRIANGLE | {"edges": [[0, 1], [1, 1.9]], "label": "a"}, r"edges name \[1, 1.9\], and nodes are whole numbers"),
+        (TRIANGLE | {"edges": [[0, 1], [True, 0]], "label": "a"}, r"edges name \[True, 0\], and nodes are whole"),
+        (TRIANGLE | {"edges": [[0, 10**30]], "label": "a"}, "is no table of numbers"),
+        (TRIANGLE | {"edges": None, "label": "a"}, "is no table of numbers"),
+        ({"edges": [[-5, -2]], "label": "a"}, r"edges\[:, 0\] is \(-5, -2\), and there are no nodes"),
+        ({"edges": [], "nodes": "abc", "label": "a"}, "nodes='abc' is no number of nodes"),
+        ({"edges": [], "nodes": 10**30, "label": "a"}, "nodes=1000000000000000000000000000000 is no number of nodes"),
+        ({"edges": [], "nodes": None, "label": "a"}, "nodes=None is no number of nodes"),
+        ({"edges": [], "nodes": -3, "label": "a"}, "nodes=-3 is no number of nodes"),
+        ({"edges": [[0, 4]], "nodes": 4, "label": "a"}, r"\(0, 4\), and there are 4 nodes"),
+        (TRIANGLE | {"x": 3, "label": "a"}, "x=3 is no table: one row for each"),
+        (TRIANGLE | {"nodes": 5, "label": "a"}, "nodes=5, and x has 3 rows"),
+        (TRIANGLE | {"label": None}, "None is no label"),
+        (TRIANGLE | {"label": ""}, "'' is no label"),
+        (TRIANGLE | {"label": float("nan")}, "nan is no label"),
+        (TRIANGLE | {"label": ["a"]}, r"\['a'\] is no label"),
     ],
 )
 def test_what_is_no_graph_is_named_and_left_out(tmp_path: Path, row: Any, said: str) -> None:
@@ -71,6 +96,60 @@ def test_what_is_no_graph_is_named_and_left_out(tmp_path: Path, row: Any, said: 
     path = write(tmp_path / "graphs.jsonl", [*rows, row])
     with pytest.warns(UserWarning, match=f"1 of 5 graphs are skipped:\n  line 5: .*{said}"):
         assert sum(open_graphs(path, SPEC, 0, "").sizes.values()) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"labels": ["a", None]}, "None is no label"),
+        ({"target": float("inf")}, r"\[inf\] are not finite"),
+        ({"target": [1e300]}, r"\[1e\+300\] are not finite"),
+        ({"target": 10**400}, "are no numbers"),
+    ],
+)
+def test_what_cannot_be_asked_is_named_and_left_out(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+    (key,) = asked
+    rows = [*lines(**{key: ["a", "b"] if key == "labels" else 1.5}), TRIANGLE | asked]
+    with pytest.warns(UserWarning, match=f"1 of 7 graphs are skipped:\n  line 7: .*{said}"):
+        assert sum(open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "").sizes.values()) == 6
+
+
+@pytest.mark.parametrize("empty", [{"edge_attr": []}, {}])
+def test_a_graph_without_edges_has_none_of_the_features_that_edges_of_others_have(
+    tmp_path: Path, empty: dict[str, Any]
+) -> None:
+    alone = {"edges": [], "x": [[1, 2]], "target": 2} | empty
+    rows = [alone, *lines(target=1.5, edge_attr=[[1, 2], [3, 4], [5, 6]])]
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    assert corpus.overrides()["edge_features"] == 2
+    (found,) = [each.graph for part in corpus.parts.values() for each in part if not each.graph.edge_index.numel()]
+    assert found.edge_attr is not None
+    assert found.edge_attr.shape == (0, 2)
+
+
+def test_graphs_that_are_all_without_edges_have_no_features_of_them(tmp_path: Path) -> None:
+    rows = [{"edges": [], "nodes": 2, "edge_attr": [], "target": 1}] * 4 + [{"edges": [], "nodes": 3, "target": 1}] * 4
+    assert open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "").overrides()["edge_features"] == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"x": [[1], [2], [3]]}, r"nodes have \[1, 2\] features, edges \[0\]"),
+        ({"edge_attr": [1, 2, 3]}, r"nodes have \[2\] features, edges \[0, 1\]"),
+    ],
+)
+def test_graphs_with_different_features_are_refused(tmp_path: Path, other: dict[str, Any], said: str) -> None:
+    path = write(tmp_path / "graphs.jsonl", [*lines(target=1), TRIANGLE | other | {"target": 1}])
+    with pytest.raises(DataError, match=f"graphs.jsonl: {said}: give all graphs as many"):
+        open_graphs(path, SPEC, 0, "")
+
+
+def test_edges_of_two_by_two_are_two_edges(tmp_path: Path) -> None:
+    rows = [{"edges": [[0, 1], [2, 3]], "target": 1}] * 4 + [{"edges": [[0, 3]], "target": 1}] * 4
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    found = {str(each.graph.edge_index.tolist()) for part in corpus.parts.values() for each in part}
+    assert found == {"[[0, 2], [1, 3]]", "[[0], [3]]"}
 
 
 def test_graphs_that_are_asked_different_things_are_refused(tmp_path: Path) -> None:
@@ -110,6 +189,27 @@ def test_invalid_smiles_are_named_and_counted(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="2 of 14 graphs are skipped:\n  C1CC: 'C1CC' is no SMILES"):
         corpus = open_graphs(str(path), SPEC, 0, "")
     assert sum(corpus.sizes.values()) == 12
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd", "said", "kind"),
+    [
+        (["1.5"] * 12, "inf", r"\[inf\] are not finite", "numbers"),
+        (["1.5"] * 12, "1e300", r"\[1e\+300\] are not finite", "numbers"),
+        (["sweet", "sour"] * 6, "", "'' is no label", "class"),
+    ],
+)
+def test_molecules_of_which_nothing_can_be_asked_are_named_and_counted(
+    tmp_path: Path, cells: list[str], odd: str, said: str, kind: str
+) -> None:
+    path = tmp_path / "some.csv"
+    table(path, "smiles,taste", cells)
+    path.write_text(path.read_text() + f"CCCO,{odd}\n")
+    with pytest.warns(UserWarning, match=f"1 of 13 graphs are skipped:\n  CCCO: {said}"):
+        corpus = open_graphs(str(path), SPEC, 0, "")
+    assert corpus.asked.target == kind
+    assert sum(corpus.sizes.values()) == 12
+    assert corpus.labels == (["sour", "sweet"] if kind == "class" else ["taste"])
 
 
 def test_columns_are_chosen_and_chance_parts_where_asked(tmp_path: Path) -> None:

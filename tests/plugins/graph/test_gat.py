@@ -154,6 +154,7 @@ def test_graphs_without_edges_or_nodes_have_answers(nodes: int) -> None:
         ({"activation": "tanh"}, "activation='tanh' is not one of elu, relu, none"),
         ({"task": "generate"}, "task='generate' is not one of"),
         ({"node_features": 0}, "node_features=0, edge_features=0: nodes have at least one"),
+        ({"node_features": [3, 4]}, r"node_features=\[3, 4\], edge_features=0: these networks read numbers"),
     ],
 )
 def test_options_that_there_are_not_are_refused(options: dict[str, Any], text: str) -> None:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+import zoo
 from zoo.core import InputError
 from zoo.plugins.graph.inputs import check_batch, check_ends, read
 
@@ -95,4 +96,13 @@ def test_edges_to_no_node_are_named(ends: Tensor, nodes: int, text: str) -> None
 )
 def test_graphs_that_are_not_apart_are_refused(batch: list[int], text: str) -> None:
     with pytest.raises(InputError, match=text):
-        check_batch(torch.tensor(batch), INDEX)
+        check_batch(torch.tensor(batch), INDEX, None)
+
+
+def test_nodes_of_a_graph_that_is_not_there_are_refused() -> None:
+    whole = Data(x=X, edge_index=INDEX)
+    shifted = Batch.from_data_list([whole, whole])
+    shifted.batch = shifted.batch + 1
+    with pytest.raises(InputError, match=r"batch\[4\] is 2, and there are 2 graphs, 0 … 1"):
+        zoo.create("graph-tiny", node_features=3, edge_features=0, num_classes=2)(shifted)
+    check_batch(shifted.batch, shifted.edge_index, None)

@@ -1,8 +1,11 @@
 from typing import Any
 
 import networkx
+import numpy as np
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment
+from torch_geometric.datasets import KarateClub
 
 import zoo
 from zoo.core.loss import IGNORED
@@ -35,6 +38,19 @@ def test_members_of_both_libraries_are_the_same() -> None:
     club = networkx.karate_club_graph()
     edges = {frozenset(edge) for edge in graph.edge_index.T.tolist()}
     assert edges == {frozenset(edge) for edge in club.edges}
+
+
+def test_the_division_of_highest_modularity_tells_31_members_and_others_of_lower_modularity_tell_all() -> None:
+    right = KarateClub()[0].y.numpy()
+    club = networkx.Graph(networkx.karate_club_graph().edges)  # without weights
+    divisions = [networkx.community.louvain_communities(club, seed=seed) for seed in range(20)]
+    told = []
+    for division in divisions:
+        common = np.array([[sum(right[list(part)] == group) for group in range(4)] for part in division])
+        told.append(common[linear_sum_assignment(common, maximize=True)].sum())
+    values = [networkx.community.modularity(club, division) for division in divisions]
+    assert told[int(np.argmax(values))] == 31
+    assert max(told) == len(right)
 
 
 def test_another_kind_is_refused() -> None:

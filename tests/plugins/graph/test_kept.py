@@ -36,6 +36,8 @@ def test_a_tensor_that_is_written_to_is_another() -> None:
     counted(kept, x)
     x[0] = 5
     assert counted(kept, x)[1] == 1
+    x.data = torch.arange(4)
+    assert counted(kept, x)[1] == 1
 
 
 def test_it_goes_with_the_tensor() -> None:

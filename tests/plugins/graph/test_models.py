@@ -1,5 +1,6 @@
 """The models of graphs: what goes in, what comes out, and what does not matter."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from zoo.core import ConfigError, InputError
+from zoo.core import Attention, ConfigError, InputError, Window
 from zoo.plugins.graph.examples import example
 from zoo.plugins.graph.gps import LinearAttention
 from zoo.plugins.graph.models import GraphModel, gps, graph_transformer
@@ -134,6 +135,10 @@ def test_unknown_choices_are_refused() -> None:
         ({"target": "rank"}, "target='rank' is not one of class, labels, numbers"),
         ({"position": "rotary"}, "position='rotary' is not one of"),
         ({"node_features": [0]}, r"node_features=\[0\] is neither"),
+        (
+            {"attention": partial(Attention, pattern=Window(2))},
+            r"Window\(.*\) counts places, and nodes",
+        ),
     ):
         with pytest.raises(ConfigError, match=text):
             graph_transformer(**{**SIZES, **options})

@@ -1,9 +1,12 @@
 """What positions add to nodes."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
+import zoo
 from zoo.core import ConfigError
 from zoo.plugins.graph.edges import Drawn, drawn
 from zoo.plugins.graph.inputs import Given
@@ -52,6 +55,17 @@ def test_degrees_are_counted_in_both_directions_up_to_the_last() -> None:
     into, out = torch.tensor([0, 1, 2, 1]), torch.tensor([2, 1, 0, 0])
     found = position(drawn(given, EdgeRules()))
     torch.testing.assert_close(found, position.into.weight[into] + position.out.weight[out])
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_equal_edges_that_count_once_count_once_in_positions(name: str) -> None:
+    edges, x = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 3, 2]]), torch.randn(4, 6)
+    twice = torch.cat([edges[:, 2:3], edges], dim=1)
+    given: dict[str, Any] = {"node_features": 6, "edge_features": 0, "position": name}
+    once = zoo.create("graph-tiny", duplicates="once", **given).eval()
+    torch.testing.assert_close(once(x, twice), once(x, edges))
+    each = zoo.create("graph-tiny", duplicates="each", **given).eval()
+    assert not torch.allclose(each(x, twice), each(x, edges))
 
 
 @pytest.mark.parametrize("name", [name for name in POSITIONS if name != "none"])

@@ -96,7 +96,48 @@ def test_a_batch_with_an_empty_graph_is_refused() -> None:
         Preprocess({"node_features": 2})(Batch.from_data_list([whole, empty]))
 
 
+@pytest.mark.parametrize(("batch", "count"), [([0, 0, 2, 2], 3), ([1, 1, 2, 2], 3), ([10**9] * 4, 10**9 + 1)])
+def test_graphs_of_tensors_are_not_counted_anew_where_one_has_no_nodes(batch: list[int], count: int) -> None:
+    given = torch.randn(4, 2), torch.tensor([[0, 2], [1, 3]]), None, torch.tensor(batch)
+    with pytest.raises(InputError, match=f"a graph holds {count} graphs, of which some have no nodes"):
+        Preprocess({"node_features": 2})(given)
+
+
+def test_pairs_are_counted_on_and_score_as_those_of_each_graph_alone() -> None:
+    prepare = Preprocess({"node_features": 2})
+    model = zoo.create("graph-tiny", node_features=2, edge_features=0, task="link").eval()
+    one = Data(x=torch.randn(3, 2), edge_index=INDEX, edge_label_index=torch.tensor([[0, 2], [2, 1]]))
+    other = Data(x=torch.randn(4, 2), edge_index=INDEX, edge_label_index=torch.tensor([[3], [0]]))
+    given = prepare([one, other])
+    assert given[4].tolist() == [[0, 2, 6], [2, 1, 3]]
+    torch.testing.assert_close(model(*given), torch.cat([model(one), model(other)]))
+    assert len(prepare([one, Data(x=one.x, edge_index=INDEX)])) == 4
+
+
+def test_pairs_of_no_nodes_do_not_reach_into_the_next_graph() -> None:
+    data = Data(x=DATA.x, edge_index=INDEX, edge_label_index=torch.tensor([[0], [3]]))
+    with pytest.raises(InputError, match=r"graph 0: pairs\[:, 0\] is \(0, 3\), and there are 3 nodes"):
+        Preprocess({"node_features": 2})([data, data])
+
+
+def test_pairs_do_not_disturb_a_model_that_asks_for_none() -> None:
+    data = Data(x=DATA.x, edge_index=INDEX, edge_label_index=INDEX)
+    model = zoo.create("graph-tiny", node_features=2, edge_features=0, num_classes=2).eval()
+    assert model(*Preprocess({"node_features": 2})(data)).shape == (1, 2)
+
+
 def test_features_of_different_precisions_are_refused() -> None:
     other = Data(x=DATA.x.double(), edge_index=INDEX)
     with pytest.raises(ConfigError, match=r"graphs with features of torch.float32, torch.float64: one precision"):
         Preprocess({"node_features": 2})([Data(x=DATA.x, edge_index=INDEX), other])
+
+
+def test_lines_of_json_are_graphs_too() -> None:
+    line = '{"edges": [[0, 1], [1, 2]], "x": [[1.0, 0.5], [2, 3], [4, 5]], "label": "ring"}'
+    x, index, attr, batch = Preprocess({"node_features": 2})([line, " " + line.replace(', "label": "ring"', "")])
+    assert x.tolist() == [[1, 0.5], [2, 3], [4, 5]] * 2
+    assert index.tolist() == [[0, 1, 3, 4], [1, 2, 4, 5]]
+    assert (attr, batch.tolist()) == (None, [0, 0, 0, 1, 1, 1])
+    for line, text in (('{"nodes": 3}', "it needs edges"), ('{"edges": ', "no JSON"), ('{"edges": [[0]]}', "edges of")):
+        with pytest.raises(InputError, match=text):
+            Preprocess({"node_features": 0})(line)

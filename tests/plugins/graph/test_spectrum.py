@@ -37,11 +37,36 @@ def test_columns_are_eigenvectors_of_the_smallest_values_but_the_first() -> None
     assert ((found**3).sum(0) > 0).all()
 
 
-def test_large_graphs_give_what_small_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("narrow", [0, np.inf])
+def test_large_graphs_give_what_small_ones_do(monkeypatch: pytest.MonkeyPatch, narrow: float) -> None:
     index = random_graph(40, 1)
     small = laplacian(index, [0, 40], 6)
     monkeypatch.setattr(spectrum, "SMALL", 10)
+    monkeypatch.setattr(spectrum, "_factoring", lambda s: 1.0)
+    monkeypatch.setattr(spectrum, "NARROW", narrow)
     np.testing.assert_allclose(laplacian(index, [0, 40], 6), small, atol=1e-4)
+
+
+def test_the_waves_of_a_large_path_and_ring_are_found_though_their_values_are_close() -> None:
+    nodes = 20_000
+    path = np.random.default_rng(0).permutation(nodes)
+    found = laplacian(np.stack([path[:-1], path[1:]]), [0, nodes], 4)[path].astype(np.float64)
+    waves = np.cos(np.pi * np.outer(np.arange(nodes), np.arange(1, 5)) / (nodes - 1))
+    agreement = np.abs((found * waves).mean(0)) / np.sqrt((waves**2).mean(0))
+    np.testing.assert_allclose(agreement, 1, atol=1e-3)
+    ring = laplacian(np.stack([path, np.roll(path, 1)]), [0, nodes], 2)[path].astype(np.float64)
+    first = np.exp(2j * np.pi * np.arange(nodes) / nodes)
+    np.testing.assert_allclose(np.abs(first @ ring / nodes), 0.5**0.5, atol=1e-3)
+
+
+def test_eigenvectors_that_are_not_found_in_time_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spectrum, "NARROW", 0)
+    monkeypatch.setattr(spectrum, "PATIENCE", 0)
+    index = np.stack([np.arange(999), np.arange(1, 1000)])
+    with pytest.raises(
+        ConfigError, match=r"1,000 nodes and 999 edges: its 4 eigenvectors .*'degree' and 'none' have no"
+    ):
+        laplacian(index, [0, 1000], 4)
 
 
 @pytest.mark.parametrize("function", [laplacian, random_walk])
@@ -99,7 +124,6 @@ def test_a_walk_ends_where_no_edge_leads_on() -> None:
 
 def test_a_walk_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectrum, "MOST", 100)
-    with pytest.raises(
-        ConfigError, match=r"'random-walk' of a graph of 10 nodes takes \d+ edges times its nodes times 6 steps"
-    ):
+    said = r"10 nodes takes \d+ edges times its nodes times 6 steps, more than 1e\+02: .*'degree' and 'none' have"
+    with pytest.raises(ConfigError, match=said):
         random_walk(random_graph(10, 4), [0, 10], 6)

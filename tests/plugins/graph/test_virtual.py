@@ -1,9 +1,12 @@
 """Nodes that read all of a graph and are read by all of it."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
 
+import zoo
 from zoo.core import ConfigError, Encoder, InputError, Segments, Tokens, Window
 from zoo.core.edges import Edges
 from zoo.plugins.graph.edges import Graph
@@ -52,6 +55,15 @@ def test_their_edges_are_made_once() -> None:
     encoder, given = VirtualNodes(Encoder(8, 1, 2, 8), 8), tokens(torch.randn(1, 5, 8))
     first, second = (encoder.joined(given).pattern for _ in range(2))
     assert first._kept is second._kept
+
+
+def test_their_edges_are_made_once_beside_global_nodes() -> None:
+    model: Any = zoo.create("graph-tiny", node_features=3, edge_features=0, virtual_nodes=1, global_nodes=[0]).eval()
+    x, seen = torch.randn(5, 3), list[Any]()
+    model.encoder.encoder.register_forward_pre_hook(lambda _, given: seen.append(given[0].pattern))
+    for _ in range(2):
+        model(x, INDEX)
+    assert seen[0]._kept is seen[1]._kept
 
 
 def test_spokes_lead_both_ways() -> None:
