@@ -114,4 +114,4 @@ def _block(block: PreNormBlock, own: Tensor, read: Tensor, graph: Graph) -> Floa
 def _layer(layer: GraphLayer, own: Tensor, read: Tensor, graph: Graph) -> Float[Tensor, "t d"]:
     """Do what `GraphLayer.forward` does, for targets that read sources."""
     y = layer.attention.layer(read, own, graph, graph.features)
-    return layer.activation(layer.norm(y))
+    return layer.behind(own, y)

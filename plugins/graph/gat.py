@@ -110,13 +110,19 @@ class GraphLayer(nn.Module):
         dropout: probability in [0, 1) that a number of a vector is dropped.
         norm: behind the attention; none if None.
         activation: behind the norm: `elu`, `relu` or `none`.
+        skip: whether the vectors that come in are added to what is read, in front of the norm.
 
     Raises:
         ConfigError: If the activation is none of these.
     """
 
     def __init__(
-        self, layer: EdgeAttention, dropout: float = 0.0, norm: nn.Module | None = None, activation: str = "none"
+        self,
+        layer: EdgeAttention,
+        dropout: float = 0.0,
+        norm: nn.Module | None = None,
+        activation: str = "none",
+        skip: bool = False,
     ) -> None:
         super().__init__()
         if activation not in ACTIVATIONS:
@@ -125,11 +131,21 @@ class GraphLayer(nn.Module):
         self.attention = OnEdges(layer)
         self.norm = nn.Identity() if norm is None else norm
         self.activation = ACTIVATIONS[activation]()
+        self.skip = skip
 
     def forward(self, tokens: Tokens) -> Tokens:
         """Give the same nodes with new vectors."""
         y = self.attention(tokens.with_x(self.dropout(tokens.x)))
-        return tokens.with_x(self.activation(self.norm(y)))
+        return tokens.with_x(self.behind(tokens.x, y))
+
+    def behind(self, x: Float[Tensor, "*n d"], read: Float[Tensor, "*n w"]) -> Float[Tensor, "*n w"]:
+        """Give the new vectors of nodes that read something.
+
+        Args:
+            x: vectors that came in.
+            read: what they read.
+        """
+        return self.activation(self.norm(x + read if self.skip else read))
 
 
 class AttentionTag(nn.Module):
@@ -180,6 +196,7 @@ def gat(
     target: str = "class",
     score: str = "gat",
     root: str | None = None,
+    skip: bool = False,
     norm: str = "none",
     activation: str = "elu",
     direction: Direction = "forward",
@@ -202,6 +219,7 @@ def gat(
         target: what the answers mean, see `zoo.core.loss.TARGETS`: one `class`, `labels` or `numbers`.
         score: `gat`, `gatv2` or `scaled_dot`.
         root: as for `EdgeAttention`.
+        skip: whether layers that are as wide as the one before add its vectors to what is read.
         norm: behind each layer but that of the labels, `layer` or `none`.
         activation: behind it, `elu` or `relu`.
         direction: as for `EdgeRules`.
@@ -231,6 +249,7 @@ def gat(
             dropout,
             nn.LayerNorm(width) if norm == "layer" else None,
             activation,
+            skip and index > 0,
         )
         for index in range(layers)
     ]

@@ -42,6 +42,17 @@ def _citation(score: str, data: str) -> ModelSpec:
 GAT_MODELS = (
     *(_citation(score, data) for score in SCORES for data in CITATIONS),
     ModelSpec(
+        name="gat-ppi",
+        entry="zoo.plugins.graph.gat:gat",
+        config={"node_features": 50, "edge_features": 0, "dim": 256, "depth": 3, "num_heads": 4, "out_heads": 6,
+                "num_classes": 121, "target": "labels", "score": "gat", "skip": True, "activation": "elu",
+                "direction": "forward", "self_loops": "replace", "duplicates": "each", "dropout": 0.0},
+        parameters=1_850_917,
+        source="arXiv:1710.10903 sec. 3.3",
+        description="The network of the paper for proteins, any of whose labels may be right.",
+        **FILES,  # type: ignore[arg-type]
+    ),
+    ModelSpec(
         name="graph-transformer-conv",
         entry="zoo.plugins.graph.gat:gat",
         config={"node_features": 128, "edge_features": 0, "dim": 64, "depth": 3, "num_heads": 2, "out_heads": 2,

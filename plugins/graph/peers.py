@@ -117,6 +117,7 @@ class Peer(nn.Module):
         rules: EdgeRules = ours.stem.rules
         self.convs = nn.ModuleList(layer_to_pyg(layer, rules) for _, layer in layers_of(ours))
         blocks = [part for part in ours.modules() if isinstance(part, GraphLayer)]
+        self.skips = [block.skip for block in blocks]
         self.before = nn.ModuleList(copy.deepcopy(block.dropout) for block in blocks)
         self.behind = nn.ModuleList(nn.Sequential(copy.deepcopy(block.norm), copy.deepcopy(block.activation))
                                     for block in blocks)  # fmt: skip
@@ -129,8 +130,9 @@ class Peer(nn.Module):
         given = read(inputs)
         x = given.x
         edges = (given.edge_index, given.edge_attr) if self.stem.edge_features else (given.edge_index,)
-        for conv, before, behind in zip(self.convs, self.before, self.behind, strict=True):
-            x = behind(conv(before(x), *edges))
+        for conv, before, behind, skip in zip(self.convs, self.before, self.behind, self.skips, strict=True):
+            y = conv(before(x), *edges)
+            x = behind(x + y if skip else y)
         return x if self.head is None else self.head(self.stem(*inputs).with_x(x[None]))
 
 

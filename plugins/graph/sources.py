@@ -60,10 +60,16 @@ SOURCES = (
 
 STUDIES = tuple(
     StudySpec(
-        name=f"gat-{data}",
-        entry=f"zoo.plugins.graph.citations:gat_{data}",
-        description=f"The published protocol of GAT on {data.capitalize()}, from your files: mean over 100 seeds.",
+        name=name,
+        entry=f"zoo.plugins.graph.studies:{name.replace('-', '_')}",
+        description=f"The published protocol of {title}, from your files: mean over {seeds} seeds.",
         requires=(PYG,),
     )
-    for data in ("cora", "citeseer", "pubmed")
+    for name, title, seeds in (
+        ("gat-cora", "GAT on Cora", 100),
+        ("gat-citeseer", "GAT on Citeseer", 100),
+        ("gat-pubmed", "GAT on Pubmed", 100),
+        ("gat-ppi", "GAT on PPI", 10),
+        ("graph-zinc", "a graph Transformer on ZINC", 4),
+    )
 )

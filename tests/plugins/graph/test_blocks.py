@@ -30,6 +30,7 @@ MODELS: list[tuple[str, dict[str, Any]]] = [
     ("gat-cora", {"num_classes": 3, "dim": 4, "num_heads": 2}),
     ("gatv2-cora", {"num_classes": 3, "dim": 4, "num_heads": 2}),
     ("graph-transformer-conv", {"num_classes": 3, "dim": 4}),
+    ("gat-ppi", {"num_classes": 3, "dim": 4}),
 ]
 
 

@@ -30,7 +30,8 @@ def model(**options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"), [("gat-cora", 92_373), ("gat-citeseer", 237_586), ("gat-pubmed", 33_779)]
+    ("name", "parameters"),
+    [("gat-cora", 92_373), ("gat-citeseer", 237_586), ("gat-pubmed", 33_779), ("gat-ppi", 1_850_917)],
 )
 def test_they_have_the_parameters_of_the_paper(name: str, parameters: int) -> None:
     made = zoo.create(name, device="meta")

@@ -1,10 +1,6 @@
-import json
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 
-import networkx
-import numpy as np
 import pytest
 import torch
 
@@ -51,15 +47,10 @@ def test_broken_files_are_told(write_planetoid: Write, tmp_path: Path) -> None:
         open_planetoid(f"cora:{tmp_path}", SPEC, 0, "")
 
 
-def test_proteins_have_any_of_the_labels_and_whole_graphs_are_held_out(tmp_path: Path) -> None:
-    raw = tmp_path / "raw"
-    raw.mkdir()
-    for split in ("train", "valid", "test"):
-        ring = networkx.DiGraph(networkx.compose(networkx.cycle_graph(4), networkx.cycle_graph([4, 5, 6])))
-        (raw / f"{split}_graph.json").write_text(json.dumps(networkx.node_link_data(ring, edges="links")))
-        np.save(raw / f"{split}_feats.npy", np.ones((7, 3)))
-        np.save(raw / f"{split}_labels.npy", np.eye(7, 2))
-        np.save(raw / f"{split}_graph_id.npy", np.array([1, 1, 1, 1, 2, 2, 2]))
+def test_proteins_have_any_of_the_labels_and_whole_graphs_are_held_out(
+    write_ppi: Callable[[Path], None], tmp_path: Path
+) -> None:
+    write_ppi(tmp_path)
     corpus = open_ppi(str(tmp_path), zoo.info("graph-tiny"), 0, "")
     assert corpus.sizes == {"train": 2, "validation": 2, "test": 2}
     assert corpus.metric == "f1"
@@ -67,18 +58,8 @@ def test_proteins_have_any_of_the_labels_and_whole_graphs_are_held_out(tmp_path:
     assert zoo.train("graph-tiny", corpus, steps=1, depth=1).scores.keys() >= {"f1", "roc-auc"}
 
 
-def test_zinc_asks_for_a_number_of_each_molecule(tmp_path: Path) -> None:
-    raw = tmp_path / "raw"
-    raw.mkdir()
-    bonds = torch.tensor([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
-    molecule = {
-        "atom_type": torch.tensor([0, 3, 27]),
-        "bond_type": bonds,
-        "logP_SA_cycle_normalized": torch.tensor([0.5]),
-    }
-    for split in ("train", "val", "test"):
-        (raw / f"{split}.pickle").write_bytes(pickle.dumps([molecule] * 3))
-        (raw / f"{split}.index").write_text("0,2\n")
+def test_zinc_asks_for_a_number_of_each_molecule(write_zinc: Callable[[Path], None], tmp_path: Path) -> None:
+    write_zinc(tmp_path)
     corpus = open_zinc(str(tmp_path), zoo.info("graph-tiny"), 0, "")
     assert corpus.sizes == {"train": 2, "validation": 2, "test": 2}
     example = corpus.parts["train"][0]

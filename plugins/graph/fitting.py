@@ -1,0 +1,63 @@
+"""How published studies train: until nothing gets better, or ever more slowly."""
+
+import math
+from typing import Any
+
+import torch
+from torch.nn.functional import l1_loss
+
+LEAST = 1e-6
+"""Learning rate below which a training that slows down ends."""
+
+
+def by_patience(model: Any, corpus: Any, run: Any) -> int:
+    """Train until neither loss nor score of validation is better for a while; give the epochs.
+
+    Source: arXiv:1710.10903 sec. 3.3. What stays are the weights of the last epoch at which both were at least as good
+    as ever before.
+    """
+    optimizer = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.weight_decay)
+    generator = torch.Generator().manual_seed(run.seed)
+    best: dict[str, Any] = {}
+    highest, lowest, waited, epoch = 0.0, math.inf, 0, 0
+    while epoch < run.epochs and waited < run.patience:
+        model.train()
+        for places in corpus.epoch(generator, run.batch_size):
+            batch = corpus.batch(places, generator)
+            optimizer.zero_grad()
+            corpus.loss(model(*batch.inputs), batch.target, 0.0).backward()
+            optimizer.step()
+        epoch += 1
+        scores = corpus.score(model, "validation", run.batch_size)
+        score, loss = scores[run.score], -scores["-loss"]
+        if score >= highest and loss <= lowest:
+            best = {key: value.clone() for key, value in model.state_dict().items()}
+        waited = 0 if score >= highest or loss <= lowest else waited + 1
+        highest, lowest = max(highest, score), min(lowest, loss)
+    if best:
+        model.load_state_dict(best)
+    return epoch
+
+
+def by_plateau(model: Any, corpus: Any, run: Any) -> int:
+    """Train by the absolute error, at half the rate whenever validation got no better for a while; give the epochs.
+
+    Source: arXiv:2012.09699 sec. 4. What stays are the last weights, as there.
+    """
+    optimizer = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.weight_decay)
+    slower = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=run.patience)
+    generator, epoch = torch.Generator().manual_seed(run.seed), 0
+    while epoch < run.epochs and optimizer.param_groups[0]["lr"] >= LEAST:
+        model.train()
+        for places in corpus.epoch(generator, run.batch_size):
+            batch = corpus.batch(places, generator)
+            optimizer.zero_grad()
+            l1_loss(model(*batch.inputs), batch.target).backward()
+            optimizer.step()
+        epoch += 1
+        slower.step(-corpus.score(model, "validation", run.batch_size)[run.score])
+    return epoch
+
+
+FITS = {"patience": by_patience, "plateau": by_plateau}
+"""The ways, by name."""
