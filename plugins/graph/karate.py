@@ -41,7 +41,10 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
         raise DataError(f"karate:{argument}: it is one of {', '.join(KINDS)}")
     graph, right, told = _communities() if kind == "communities" else _factions()
     labels = [f"{KINDS[kind]} {group}" for group in range(int(right.max()) + 1)]
-    described = f"Zachary's karate club: {len(right)} members, of {int(told.sum())} of whom the {kind} are told."
+    described = (
+        f"Zachary's karate club: {len(right)} members, of {int(told.sum())} of whom the {kind} are told; on these it is "
+        "validated, too."
+    )
     parts = {
         "train": [Example(graph, right.where(told, IGNORED))],
         "validation": [Example(graph, right.where(told, IGNORED))],
