@@ -42,8 +42,8 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     graph, right, told = _communities() if kind == "communities" else _factions()
     labels = [f"{KINDS[kind]} {group}" for group in range(int(right.max()) + 1)]
     described = (
-        f"Zachary's karate club: {len(right)} members, of {int(told.sum())} of whom the {kind} are told; on these it is "
-        "validated, too."
+        f"Zachary's karate club: {len(right)} members, of {int(told.sum())} of whom the {kind} are told; "
+        "validation is on these, too."
     )
     parts = {
         "train": [Example(graph, right.where(told, IGNORED))],
