@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from zoo.core.conv import QuadraticAttention, as_attention
     from zoo.core.decode import Generated
     from zoo.core.dispatch import attend
-    from zoo.core.edges import EdgeBias, EdgeKinds, Edges
+    from zoo.core.edge_kinds import EdgeKinds
+    from zoo.core.edges import EdgeBias, Edges
     from zoo.core.embed import TokenEmbed
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.floater import Floater
@@ -56,7 +57,8 @@ _FROM = {
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
     "zoo.core.decode": ("Generated",),
     "zoo.core.dispatch": ("attend",),
-    "zoo.core.edges": ("EdgeBias", "EdgeKinds", "Edges"),
+    "zoo.core.edge_kinds": ("EdgeKinds",),
+    "zoo.core.edges": ("EdgeBias", "Edges"),
     "zoo.core.embed": ("TokenEmbed",),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.floater": ("Floater",),

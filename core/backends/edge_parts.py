@@ -14,7 +14,8 @@ from torch import Tensor
 
 from zoo.core.backends.problem import Call
 from zoo.core.csr import Csr
-from zoo.core.edges import EdgeBias, EdgeKinds, Edges
+from zoo.core.edge_kinds import EdgeKinds
+from zoo.core.edges import EdgeBias, Edges
 from zoo.core.errors import InputError
 from zoo.core.score import LeakySum
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core.backends.edge_parts import BLOCK, Part
-from zoo.core.edges import EdgeKinds
+from zoo.core.edge_kinds import EdgeKinds
 
 TABLE = 1 << 18
 """Numbers of a table of nodes and kinds that are there at once: what fits the cache of a core."""

@@ -1,9 +1,12 @@
 """How published studies train: until nothing gets better, or ever more slowly."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.functional import l1_loss
 
 LEAST = 1e-6
@@ -21,12 +24,7 @@ def by_patience(model: Any, corpus: Any, run: Any) -> int:
     best: dict[str, Any] = {}
     highest, lowest, waited, epoch = 0.0, math.inf, 0, 0
     while epoch < run.epochs and waited < run.patience:
-        model.train()
-        for places in corpus.epoch(generator, run.batch_size):
-            batch = corpus.batch(places, generator)
-            optimizer.zero_grad()
-            corpus.loss(model(*batch.inputs), batch.target, 0.0).backward()
-            optimizer.step()
+        _train(model, corpus, optimizer, partial(corpus.loss, smoothing=0.0), run.batch_size, generator)
         epoch += 1
         scores = corpus.score(model, "validation", run.batch_size)
         score, loss = scores[run.score], -scores["-loss"]
@@ -48,15 +46,27 @@ def by_plateau(model: Any, corpus: Any, run: Any) -> int:
     slower = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=run.patience)
     generator, epoch = torch.Generator().manual_seed(run.seed), 0
     while epoch < run.epochs and optimizer.param_groups[0]["lr"] >= LEAST:
-        model.train()
-        for places in corpus.epoch(generator, run.batch_size):
-            batch = corpus.batch(places, generator)
-            optimizer.zero_grad()
-            l1_loss(model(*batch.inputs), batch.target).backward()
-            optimizer.step()
+        _train(model, corpus, optimizer, l1_loss, run.batch_size, generator)
         epoch += 1
         slower.step(-corpus.score(model, "validation", run.batch_size)[run.score])
     return epoch
+
+
+def _train(
+    model: Any,
+    corpus: Any,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    batch_size: int,
+    generator: torch.Generator,
+) -> None:
+    """Train for an epoch."""
+    model.train()
+    for places in corpus.epoch(generator, batch_size):
+        batch = corpus.batch(places, generator)
+        optimizer.zero_grad()
+        loss(model(*batch.inputs), batch.target).backward()
+        optimizer.step()
 
 
 FITS = {"patience": by_patience, "plateau": by_plateau}

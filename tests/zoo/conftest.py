@@ -129,6 +129,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command line; give its exit code and what it wrote."""
+    # Set, so that the end of the test restores what --debug and the command line leave behind.
     monkeypatch.setenv("ZOO_DEBUG", "")
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 

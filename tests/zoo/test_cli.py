@@ -1,6 +1,5 @@
 import json
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,6 @@ import typer
 
 import zoo
 from zoo import ConfigError, Registry, hookimpl
-from zoo.cli.app import main
 from zoo.registry import using
 
 Run = Callable[..., tuple[int, str, str]]
@@ -18,25 +16,9 @@ Run = Callable[..., tuple[int, str, str]]
 pytestmark = pytest.mark.usefixtures("toys")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command line; give its exit code and what it wrote."""
-    monkeypatch.delenv("ZOO_DEBUG", raising=False)
-    # Set, so that the end of the test restores what --debug and the command line leave behind.
-    monkeypatch.setenv("ZOO_DEBUG", "")
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+@pytest.fixture(autouse=True)
+def _warnings_are_shown() -> None:
     warnings.simplefilter("default")
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["zoo", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return code, *capsys.readouterr()
-
-    return command
 
 
 def test_version(run: Run) -> None:
