@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from zoo.core.conv import QuadraticAttention, as_attention
     from zoo.core.decode import Generated
     from zoo.core.dispatch import attend
+    from zoo.core.edge_bias import EdgeBias
     from zoo.core.edge_kinds import EdgeKinds
-    from zoo.core.edges import EdgeBias, Edges
+    from zoo.core.edges import Edges
     from zoo.core.embed import TokenEmbed
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.floater import Floater
@@ -57,8 +58,9 @@ _FROM = {
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
     "zoo.core.decode": ("Generated",),
     "zoo.core.dispatch": ("attend",),
+    "zoo.core.edge_bias": ("EdgeBias",),
     "zoo.core.edge_kinds": ("EdgeKinds",),
-    "zoo.core.edges": ("EdgeBias", "Edges"),
+    "zoo.core.edges": ("Edges",),
     "zoo.core.embed": ("TokenEmbed",),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.floater": ("Floater",),

@@ -12,7 +12,8 @@ from zoo.core.backends.problem import Call
 from zoo.core.backends.reference import raised
 from zoo.core.backends.scatter import weigh_edges
 from zoo.core.checks import check, check_kinds
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edge_bias import EdgeBias, for_pattern
+from zoo.core.edges import Edges
 from zoo.core.keys import Keys, Segments
 from zoo.core.score import General, Score
 
@@ -43,7 +44,7 @@ def edge_weights(
     check(q, k, k, score, 0.0)
     check_kinds(edges, keys, bias, "softmax")
     edges.fit(q.shape[1], k.shape[1])
-    added = edges.biased(bias)
+    added = for_pattern(edges, bias)
     scale = 1 / sqrt(q.shape[3]) if score == "scaled_dot" else 1.0
     if isinstance(score, General):
         q, score = score.query(q.transpose(1, 2)).transpose(1, 2), "dot"

@@ -15,7 +15,7 @@ from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.bias import Bias, Dense
 from zoo.core.checks import check, check_kinds, check_placed, check_start
-from zoo.core.edges import EdgeBias
+from zoo.core.edge_bias import EdgeBias, for_pattern
 from zoo.core.errors import ConfigError
 from zoo.core.keys import Keys, Lengths, Segments
 from zoo.core.norm import Kernel, Norm
@@ -111,7 +111,7 @@ def attend(
         keys = None
     if k_positions is None:
         pattern.fit(q.shape[1], k.shape[1], q_start if isinstance(q_start, int) else None, whole)
-    bias = pattern.biased(Dense(bias) if isinstance(bias, Tensor) else bias)
+    bias = for_pattern(pattern, Dense(bias) if isinstance(bias, Tensor) else bias)
     if isinstance(pattern, Or) and isinstance(bias, EdgeBias) and isinstance(q_start, int) and k_positions is None:
         pattern = normal(pattern, q.shape[1], k.shape[1], q_start)
         bias = bias.onto(pattern)

@@ -14,7 +14,6 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from zoo.core.bias import Bias
 from zoo.core.errors import ConfigError, InputError
 
 
@@ -123,10 +122,6 @@ class Pattern(ABC):
         found = [self.mask(block, j)[0, 0].nonzero() for block in blocks]
         shifted = [pairs + torch.tensor([start + 256 * n, 0]) for n, pairs in enumerate(found)]
         return torch.cat([torch.empty(0, 2, dtype=torch.long), *shifted]).flip(1).T.contiguous()
-
-    def biased(self, bias: Bias | None) -> Bias | None:
-        """Add to a bias what the pattern counts more than once, such as edges of which each gets its weight."""
-        return bias
 
     def keeps(self, keys: Any) -> bool:
         """Tell whether the pattern never leads to a key that these forbid, so that nobody needs to look again."""
@@ -271,10 +266,6 @@ class Joined(Pattern):
     def misfit(self, extent: Extent) -> str | None:
         """See `Pattern.misfit`."""
         return self.left.misfit(extent) or self.right.misfit(extent)
-
-    def biased(self, bias: Bias | None) -> Bias | None:
-        """See `Pattern.biased`."""
-        return self.left.biased(self.right.biased(bias))
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from zoo.core.backends.problem import Call
 from zoo.core.csr import Csr
+from zoo.core.edge_bias import EdgeBias
 from zoo.core.edge_kinds import EdgeKinds
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edges import Edges
 from zoo.core.errors import InputError
 from zoo.core.score import LeakySum
 

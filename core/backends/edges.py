@@ -20,7 +20,8 @@ from zoo.core.backends.edge_parts import Part, Work, at_once, refuse_heads, work
 from zoo.core.backends.edge_scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
 from zoo.core.backends.edge_vectors import FEW, edge_vectors
 from zoo.core.backends.problem import Call, Cost, Problem
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edge_bias import EdgeBias
+from zoo.core.edges import Edges
 from zoo.core.norm import upcast
 from zoo.core.score import LeakySum
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.bias import Bias, Dense, Relative
-from zoo.core.edges import Compared, EdgeBias
+from zoo.core.edge_bias import Compared, EdgeBias
 from zoo.core.errors import InputError
 from zoo.core.norm import Norm
 from zoo.core.pattern import Full, Pattern

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Cost, Problem
-from zoo.core.edges import EdgeBias
+from zoo.core.edge_bias import EdgeBias
 from zoo.core.norm import Hard, Kernel, choose
 
 

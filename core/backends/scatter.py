@@ -13,7 +13,8 @@ from zoo.core.backends.edge_parts import refuse_heads
 from zoo.core.backends.problem import Call, Cost, Problem
 from zoo.core.backends.reference import raised
 from zoo.core.csr import Csr
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edge_bias import EdgeBias
+from zoo.core.edges import Edges
 
 
 class Scatter:

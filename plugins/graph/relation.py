@@ -11,8 +11,8 @@ from torch.nn.functional import pad
 
 from zoo.core.attention import Attention
 from zoo.core.bias import Bias
+from zoo.core.edge_bias import EdgeBias
 from zoo.core.edge_kinds import EdgeKinds
-from zoo.core.edges import EdgeBias
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.pattern import And, Or, Pattern
 from zoo.core.position import InnerPosition

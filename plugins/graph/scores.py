@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from zoo.core.by_edge import edge_weights
 from zoo.core.dispatch import attend
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edge_bias import EdgeBias
+from zoo.core.edges import Edges
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys
 from zoo.core.linear import Linear

@@ -6,8 +6,9 @@ from torch import Tensor
 
 from zoo.core import ConfigError, InputError, attend
 from zoo.core.bias import Dense
+from zoo.core.edge_bias import EdgeBias, for_pattern
 from zoo.core.edge_kinds import EdgeKinds
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edges import Edges
 from zoo.core.pattern import Cover
 
 TRIANGLE = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 2]])
@@ -172,10 +173,10 @@ def test_edges_that_count_each_share_a_pair() -> None:
 
 def test_a_graph_that_counts_pairs_twice_gives_itself_a_bias() -> None:
     graph = Edges(TWICE, "each")
-    assert isinstance(graph.biased(None), EdgeBias)
-    assert Edges(TWICE, "once").biased(None) is None
+    assert isinstance(for_pattern(graph, None), EdgeBias)
+    assert for_pattern(Edges(TWICE, "once"), None) is None
     with pytest.raises(ConfigError, match="only an EdgeBias can join, not dense"):
-        graph.biased(Dense(torch.zeros(1, 1, 3, 3)))
+        for_pattern(graph, Dense(torch.zeros(1, 1, 3, 3)))
 
 
 def test_a_graph_with_more_edges_adds_nothing_to_them() -> None:

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from zoo.cli.maps import Weights
 from zoo.core.attention import Attention
 from zoo.core.by_edge import edge_weights
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edge_bias import EdgeBias
+from zoo.core.edges import Edges
 from zoo.core.normal import normal
 from zoo.core.observe import rows_apart
 from zoo.core.tokens import Tokens

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from zoo.core.bias import ALiBi, Dense, RelativeTable, Shaw, TransformerXL
 from zoo.core.dispatch import attend
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edge_bias import EdgeBias
+from zoo.core.edges import Edges
 from zoo.core.keys import Keys, Lengths, Segments, Valid
 from zoo.core.local import Chunk, Neighbourhood, Window
 from zoo.core.norm import Kernel, Norm

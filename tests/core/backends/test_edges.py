@@ -14,8 +14,9 @@ from torch import Tensor
 from zoo.bench.memory import peak_bytes
 from zoo.core import ConfigError, Full, InputError, LeakySum, Lengths, Segments, Valid, attend, plan
 from zoo.core.backends import edge_parts, edge_vectors, edges
+from zoo.core.edge_bias import EdgeBias
 from zoo.core.edge_kinds import EdgeKinds
-from zoo.core.edges import EdgeBias, Edges
+from zoo.core.edges import Edges
 from zoo.core.keys import Keys
 from zoo.core.pattern import Pattern
 from zoo.testing.strategies import Case, cases
