@@ -13,7 +13,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from zoo.core.decode import Generated, length_penalty, pays, precise
+from zoo.core.backends.plainly import precise
+from zoo.core.decode import Generated, length_penalty, pays
 from zoo.core.errors import ConfigError
 from zoo.core.prompt import Prompt
 from zoo.core.reading import Reading

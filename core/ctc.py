@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn import functional
 
-from zoo.core.decode import Generated, precise
+from zoo.core.backends.plainly import precise
 from zoo.core.embed import check_ids
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Lengths
@@ -54,25 +54,6 @@ def ctc_loss(
         return loss
     even = -log.mean(-1).masked_fill(~_there(scores, lengths), 0).sum(1)
     return (1 - smoothing) * loss + smoothing * even
-
-
-def greedy(scores: Float[Tensor, "b n vocab"], lengths: Int[Tensor, " b"], symbols: Symbols = SYMBOLS) -> Generated:
-    """Give the transcript of each row's likeliest alignment: Graves et al. 2006, sec. 3.2.
-
-    Args:
-        scores: of each token for each vector, before the softmax.
-        lengths: vectors of each row.
-        symbols: padding, which is the blank, begin and end.
-
-    Returns:
-        One transcript for each row, without an end. Its score is the log-probability of that alignment alone, at most
-        that of the transcript, which has others too.
-    """
-    best, path = emissions(scores, lengths, symbols).max(-1)
-    kept = path != symbols.pad
-    kept[:, 1:] &= path[:, 1:] != path[:, :-1]
-    ids, counts = fronted(path, kept, symbols.pad)
-    return Generated(ids[:, None], counts[:, None], best.sum(1)[:, None])
 
 
 def emissions(

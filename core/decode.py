@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from zoo.core.backends.plainly import precise
 from zoo.core.prompt import Prompt
 from zoo.core.reading import Reading
 from zoo.core.sampling import Choice
@@ -123,8 +124,3 @@ def ended(ids: Int[Tensor, "b t"], count: Int[Tensor, " b"], symbols: Symbols) -
 def length_penalty(length: Any, alpha: float) -> Any:
     """Give ((5 + length) / 6)^alpha, arXiv:1609.08144 eq. 14: what a log-probability is divided by."""
     return ((5.0 + length) / 6.0) ** alpha
-
-
-def precise(scores: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b vocab"]:
-    """Give scores in a precision in which they can be summed up."""
-    return scores if scores.dtype == torch.float64 else scores.float()

@@ -10,9 +10,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from zoo.core.backends.plainly import precise
 from zoo.core.beam import Beam
 from zoo.core.ctc import ctc_loss
-from zoo.core.decode import Generated, precise
+from zoo.core.decode import Generated
 from zoo.core.errors import ConfigError
 from zoo.core.generator import Generator
 from zoo.core.loss import IGNORED, count_asked, cross_entropy

@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core.decode import Generated, ended, precise
+from zoo.core.backends.plainly import precise
+from zoo.core.decode import Generated, ended
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Lengths
 from zoo.core.length import Length, counts

@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core.beam import Beam
-from zoo.core.ctc import ctc_loss, greedy
+from zoo.core.ctc import ctc_loss
+from zoo.core.ctc_greedy import greedy
 from zoo.core.decode import Generated
 from zoo.core.errors import ConfigError
 from zoo.core.generator import check_whole

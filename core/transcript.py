@@ -1,4 +1,4 @@
-"""A transcript that grows while vectors emit: `zoo.core.ctc.greedy` for streams.
+"""A transcript that grows while vectors emit: `zoo.core.ctc_greedy.greedy` for streams.
 
 Axes: b rows, n new vectors.
 """

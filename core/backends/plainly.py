@@ -1,10 +1,11 @@
-"""Products that are written out, which autocast must not cast one by one."""
+"""Precision: what autocast must not cast one by one, and scores that are summed up."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
@@ -18,3 +19,8 @@ def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(ctx, x, *more)
 
     return plain
+
+
+def precise(scores: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b vocab"]:
+    """Give scores in a precision in which they can be summed up."""
+    return scores if scores.dtype == torch.float64 else scores.float()

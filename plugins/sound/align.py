@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from zoo.core.backends.plainly import precise
 from zoo.core.ctc import refuse_long
-from zoo.core.decode import precise
 from zoo.core.embed import check_ids
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Lengths

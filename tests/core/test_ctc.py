@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.core.ctc import ctc_loss, emissions, fronted, greedy, needed, transcripts
+from zoo.core.ctc import ctc_loss, emissions, fronted, needed, transcripts
+from zoo.core.ctc_greedy import greedy
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.symbols import SYMBOLS, Symbols
 

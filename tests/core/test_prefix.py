@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from zoo.core.beam import Beam
-from zoo.core.ctc import ctc_loss, emissions, greedy
+from zoo.core.ctc import ctc_loss, emissions
+from zoo.core.ctc_greedy import greedy
 from zoo.core.prefix import longer, prefix_beam
 from zoo.core.symbols import SYMBOLS
 

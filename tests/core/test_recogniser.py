@@ -8,7 +8,8 @@ from torch import Tensor
 
 from zoo.core import Ctc, Encoder, NextToken, TokenEmbed, Tokens
 from zoo.core.beam import Beam
-from zoo.core.ctc import ctc_loss, greedy
+from zoo.core.ctc import ctc_loss
+from zoo.core.ctc_greedy import greedy
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.prefix import prefix_beam
 from zoo.core.symbols import Symbols

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zoo.core.ctc import greedy
+from zoo.core.ctc_greedy import greedy
 from zoo.core.transcript import Transcript
 
 

@@ -18,7 +18,7 @@ import soundfile
 import torch
 
 import zoo
-from zoo.core.ctc import greedy
+from zoo.core.ctc_greedy import greedy
 from zoo.plugins.speech.arriving import Block
 from zoo.plugins.speech.live import Live, follow
 from zoo.plugins.speech.telling import Running

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.core.ctc import greedy
+from zoo.core.ctc_greedy import greedy
 from zoo.core.symbols import SYMBOLS
 from zoo.plugins.sound.align import Aligned, align
 from zoo.plugins.speech.words import HALF, Said, Spelling, Spoken, Word, words_of
