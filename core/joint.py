@@ -15,13 +15,13 @@ from zoo.core.beam import Beam
 from zoo.core.ctc import ctc_loss
 from zoo.core.decode import Generated
 from zoo.core.errors import ConfigError
+from zoo.core.generation_keywords import refuse_others
 from zoo.core.generator import Generator
 from zoo.core.loss import IGNORED, count_asked, cross_entropy
 from zoo.core.reading import evaluating
 from zoo.core.recogniser import cut, emitted, searched, transcribed, with_blank
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens, rows
-from zoo.core.words import refuse_others
 
 
 class Joint(Generator):

@@ -12,6 +12,7 @@ from zoo.core.ctc import ctc_loss
 from zoo.core.ctc_greedy import greedy
 from zoo.core.decode import Generated
 from zoo.core.errors import ConfigError
+from zoo.core.generation_keywords import refuse_others
 from zoo.core.generator import check_whole
 from zoo.core.keys import Lengths
 from zoo.core.length import counts
@@ -22,7 +23,6 @@ from zoo.core.reading import evaluating
 from zoo.core.sampling import Greedy
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
-from zoo.core.words import refuse_others
 
 
 class Ctc(Model):

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from zoo import swap
-from zoo.core.words import our_word
 from zoo.errors import ConfigError, KeywordError
+from zoo.keyword_aliases import our_word
 from zoo.names import did_you_mean, listed
 from zoo.spec import ModelSpec
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.core.words import OURS
+from zoo.keyword_aliases import OURS
 from zoo.names import split_prefix
 from zoo.registry import registry
 

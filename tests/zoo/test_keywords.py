@@ -6,8 +6,8 @@ import pytest
 
 import zoo
 from zoo.core import Generator
-from zoo.core.words import OURS
 from zoo.errors import ConfigError, KeywordError
+from zoo.keyword_aliases import OURS
 from zoo.keywords import handed_on
 from zoo.plugins.text.models import Bert, Transformer
 from zoo.plugins.vision.models import VisionTransformer

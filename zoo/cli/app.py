@@ -10,8 +10,8 @@ from typer.core import TyperCommand
 
 from zoo import __version__
 from zoo.cli import attention, bench, generate, models, plan, predict, train
-from zoo.core.words import our_word
 from zoo.errors import ConfigError, ZooError
+from zoo.keyword_aliases import our_word
 from zoo.registry import registry
 
 

@@ -1,11 +1,8 @@
-"""The words of other libraries for what the house calls otherwise, so that errors can say ours."""
+"""Keywords of other libraries and what they are called here, so that errors can suggest ours."""
 
-import inspect
-from collections.abc import Callable, Container, Mapping
-from difflib import get_close_matches
-from typing import Any
+from collections.abc import Container
 
-from zoo.core.errors import ConfigError
+from zoo.core.generation_keywords import ALIASES
 
 _SAID = {
     "activation": ("hidden_act", "activation_function"),
@@ -15,15 +12,11 @@ _SAID = {
     "eps": ("layer_norm_eps", "layer_norm_epsilon"),
     "image_size": ("img_size",),
     "in_chans": ("in_channels", "num_channels"),
-    "max_len": ("max_length", "max_new_tokens", "max_position_embeddings", "n_positions"),
+    "max_len": ("max_position_embeddings", "n_positions"),
     "mlp_dim": ("intermediate_size", "dim_feedforward", "n_inner", "d_ff", "encoder_ffn_dim"),
     "num_classes": ("num_labels",),
     "num_heads": ("num_attention_heads", "n_head", "n_heads", "nhead", "encoder_attention_heads"),
     "vocab_size": ("vocab",),
-    # writing
-    "beam": ("num_beams",),
-    "n_best": ("num_return_sequences",),
-    "temperature": ("do_sample",),
     # training
     "accumulate": ("gradient_accumulation_steps",),
     "batch_size": ("per_device_train_batch_size", "train_batch_size"),
@@ -38,7 +31,7 @@ _SAID = {
     "steps": ("max_steps",),
     "warmup": ("warmup_steps",),
 }
-OURS = {theirs: ours for ours, words in _SAID.items() for theirs in words}
+OURS = ALIASES | {theirs: ours for ours, words in _SAID.items() for theirs in words}
 """Keywords of Hugging Face transformers, `torch.nn.Transformer` and timm, and ours."""
 
 
@@ -46,22 +39,3 @@ def our_word(word: str, known: Container[str]) -> str:
     """Give our word for another library's, where it is one of those known; else an empty text."""
     ours = OURS.get(word, "")
     return ours if ours in known else ""
-
-
-def refuse_others(others: Mapping[str, Any], function: Callable[..., Any]) -> None:
-    """Refuse keywords that a function does not have.
-
-    Args:
-        others: what it was given besides its own.
-        function: whose keywords are known.
-
-    Raises:
-        ConfigError: If there is one; the text names the nearest that there is.
-    """
-    for word, value in others.items():
-        known = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        near = our_word(word, known) or next(iter(get_close_matches(word, known, cutoff=0.75)), "")
-        hint = f" Did you mean '{near}'?" if near else ""
-        raise ConfigError(
-            f"{word}={value!r} given to {function.__name__}, which does not take it.{hint} It takes {', '.join(known)}"
-        )

@@ -6,15 +6,8 @@ import pytest
 import torch
 
 from zoo.core import ConfigError
-from zoo.core.words import our_word
 
 IDS = torch.tensor([[3, 4, 5]])
-
-
-def test_a_word_of_another_library_is_ours_only_where_ours_is_known() -> None:
-    assert our_word("hidden_size", ["depth", "dim"]) == "dim"
-    assert our_word("hidden_size", ["depth"]) == ""
-    assert our_word("dim", ["dim"]) == ""
 
 
 @pytest.mark.parametrize(
