@@ -10,7 +10,6 @@ from zoo.core.lazy import exports
 if TYPE_CHECKING:
     from zoo.core import flops
     from zoo.core.attention import Attention, NormedAttention
-    from zoo.core.bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.by_edge import edge_weights
     from zoo.core.conv import QuadraticAttention, as_attention
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from zoo.core.position import Learned, Sinusoidal
     from zoo.core.recogniser import Ctc
     from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
+    from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
     from zoo.core.ring import Ring
     from zoo.core.rotary import Rotary
     from zoo.core.score import Additive, General, LeakySum
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 _FROM = {
     "zoo.core": ("flops",),
     "zoo.core.attention": ("Attention", "NormedAttention"),
-    "zoo.core.bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
     "zoo.core.by_edge": ("edge_weights",),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
@@ -79,6 +78,7 @@ _FROM = {
     "zoo.core.position": ("Learned", "Sinusoidal"),
     "zoo.core.recogniser": ("Ctc",),
     "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
+    "zoo.core.relative_bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
     "zoo.core.ring": ("Ring",),
     "zoo.core.rotary": ("Rotary",),
     "zoo.core.score": ("Additive", "General", "LeakySum"),

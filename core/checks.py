@@ -5,11 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.core.bias import ALiBi, Bias, Dense, RelativeTable, Shaw, TransformerXL
+from zoo.core.bias import Bias, Dense
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Keys
 from zoo.core.norm import Hard, Kernel
 from zoo.core.pattern import Pattern
+from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
 from zoo.core.score import Score
 
 SCORES = ("scaled_dot", "dot")

@@ -13,8 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from zoo.core.bias import Bias, Relative
+from zoo.core.bias import Bias
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.relative_bias import Relative
 from zoo.core.tokens import Tokens
 
 ADDED = ("learned", "sinusoidal", "none")

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from zoo.core.backends.chunks import Chunks
 from zoo.core.backends.problem import Call
-from zoo.core.bias import Relative, skew
+from zoo.core.relative_bias import Relative, skew
 
 TOGETHER = 256
 """Queries that are scored against a column at once: a bias that depends on the query does so for as many offsets."""

@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from zoo.core.backends.problem import Call, Problem
-from zoo.core.bias import Relative
 from zoo.core.local import Window
 from zoo.core.pattern import Pattern
+from zoo.core.relative_bias import Relative
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.bias import Bias, Dense, Relative
+from zoo.core.bias import Bias, Dense
 from zoo.core.edge_bias import Compared, EdgeBias
 from zoo.core.errors import InputError
 from zoo.core.norm import Norm
 from zoo.core.pattern import Full, Pattern
+from zoo.core.relative_bias import Relative
 from zoo.core.score import Score
 
 

@@ -25,9 +25,10 @@ from zoo.core import (
     Window,
     attend,
 )
-from zoo.core.bias import Bias, Dense, refuse_shape
+from zoo.core.bias import Bias, Dense
 from zoo.core.checks import check, check_kinds, check_placed, check_start
 from zoo.core.pattern import Pattern
+from zoo.core.relative_bias import refuse_shape
 
 VECTORS: tuple[Tensor, Tensor, Tensor] = (torch.ones(2, 3, 2, 8), torch.ones(2, 3, 1, 8), torch.ones(2, 3, 1, 6))
 """Queries, keys and values of two rows, which fit each other."""

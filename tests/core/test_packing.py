@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from zoo.core import Causal, Chunk, Encoder, Full, Lengths, Segments, Tokens, Valid, Window, attend
 from zoo.core.attention import Attention, attention_maps
-from zoo.core.bias import ALiBi
 from zoo.core.inner import with_position
 from zoo.core.keys import Keys
 from zoo.core.observe import rows_apart, watch
 from zoo.core.packing import has_holes, pack, packable
 from zoo.core.pattern import Pattern
+from zoo.core.relative_bias import ALiBi
 from zoo.core.transformer import Stack
 
 FULL = Full()

@@ -24,9 +24,9 @@ from zoo.core import (
     linear,
 )
 from zoo.core import relative as module
-from zoo.core.bias import Relative
 from zoo.core.position import InnerPosition, sinusoid
 from zoo.core.relative import alibi_slopes
+from zoo.core.relative_bias import Relative
 
 DIM, HEADS, SIZE = 12, 3, 4
 MAKES: list[Callable[[], InnerPosition]] = [

@@ -11,12 +11,13 @@ from torch import Tensor
 
 from zoo.bench.timing import Spread, seconds
 from zoo.core.backends.problem import Problem
-from zoo.core.bias import Bias, RelativeTable
+from zoo.core.bias import Bias
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError
 from zoo.core.keys import Keys, Lengths, Segments
 from zoo.core.pattern import And, Or, Pattern
 from zoo.core.planner import Plan, choose, offers
+from zoo.core.relative_bias import RelativeTable
 
 SLOWEST = 30
 """Times the predicted time of the chosen backend; what is predicted slower is not measured."""

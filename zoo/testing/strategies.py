@@ -11,7 +11,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from zoo.core.bias import ALiBi, Dense, RelativeTable, Shaw, TransformerXL
+from zoo.core.bias import Dense
 from zoo.core.dispatch import attend
 from zoo.core.edge_bias import EdgeBias
 from zoo.core.edges import Edges
@@ -19,6 +19,7 @@ from zoo.core.keys import Keys, Lengths, Segments, Valid
 from zoo.core.local import Chunk, Neighbourhood, Window
 from zoo.core.norm import Kernel, Norm
 from zoo.core.pattern import Causal, Explicit, Full, Pattern
+from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
 from zoo.core.sparse import Blocks, Fixed, Globals, Strided
 
 LONGEST = 9

@@ -14,11 +14,12 @@ from zoo.core import Causal, ConfigError, Explicit, Lengths, Valid, Window, atte
 from zoo.core.backends import banded, shut
 from zoo.core.backends.chunk_products import LOWEST
 from zoo.core.backends.chunks import Chunks, chunks
-from zoo.core.bias import ALiBi, Bias, RelativeTable, Shaw, TransformerXL
+from zoo.core.bias import Bias
 from zoo.core.flops import _MISSING as FORMULAS
 from zoo.core.keys import Keys, Segments
 from zoo.core.local import Chunk, Neighbourhood
 from zoo.core.pattern import Pattern
+from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
 from zoo.core.sparse import Blocks, Globals
 from zoo.testing.strategies import local_patterns
 

@@ -10,9 +10,9 @@ from zoo.core import Attention, Lengths, Tokens, TransformerXLPosition, Valid, a
 from zoo.core.backends import blockwise, dense
 from zoo.core.backends.blockwise import Blockwise, blocks
 from zoo.core.backends.problem import Call
-from zoo.core.bias import ALiBi, TransformerXL
 from zoo.core.keys import Keys
 from zoo.core.pattern import Full
+from zoo.core.relative_bias import ALiBi, TransformerXL
 
 SCALE = 0.7
 
