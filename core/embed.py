@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from zoo.core.absolute import Learned, position_encoding
 from zoo.core.errors import InputError
 from zoo.core.keys import Keys, Lengths, Valid
-from zoo.core.position import Learned, position_encoding
 from zoo.core.tokens import Tokens
 
 There = Shaped[Tensor, " b"] | Shaped[Tensor, "b n"] | None

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from torch import nn
 
+from zoo.core.absolute import ADDED
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
-from zoo.core.position import ADDED, INNER, InnerPosition
+from zoo.core.position import INNER, InnerPosition
 from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
 from zoo.core.rotary import Rotary
 

@@ -11,9 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from zoo.core.absolute import sinusoid
 from zoo.core.errors import ConfigError
 from zoo.core.linear import multiply
-from zoo.core.position import InnerPosition, sinusoid
+from zoo.core.position import InnerPosition
 from zoo.core.relative_bias import ALiBi, Relative, RelativeTable, Shaw, TransformerXL
 
 

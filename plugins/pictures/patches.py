@@ -9,8 +9,8 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
+from zoo.core.absolute import position_encoding
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.position import position_encoding
 from zoo.core.tokens import Tokens
 
 Size = Any

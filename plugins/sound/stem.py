@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from zoo.core.absolute import Sinusoidal, position_encoding
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.keys import Lengths
 from zoo.core.local import Window
 from zoo.core.pattern import Pattern
-from zoo.core.position import Sinusoidal, position_encoding
 from zoo.core.streaming import Chain, Each, Placed, stream_of
 from zoo.core.tokens import Tokens
 from zoo.plugins.sound.count import cleared, quartered

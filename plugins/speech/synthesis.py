@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pad
 
+from zoo.core.absolute import Sinusoidal
 from zoo.core.attention import Attention
 from zoo.core.block import relu
 from zoo.core.embed import There, TokenEmbed
@@ -17,7 +18,6 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.linear import Linear
 from zoo.core.loss import IGNORED, count_asked
 from zoo.core.model import Composition, take
-from zoo.core.position import Sinusoidal
 from zoo.core.reading import evaluating
 from zoo.core.tokens import Tokens
 from zoo.core.transformer import Decoder, Encoder, init_weights

@@ -11,13 +11,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
+from zoo.core.absolute import Sinusoidal, position_encoding
 from zoo.core.attention import Attention
 from zoo.core.block import Block, PostNormBlock, PreNormBlock, gelu
 from zoo.core.errors import ConfigError
 from zoo.core.head import head
 from zoo.core.inner import with_position
 from zoo.core.model import Model
-from zoo.core.position import Sinusoidal, position_encoding
 from zoo.core.transformer import Encoder, init_weights
 from zoo.plugins.sound.stem import FAR
 from zoo.plugins.speech.waves import WaveStem

@@ -2,13 +2,13 @@
 
 from torch import Tensor, nn
 
+from zoo.core.absolute import Sinusoidal
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
 from zoo.core.generator import Generator
 from zoo.core.head import MaskedToken
 from zoo.core.layout import State
 from zoo.core.model import Model
-from zoo.core.position import Sinusoidal
 from zoo.plugins.text.layouts import BERT, GPT2, MARIAN, TORCH
 
 LAYOUTS = (BERT, GPT2, MARIAN, TORCH)

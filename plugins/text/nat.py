@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zoo.core.absolute import position_encoding
 from zoo.core.attention import Attention
 from zoo.core.block import PostNormBlock, activated
 from zoo.core.embed import TokenEmbed
@@ -12,7 +13,6 @@ from zoo.core.inner import with_position
 from zoo.core.length import CutAtEnd, Length, LengthPredictor
 from zoo.core.nonautoregressive import NonAutoregressive
 from zoo.core.pattern import Full
-from zoo.core.position import position_encoding
 from zoo.core.symbols import SYMBOLS
 from zoo.core.transformer import Decoder, Encoder
 from zoo.plugins.text.parts import Make, init_text, of_vocabulary

@@ -5,8 +5,8 @@ from functools import partial
 
 from torch import nn
 
+from zoo.core.absolute import Learned
 from zoo.core.errors import ConfigError
-from zoo.core.position import Learned
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.transformer import init_weights
 

@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from zoo.core import Attention, Causal, ConfigError, Encoder, NormedAttention, Rotary, Tokens
+from zoo.core.absolute import ADDED
 from zoo.core.inner import inner_position, with_position
-from zoo.core.position import ADDED, INNER
+from zoo.core.position import INNER
 
 
 @pytest.mark.parametrize("name", INNER)

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Attention, ConfigError, Decoder, Encoder, Full, InputError, NextToken, Symbols, TokenEmbed
+from zoo.core.absolute import position_encoding
 from zoo.core.length import CutAtEnd, Length, LengthPredictor
 from zoo.core.loss import cross_entropy
 from zoo.core.nonautoregressive import NonAutoregressive
-from zoo.core.position import position_encoding
 
 DIM, VOCAB = 8, 9
 SOURCE, THERE = torch.tensor([[3, 4, 5, 6], [5, 3, 0, 0]]), torch.tensor([4, 2])

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from zoo.core import ConfigError, InputError, Learned, Sinusoidal
-from zoo.core.position import INNER, position_encoding
+from zoo.core.absolute import position_encoding
+from zoo.core.position import INNER
 
 
 def test_sinusoids_are_those_of_the_paper() -> None:

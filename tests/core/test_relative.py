@@ -24,7 +24,8 @@ from zoo.core import (
     linear,
 )
 from zoo.core import relative as module
-from zoo.core.position import InnerPosition, sinusoid
+from zoo.core.absolute import sinusoid
+from zoo.core.position import InnerPosition
 from zoo.core.relative import alibi_slopes
 from zoo.core.relative_bias import Relative
 

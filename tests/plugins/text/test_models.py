@@ -11,7 +11,8 @@ from torch import Tensor, nn
 import zoo
 from zoo import ConfigError, InputError
 from zoo.core import Attention, Tokens
-from zoo.core.position import ADDED, INNER
+from zoo.core.absolute import ADDED
+from zoo.core.position import INNER
 from zoo.plugins.text.models import Bert, Gpt, Transformer
 from zoo.plugins.text.nat import NonAutoregressiveTransformer
 from zoo.plugins.text.plugin import TRANSFORMER
