@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from zoo.core.by_edge import edge_weights
     from zoo.core.conv import QuadraticAttention, as_attention
     from zoo.core.decode import Generated
+    from zoo.core.decoder import DecoderState
     from zoo.core.dispatch import attend
     from zoo.core.edge_bias import EdgeBias
     from zoo.core.edge_kinds import EdgeKinds
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from zoo.core.score import Additive, General, LeakySum
     from zoo.core.slots import Growing
     from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
-    from zoo.core.state import DecoderState, Static
+    from zoo.core.static import Static
     from zoo.core.sums import Sums
     from zoo.core.symbols import Symbols
     from zoo.core.tokens import Tokens, left_padded
@@ -57,6 +58,7 @@ _FROM = {
     "zoo.core.by_edge": ("edge_weights",),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
     "zoo.core.decode": ("Generated",),
+    "zoo.core.decoder": ("DecoderState",),
     "zoo.core.dispatch": ("attend",),
     "zoo.core.edge_bias": ("EdgeBias",),
     "zoo.core.edge_kinds": ("EdgeKinds",),
@@ -84,7 +86,7 @@ _FROM = {
     "zoo.core.score": ("Additive", "General", "LeakySum"),
     "zoo.core.slots": ("Growing",),
     "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
-    "zoo.core.state": ("DecoderState", "Static"),
+    "zoo.core.static": ("Static",),
     "zoo.core.sums": ("Sums",),
     "zoo.core.symbols": ("Symbols",),
     "zoo.core.tokens": ("Tokens", "left_padded"),

@@ -18,7 +18,8 @@ from zoo.core.observe import rows_apart
 from zoo.core.pattern import Causal, Full, Pattern
 from zoo.core.position import InnerPosition
 from zoo.core.ring import state_for
-from zoo.core.state import State, Static
+from zoo.core.state import State
+from zoo.core.static import Static
 from zoo.core.tokens import Tokens, check_consecutive, tokens_of
 
 

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from zoo.core.decoder import LayerState
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.linear import Linear
 from zoo.core.pattern import Pattern
-from zoo.core.state import LayerState
 from zoo.core.streaming import Chain, Each, Residual, stream_of
 from zoo.core.tokens import Tokens
 

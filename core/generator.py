@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from zoo.core.beam import Beam, search
 from zoo.core.decode import Generated, collect, write
+from zoo.core.decoder import DecoderState
 from zoo.core.embed import There
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation_keywords import refuse_others
@@ -17,7 +18,6 @@ from zoo.core.model import Composition, take
 from zoo.core.prompt import Prompt, budgets, prompt_of
 from zoo.core.reading import Reading, evaluating, reading_of
 from zoo.core.sampling import choice
-from zoo.core.state import DecoderState
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
 

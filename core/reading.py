@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from zoo.core.decoder import DecoderState
 from zoo.core.errors import ConfigError
 from zoo.core.prompt import Prompt
-from zoo.core.state import DecoderState
 from zoo.core.tokens import Tokens, rows
 
 AHEAD = 64

@@ -1,11 +1,10 @@
 """What a decoder keeps of the vectors it has read: their keys and values, so that a step costs one query.
 
-`Static` keeps those of an encoder's vectors; `zoo.core.slots` keeps all, `zoo.core.ring` what a window reaches.
+`zoo.core.static` keeps those of an encoder's vectors; `zoo.core.slots` all, `zoo.core.ring` what a window reaches.
 Axes: b rows, n new vectors, k kept ones, g heads of keys and values, d, e head sizes.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -13,9 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
-from zoo.core.keys import Keys, Valid
-from zoo.core.pattern import Pattern
-from zoo.core.tokens import Tokens
+from zoo.core.keys import Keys
 
 Count = int | Tensor
 """A number for each row: an int while it is the same for all."""
@@ -137,148 +134,6 @@ class State(ABC):
             x[:, slots] = new
         else:
             x[rows, slots] = new
-
-
-class Static(State):
-    """Keep the keys and values of vectors that do not change, such as an encoder's: they are appended once.
-
-    Args:
-        batch: rows.
-    """
-
-    def __init__(self, batch: int) -> None:
-        super().__init__(batch)
-        self.pattern: Pattern | None = None
-        """Who may read whom, as the vectors said."""
-
-    @property
-    def filled(self) -> bool:
-        """Whether keys and values are there."""
-        return bool(self.tensors)
-
-    def append(
-        self,
-        k: Float[Tensor, "b n g d"],
-        v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
-        position: Int[Tensor, "#b n"] | None = None,
-    ) -> Read:
-        """See `State.append`.
-
-        Raises:
-            InputError: If keys and values are there already.
-        """
-        if self.filled:
-            raise InputError(f"a static state of {self.tensors['k'].shape[1]} vectors is given {k.shape[1]} more")
-        self.check(k)
-        self.tensors = {"k": k, "v": v}
-        if there is not None:
-            self.tensors["there"] = there
-        if position is not None:
-            self.tensors["position"] = position.to(k.device).expand(self.batch, -1)
-        self.length = k.shape[1] if there is None else there.sum(1)
-        return self.read()
-
-    def read(self) -> Read:
-        """Give all that is kept."""
-        there = self.tensors.get("there")
-        keys = None if there is None else Valid(there)
-        return Read(self.tensors["k"], self.tensors["v"], keys, self.tensors.get("position"))
-
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Do nothing: what is read does not shorten with the answer."""
-
-
-@dataclass
-class LayerState:
-    """What one block of a decoder keeps.
-
-    Args:
-        own: of the attention to what was decoded.
-        cross: of the attention to an encoder's vectors; None if the block has none.
-    """
-
-    own: State
-    cross: Static | None = None
-
-    def placed(self, tokens: Tokens) -> Tokens:
-        """Say where vectors stand that the own state was given last."""
-        return replace(tokens, position=self.own.last)
-
-    @property
-    def parts(self) -> list[State]:
-        """The states."""
-        return [self.own] if self.cross is None else [self.own, self.cross]
-
-
-class DecoderState:
-    """What a decoder keeps: a state for each block, of which all are reordered, cropped and detached together.
-
-    Args:
-        layers: one for each block.
-    """
-
-    def __init__(self, layers: list[LayerState]) -> None:
-        self.layers = layers
-
-    @property
-    def lengths(self) -> Int[Tensor, " b"]:
-        """Tokens of each row that were read."""
-        return self.layers[0].own.lengths
-
-    @property
-    def start(self) -> Count:
-        """Position of each row's next token; an int while it is the same for all."""
-        return self.layers[0].own.next
-
-    @property
-    def next(self) -> Int[Tensor, " b"]:
-        """Position of each row's next token."""
-        return per_row(self.layers[0].own.next, self.layers[0].own.batch)
-
-    @property
-    def stored(self) -> int:
-        """How many numbers are kept, room for more included."""
-        return sum(part.stored for layer in self.layers for part in layer.parts)
-
-    @property
-    def filled(self) -> bool:
-        """Whether an encoder's vectors were read already."""
-        return all(layer.cross is not None and layer.cross.filled for layer in self.layers)
-
-    def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """Take these rows in this order, as beam search asks; a row may be taken often or never.
-
-        Args:
-            index: rows.
-            of_one_source: whether each row stays one of the same source, so that an encoder's vectors can stay.
-
-        Raises:
-            InputError: If there is no such row, or none is taken.
-        """
-        refuse_rows(index, self.layers[0].own.batch)
-        for layer in self.layers:
-            layer.own.take(index)
-            if layer.cross is not None and not of_one_source:
-                layer.cross.take(index)
-
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Forget all but the first tokens of each row; an encoder's vectors stay.
-
-        Args:
-            length: tokens to keep, for all rows or for each.
-
-        Raises:
-            InputError: If a ring has overwritten what would be read then.
-        """
-        for layer in self.layers:
-            layer.own.crop(length)
-
-    def detach(self) -> None:
-        """Cut what is kept from the graph of gradients."""
-        for layer in self.layers:
-            for part in layer.parts:
-                part.detach()
 
 
 def refuse_rows(index: Tensor, batch: int) -> None:

@@ -8,11 +8,12 @@ from torch import nn
 
 from zoo.core.attention import Attention
 from zoo.core.block import Block, Mlp, PreNormBlock
+from zoo.core.decoder import DecoderState, LayerState
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.normal import normal
 from zoo.core.packing import Packed, pack, packable
 from zoo.core.pattern import Causal, Full, Pattern
-from zoo.core.state import DecoderState, LayerState, Static
+from zoo.core.static import Static
 from zoo.core.streaming import Chain, Each, stream_of
 from zoo.core.tokens import Tokens, tokens_of
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from zoo.core.attention import Attention
 from zoo.core.block import Block, Mlp, relu
+from zoo.core.decoder import LayerState
 from zoo.core.errors import ConfigError
 from zoo.core.linear import Linear, multiply
-from zoo.core.state import LayerState
 from zoo.core.tokens import Tokens
 
 
