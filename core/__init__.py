@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from zoo.core.errors import ConfigError, InputError, ZooError
     from zoo.core.floater import Floater
     from zoo.core.generator import Generator
+    from zoo.core.growing import Growing
     from zoo.core.head import Classify, Features, NextToken, Tag
     from zoo.core.joint import Joint
     from zoo.core.keys import Lengths, Segments, Valid
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from zoo.core.ring import Ring
     from zoo.core.rotary import Rotary
     from zoo.core.score import Additive, General, LeakySum
-    from zoo.core.slots import Growing
     from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
     from zoo.core.static import Static
     from zoo.core.sums import Sums
@@ -67,6 +67,7 @@ _FROM = {
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
     "zoo.core.floater": ("Floater",),
     "zoo.core.generator": ("Generator",),
+    "zoo.core.growing": ("Growing",),
     "zoo.core.head": ("Classify", "Features", "NextToken", "Tag"),
     "zoo.core.joint": ("Joint",),
     "zoo.core.keys": ("Lengths", "Segments", "Valid"),
@@ -84,7 +85,6 @@ _FROM = {
     "zoo.core.ring": ("Ring",),
     "zoo.core.rotary": ("Rotary",),
     "zoo.core.score": ("Additive", "General", "LeakySum"),
-    "zoo.core.slots": ("Growing",),
     "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
     "zoo.core.static": ("Static",),
     "zoo.core.sums": ("Sums",),

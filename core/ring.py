@@ -8,10 +8,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
+from zoo.core.growing import Growing
 from zoo.core.keys import Valid
 from zoo.core.normal import normal
 from zoo.core.pattern import Pattern
-from zoo.core.slots import Growing, Slots
+from zoo.core.slots import Slots
 from zoo.core.state import Read, State, per_row
 
 MOST_PINNED = 64

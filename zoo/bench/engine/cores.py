@@ -9,9 +9,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.bench.work import Job, Work
 from zoo.core.dispatch import attend
+from zoo.core.growing import Growing
 from zoo.core.local import Window
 from zoo.core.ring import state_for
-from zoo.core.slots import Growing
 from zoo.core.state import State
 
 BATCH, TOKENS, HEADS, HEAD_DIM = 8, 197, 6, 64
