@@ -5,16 +5,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from zoo.core.alignment import guided_attention, monotonic
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.loss import (
-    IGNORED,
-    binary_cross_entropy,
-    count_asked,
-    cross_entropy,
-    guided_attention,
-    monotonic,
-    squared_error,
-)
+from zoo.core.loss import IGNORED, binary_cross_entropy, count_asked, cross_entropy, squared_error
 
 
 def test_cross_entropy_is_the_mean_over_what_is_asked() -> None:

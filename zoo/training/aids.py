@@ -13,10 +13,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from zoo.core.alignment import guided_attention, monotonic
 from zoo.core.attention import Attention
 from zoo.core.block import Block
 from zoo.core.generator import Generator
-from zoo.core.loss import IGNORED, guided_attention, monotonic
+from zoo.core.loss import IGNORED
 from zoo.core.tokens import Tokens
 from zoo.errors import ConfigError
 from zoo.training.corpus import Batch, Corpus

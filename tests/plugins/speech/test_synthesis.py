@@ -6,7 +6,8 @@ from torch import Tensor
 
 import zoo
 from zoo.core import ConfigError, InputError
-from zoo.core.loss import IGNORED, guided_attention
+from zoo.core.alignment import guided_attention
+from zoo.core.loss import IGNORED
 from zoo.plugins.speech.synthesis import DEVIATION, MEAN, Synthesiser, steps_of
 from zoo.training.aids import GuidedAttention
 from zoo.training.corpus import Batch

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Attention
+from zoo.core.alignment import guided_attention, monotonic
 from zoo.core.generator import Generator
-from zoo.core.loss import cross_entropy, guided_attention, monotonic
+from zoo.core.loss import cross_entropy
 from zoo.errors import ConfigError
 from zoo.training.aids import Corrupted, GuidedAttention, ScheduledSampling, Taught, rising
 from zoo.training.corpus import Batch
