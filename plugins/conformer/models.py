@@ -8,9 +8,9 @@ from torch import nn
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
 from zoo.core.head import head
+from zoo.core.init import init_weights
 from zoo.core.inner import with_position
 from zoo.core.model import Composition, Model
-from zoo.core.transformer import init_weights
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal, same
 from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm

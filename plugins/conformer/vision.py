@@ -17,11 +17,11 @@ from zoo.core.block import silu
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.fit import refuse_unfit
 from zoo.core.head import head
+from zoo.core.init import init_weights
 from zoo.core.inner import with_position
 from zoo.core.linear import Linear
 from zoo.core.model import Model
 from zoo.core.tokens import Tokens
-from zoo.core.transformer import init_weights
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.norm import FrameBatchNorm
 from zoo.plugins.pictures.patches import PatchStem, Size, pair

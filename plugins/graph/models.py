@@ -8,10 +8,11 @@ from torch import Tensor, nn
 from zoo.core.attention import Attention
 from zoo.core.edges import Duplicates
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.init import init_weights
 from zoo.core.loss import TARGETS
 from zoo.core.model import Model
 from zoo.core.pattern import Full
-from zoo.core.transformer import Encoder, init_weights
+from zoo.core.transformer import Encoder
 from zoo.plugins.graph.gps import gps_encoder
 from zoo.plugins.graph.heads import Link, node_head
 from zoo.plugins.graph.inputs import check_ends, read

@@ -10,10 +10,11 @@ from zoo.core.embed import TokenEmbed
 from zoo.core.errors import ConfigError
 from zoo.core.generator import Generator
 from zoo.core.head import NextToken
+from zoo.core.init import init_weights
 from zoo.core.joint import Joint
 from zoo.core.recogniser import Ctc
 from zoo.core.symbols import SYMBOLS
-from zoo.core.transformer import Decoder, init_weights
+from zoo.core.transformer import Decoder
 from zoo.plugins.sound.streaming import SoundStream, Streams
 
 WAYS = ("ctc", "attention", "joint")

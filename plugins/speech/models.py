@@ -6,9 +6,10 @@ from torch import nn
 
 from zoo.core.attention import Attention
 from zoo.core.head import head
+from zoo.core.init import init_weights
 from zoo.core.inner import with_position
 from zoo.core.model import Composition, Model
-from zoo.core.transformer import Encoder, init_weights
+from zoo.core.transformer import Encoder
 from zoo.plugins.sound.masks import masks
 from zoo.plugins.sound.recognise import BYTES, Recognition, recogniser
 from zoo.plugins.sound.stem import FrameStem, reach_of, window_of

@@ -15,12 +15,13 @@ from zoo.core.attention import Attention
 from zoo.core.block import relu
 from zoo.core.embed import There, TokenEmbed
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.init import init_weights
 from zoo.core.linear import Linear
 from zoo.core.loss import IGNORED, count_asked
 from zoo.core.model import Composition, take
 from zoo.core.reading import evaluating
 from zoo.core.tokens import Tokens
-from zoo.core.transformer import Decoder, Encoder, init_weights
+from zoo.core.transformer import Decoder, Encoder
 
 MEAN, DEVIATION = -7.0, 4.0
 """Of log-mel energies of speech, about: the model writes numbers around 0."""

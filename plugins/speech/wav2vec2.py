@@ -16,9 +16,10 @@ from zoo.core.attention import Attention
 from zoo.core.block import Block, PostNormBlock, PreNormBlock, gelu
 from zoo.core.errors import ConfigError
 from zoo.core.head import head
+from zoo.core.init import init_weights
 from zoo.core.inner import with_position
 from zoo.core.model import Model
-from zoo.core.transformer import Encoder, init_weights
+from zoo.core.transformer import Encoder
 from zoo.plugins.sound.stem import FAR
 from zoo.plugins.speech.waves import WaveStem
 

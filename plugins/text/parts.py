@@ -7,8 +7,8 @@ from torch import nn
 
 from zoo.core.absolute import Learned
 from zoo.core.errors import ConfigError
+from zoo.core.init import init_weights
 from zoo.core.symbols import SYMBOLS, Symbols
-from zoo.core.transformer import init_weights
 
 Make = Callable[[int, int], nn.Module]
 """Makes an attention from (dim, num_heads)."""

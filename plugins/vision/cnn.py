@@ -14,10 +14,11 @@ from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
 from zoo.core.fit import refuse_unfit
 from zoo.core.head import head
+from zoo.core.init import init_weights
 from zoo.core.inner import with_position
 from zoo.core.model import Model, take
 from zoo.core.tokens import Tokens
-from zoo.core.transformer import Encoder, init_weights
+from zoo.core.transformer import Encoder
 from zoo.plugins.pictures.patches import PatchStem, Size, check_images, pair
 from zoo.plugins.vision.tokens import ConvStem
 
