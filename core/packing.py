@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from zoo.core import observe
 from zoo.core.attention import Attention
-from zoo.core.block import Block, Mlp
+from zoo.core.block import Block
 from zoo.core.keys import Lengths, Segments, Valid
+from zoo.core.mlp import Mlp
 from zoo.core.normal import by_offset
 from zoo.core.tokens import Tokens
 

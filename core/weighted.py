@@ -11,10 +11,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.attention import Attention
-from zoo.core.block import Block, Mlp, relu
+from zoo.core.block import Block
 from zoo.core.decoder import LayerState
 from zoo.core.errors import ConfigError
 from zoo.core.linear import Linear, multiply
+from zoo.core.mlp import Mlp, relu
 from zoo.core.tokens import Tokens
 
 

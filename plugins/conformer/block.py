@@ -6,8 +6,9 @@ import torch
 from torch import nn
 
 from zoo.core import Attention, Tokens
-from zoo.core.block import DropPath, Mlp, silu
+from zoo.core.block import DropPath
 from zoo.core.inner import with_position
+from zoo.core.mlp import Mlp, silu
 from zoo.core.packing import keeps_sets_apart
 from zoo.core.pattern import Pattern
 from zoo.core.streaming import Chain, Each, Residual, stream_of

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
 from zoo.core import ConfigError, Segments, Tokens
-from zoo.core.block import silu
 from zoo.core.linear import Linear
+from zoo.core.mlp import silu
 from zoo.core.streaming import Chain, Each, Windows
 from zoo.plugins.conformer.depthwise import Convolved, convolved, trains_plainly
 from zoo.plugins.conformer.norm import FrameBatchNorm

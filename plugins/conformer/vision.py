@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu
 
 from zoo.core.attention import Attention
-from zoo.core.block import silu
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.fit import refuse_unfit
 from zoo.core.head import head
 from zoo.core.init import init_weights
 from zoo.core.inner import with_position
 from zoo.core.linear import Linear
+from zoo.core.mlp import silu
 from zoo.core.model import Model
 from zoo.core.tokens import Tokens
 from zoo.plugins.conformer.block import conformer_encoder

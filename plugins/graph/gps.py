@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.attention import Attention
-from zoo.core.block import Mlp, relu
 from zoo.core.errors import ConfigError
+from zoo.core.mlp import Mlp, relu
 from zoo.core.norm import Kernel
 from zoo.core.state import State
 from zoo.core.tokens import Tokens

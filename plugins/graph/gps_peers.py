@@ -7,8 +7,8 @@ from torch import nn
 from torch_geometric.nn import GPSConv
 
 from zoo.core.attention import Attention
-from zoo.core.block import Mlp, relu
 from zoo.core.errors import ConfigError
+from zoo.core.mlp import Mlp, relu
 from zoo.plugins.graph.gat import OnEdges
 from zoo.plugins.graph.gps import GpsBlock, NodeNorm
 from zoo.plugins.graph.peers import from_pyg, layer_to_pyg

@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core.block import gelu, relu
 from zoo.core.errors import ConfigError
 from zoo.core.linear import Linear
+from zoo.core.mlp import gelu, relu
 from zoo.core.streaming import Chain, Each, Windows
 from zoo.plugins.sound.count import cleared, halved
 

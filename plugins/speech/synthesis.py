@@ -12,12 +12,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits, pad
 
 from zoo.core.absolute import Sinusoidal
 from zoo.core.attention import Attention
-from zoo.core.block import relu
 from zoo.core.embed import There, TokenEmbed
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.init import init_weights
 from zoo.core.linear import Linear
 from zoo.core.loss import IGNORED, count_asked
+from zoo.core.mlp import relu
 from zoo.core.model import Composition, take
 from zoo.core.reading import evaluating
 from zoo.core.tokens import Tokens

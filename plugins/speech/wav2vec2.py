@@ -13,11 +13,12 @@ from torch.nn.functional import conv2d, pad
 
 from zoo.core.absolute import Sinusoidal, position_encoding
 from zoo.core.attention import Attention
-from zoo.core.block import Block, PostNormBlock, PreNormBlock, gelu
+from zoo.core.block import Block, PostNormBlock, PreNormBlock
 from zoo.core.errors import ConfigError
 from zoo.core.head import head
 from zoo.core.init import init_weights
 from zoo.core.inner import with_position
+from zoo.core.mlp import gelu
 from zoo.core.model import Model
 from zoo.core.transformer import Encoder
 from zoo.plugins.sound.stem import FAR

@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.block import gelu
 from zoo.core.errors import InputError
 from zoo.core.keys import Lengths
 from zoo.core.linear import Linear, multiply
+from zoo.core.mlp import gelu
 from zoo.core.norm import upcast
 from zoo.core.tokens import Tokens
 from zoo.plugins.sound.count import Count, cleared, there

@@ -7,12 +7,13 @@ import torch
 from torch import nn
 
 from zoo.core.attention import Attention
-from zoo.core.block import PostNormBlock, PreNormBlock, activated
+from zoo.core.block import PostNormBlock, PreNormBlock
 from zoo.core.embed import TokenEmbed
 from zoo.core.errors import ConfigError
 from zoo.core.generator import Generator
 from zoo.core.head import MaskedToken, NextToken, PooledClassify, head
 from zoo.core.inner import with_position
+from zoo.core.mlp import activated
 from zoo.core.model import Model
 from zoo.core.symbols import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens

@@ -5,12 +5,13 @@ from typing import Any
 
 from zoo.core.absolute import position_encoding
 from zoo.core.attention import Attention
-from zoo.core.block import PostNormBlock, activated
+from zoo.core.block import PostNormBlock
 from zoo.core.embed import TokenEmbed
 from zoo.core.errors import ConfigError
 from zoo.core.head import NextToken
 from zoo.core.inner import with_position
 from zoo.core.length import CutAtEnd, Length, LengthPredictor
+from zoo.core.mlp import activated
 from zoo.core.nonautoregressive import NonAutoregressive
 from zoo.core.pattern import Full
 from zoo.core.symbols import SYMBOLS

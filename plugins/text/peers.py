@@ -7,11 +7,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from zoo.core.block import ACTIVATIONS, PreNormBlock
+from zoo.core.block import PreNormBlock
 from zoo.core.embed import There, as_keys
 from zoo.core.errors import ConfigError
 from zoo.core.generator import Generator
 from zoo.core.head import Features, MaskedToken, Tag
+from zoo.core.mlp import ACTIVATIONS
 from zoo.core.model import Model
 from zoo.plugins.text.convert import to_hf, to_torch
 

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torchaudio.models import Emformer
 
 from zoo.core import Attention, Chunk, Explicit, Lengths, Tokens
-from zoo.core.block import Mlp, PreNormBlock, relu
+from zoo.core.block import PreNormBlock
+from zoo.core.mlp import Mlp, relu
 from zoo.core.observe import watch
 from zoo.core.pattern import Full, Pattern
 from zoo.core.transformer import Stack

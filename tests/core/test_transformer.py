@@ -21,7 +21,8 @@ from zoo.core import (
     Window,
 )
 from zoo.core.attention import attention_maps
-from zoo.core.block import ACTIVATIONS, Block, DropPath, activated, gelu
+from zoo.core.block import Block, DropPath
+from zoo.core.mlp import ACTIVATIONS, activated, gelu
 
 
 def copied(theirs: nn.TransformerEncoderLayer, ours: Any) -> None:

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Attention, ConfigError, Kernel, Segments, Tokens, attend
-from zoo.core.block import Mlp
 from zoo.core.edges import Edges
+from zoo.core.mlp import Mlp
 from zoo.plugins.graph.edges import Graph
 from zoo.plugins.graph.gps import GpsBlock, LinearAttention, NodeNorm, gps_encoder
 

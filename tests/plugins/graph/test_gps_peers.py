@@ -55,7 +55,7 @@ def test_back_to_the_peer_gives_the_same_weights(norm: str | None) -> None:
 
 def test_a_graph_does_not_depend_on_its_batch_mates_with_linear_attention() -> None:
     from zoo.core import Attention
-    from zoo.core.block import Mlp
+    from zoo.core.mlp import Mlp
     from zoo.plugins.graph.gps import GpsBlock, LinearAttention
 
     torch.manual_seed(0)
