@@ -10,7 +10,7 @@ from zoo.core.lazy import exports
 if TYPE_CHECKING:
     from zoo.core import flops
     from zoo.core.absolute import Learned, Sinusoidal
-    from zoo.core.attention import Attention, NormedAttention
+    from zoo.core.attention import Attention
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.by_edge import edge_weights
     from zoo.core.conv import QuadraticAttention, as_attention
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from zoo.core.norm import Hard, Kernel
     from zoo.core.pattern import Causal, Explicit, Full
     from zoo.core.planner import Plan, plan
+    from zoo.core.qk_norm import NormedAttention
     from zoo.core.recogniser import Ctc
     from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
     from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 _FROM = {
     "zoo.core": ("flops",),
     "zoo.core.absolute": ("Learned", "Sinusoidal"),
-    "zoo.core.attention": ("Attention", "NormedAttention"),
+    "zoo.core.attention": ("Attention",),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
     "zoo.core.by_edge": ("edge_weights",),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
@@ -79,6 +80,7 @@ _FROM = {
     "zoo.core.norm": ("Hard", "Kernel"),
     "zoo.core.pattern": ("Causal", "Explicit", "Full"),
     "zoo.core.planner": ("Plan", "plan"),
+    "zoo.core.qk_norm": ("NormedAttention",),
     "zoo.core.recogniser": ("Ctc",),
     "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
     "zoo.core.relative_bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),

@@ -38,7 +38,7 @@ def zoo_attentions() -> list[AttentionSpec]:
             for name, function, takes, description in PATTERNS
         ),
         AttentionSpec(
-            name="qk-norm", entry="zoo.core.attention:normed", description="Queries and keys are normed, head by head."
+            name="qk-norm", entry="zoo.core.qk_norm:normed", description="Queries and keys are normed, head by head."
         ),
     ]
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from zoo.core.absolute import Learned
-from zoo.core.attention import NormedAttention
 from zoo.core.layout import join_qkv
 from zoo.core.model import Model
+from zoo.core.qk_norm import NormedAttention
 
 State = Mapping[str, Tensor]
 
