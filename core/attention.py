@@ -3,7 +3,6 @@
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -14,7 +13,6 @@ from zoo.core.keys import Keys, Segments
 from zoo.core.linear import Linear, multiply
 from zoo.core.listening import Listening
 from zoo.core.normal import by_offset, normal
-from zoo.core.observe import rows_apart
 from zoo.core.pattern import Causal, Full, Pattern
 from zoo.core.position import InnerPosition
 from zoo.core.ring import state_for
@@ -232,25 +230,3 @@ class Attention(nn.Module):
         shared = "" if self.kv_heads == self.num_heads else f", kv_heads={self.kv_heads}"
         wide = "" if self.value_dim == self.head_dim else f", head_dim={self.head_dim}, value_dim={self.value_dim}"
         return f"num_heads={self.num_heads}{shared}{wide}, pattern={self.pattern}"
-
-
-@torch.no_grad()
-def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
-    """Run a model once and give the weights of each attention in it, in the order in which they were used.
-
-    Attention is what has a method `weights`, which takes what `forward` takes.
-    """
-    maps: list[Tensor] = []
-
-    def record(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        maps.append(module.weights(*args, **named))
-
-    layers = [module for module in model.modules() if callable(getattr(type(module), "weights", None))]
-    hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
-    try:
-        with rows_apart():
-            model(*inputs)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return maps

@@ -1,12 +1,17 @@
-"""Whether patterns that know how many positions there are fit the sets of a model that knows it too.
+"""Look into a model: the weights of its attentions, and whether their patterns fit the sets that it knows.
 
 `attend` asks the same of a pattern at each call; a model knows more: its sets do not grow or shrink.
 """
 
-from torch import nn
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
+from zoo.core.observe import rows_apart
 from zoo.core.pattern import Extent, Pattern
 
 
@@ -36,3 +41,25 @@ def misfit(pattern: Pattern, length: int) -> str | None:
         length: vectors in the set.
     """
     return pattern.misfit(Extent(length, length, fixed=True))
+
+
+@torch.no_grad()
+def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
+    """Run a model once and give the weights of each attention in it, in the order in which they were used.
+
+    Attention is what has a method `weights`, which takes what `forward` takes.
+    """
+    maps: list[Tensor] = []
+
+    def record(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        maps.append(module.weights(*args, **named))
+
+    layers = [module for module in model.modules() if callable(getattr(type(module), "weights", None))]
+    hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
+    try:
+        with rows_apart():
+            model(*inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return maps

@@ -6,8 +6,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.attention import attention_maps
 from zoo.core.errors import ConfigError
+from zoo.core.fit import attention_maps
 
 
 class Composition(nn.Module):

@@ -19,7 +19,7 @@ from zoo.core import (
     Valid,
     Window,
 )
-from zoo.core.attention import attention_maps
+from zoo.core.fit import attention_maps
 from zoo.core.inner import with_position
 from zoo.core.pattern import Pattern
 

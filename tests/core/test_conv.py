@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zoo.core.attention import Attention, attention_maps
+from zoo.core.attention import Attention
 from zoo.core.conv import Quadratic, QuadraticAttention, as_attention, quadratic
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.fit import attention_maps
 from zoo.core.keys import Lengths
 from zoo.core.pattern import Causal
 from zoo.core.sweep import Sweep, square

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Causal, Chunk, Encoder, Full, Lengths, Segments, Tokens, Valid, Window, attend
-from zoo.core.attention import Attention, attention_maps
+from zoo.core.attention import Attention
+from zoo.core.fit import attention_maps
 from zoo.core.inner import with_position
 from zoo.core.keys import Keys
 from zoo.core.observe import rows_apart, watch

@@ -20,8 +20,8 @@ from zoo.core import (
     Tokens,
     Window,
 )
-from zoo.core.attention import attention_maps
 from zoo.core.block import Block, DropPath
+from zoo.core.fit import attention_maps
 from zoo.core.mlp import ACTIVATIONS, activated, gelu
 
 

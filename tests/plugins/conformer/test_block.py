@@ -24,7 +24,7 @@ from zoo.core import (
     flops,
     left_padded,
 )
-from zoo.core.attention import attention_maps
+from zoo.core.fit import attention_maps
 from zoo.core.inner import with_position
 from zoo.core.observe import rows_apart
 from zoo.core.pattern import Pattern
