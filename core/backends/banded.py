@@ -15,9 +15,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from zoo.core.backends.banded_bias import by_chunk, in_chunks
 from zoo.core.backends.chunk_products import LOWEST, Band, Products
 from zoo.core.backends.chunks import Chunks, chunks
-from zoo.core.backends.dense import refused
 from zoo.core.backends.dilated import dilation, fold, folded, unfold
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Cost, Problem, refused
 from zoo.core.backends.shut import Shut, of_heads, shared, shut
 from zoo.core.linear import fast_bfloat16
 from zoo.core.pattern import Pattern

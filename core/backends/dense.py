@@ -8,7 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core.backends.blockwise import Blockwise
 from zoo.core.backends.plainly import plainly
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Cost, Problem, refused
 from zoo.core.linear import fast_bfloat16
 from zoo.core.pattern import Causal, Full
 from zoo.core.relative_bias import Relative
@@ -60,17 +60,6 @@ class Dense:
             enable_gqa=call.q.shape[1] != call.k.shape[1],
         )
         return y, None
-
-
-def refused(problem: Problem) -> str | None:
-    """Say what a backend around PyTorch's kernel cannot do."""
-    if problem.weights:
-        return "it keeps no weights"
-    if problem.norm != "softmax":
-        return f"it knows only softmax, not {problem.norm}"
-    if problem.score not in ("dot", "scaled_dot", "General"):
-        return f"its score is a product, not {problem.score}"
-    return "it adds nothing to values" if problem.bias_values else None
 
 
 def is_plainly_causal(call: Call) -> bool:

@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.backends.dense import refused
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Cost, Problem, refused
 from zoo.core.local import Window
 from zoo.core.pattern import Causal, Full, Pattern
 

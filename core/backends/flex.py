@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.backends.dense import refused
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Cost, Problem, refused
 from zoo.core.pattern import Pattern
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]

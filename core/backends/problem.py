@@ -206,3 +206,14 @@ class Backend(Protocol):
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """Compute the answer, and the weights where the backend has them."""
+
+
+def refused(problem: Problem) -> str | None:
+    """Say what a backend around PyTorch's kernel cannot do."""
+    if problem.weights:
+        return "it keeps no weights"
+    if problem.norm != "softmax":
+        return f"it knows only softmax, not {problem.norm}"
+    if problem.score not in ("dot", "scaled_dot", "General"):
+        return f"its score is a product, not {problem.score}"
+    return "it adds nothing to values" if problem.bias_values else None

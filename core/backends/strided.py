@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from zoo.core.backends.dense import refused
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Cost, Problem, refused
 from zoo.core.backends.reference import masked_softmax, raised
 from zoo.core.sparse import Strided
 
