@@ -49,7 +49,7 @@ class Transformer(Generator):
         position: `sinusoidal`, `learned` (one table for source and target) or `none`, or inside attention within source
             and target `rotary`, `alibi`, `relative` (a table), `transformer-xl`, `shaw`.
         norm: one of `NORMS`.
-        activation: inside each MLP, one of `zoo.core.block.ACTIVATIONS`.
+        activation: inside each MLP, one of `zoo.core.mlp.ACTIVATIONS`.
         max_len: positions that are learned, tokens.
         dropout: probability in [0, 1).
         label_smoothing: share of the target that the training spreads over all tokens, in [0, 1); kept for it.
