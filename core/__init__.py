@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from zoo.core import flops
     from zoo.core.absolute import Learned, Sinusoidal
     from zoo.core.attention import Attention
+    from zoo.core.basic import Causal, Explicit
     from zoo.core.block import PostNormBlock, PreNormBlock
     from zoo.core.by_edge import edge_weights
     from zoo.core.conv import QuadraticAttention, as_attention
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from zoo.core.model import Model
     from zoo.core.nonautoregressive import NonAutoregressive
     from zoo.core.norm import Hard, Kernel
-    from zoo.core.pattern import Causal, Explicit, Full
+    from zoo.core.pattern import Full
     from zoo.core.planner import Plan, plan
     from zoo.core.qk_norm import NormedAttention
     from zoo.core.recogniser import Ctc
@@ -55,6 +56,7 @@ _FROM = {
     "zoo.core": ("flops",),
     "zoo.core.absolute": ("Learned", "Sinusoidal"),
     "zoo.core.attention": ("Attention",),
+    "zoo.core.basic": ("Causal", "Explicit"),
     "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
     "zoo.core.by_edge": ("edge_weights",),
     "zoo.core.conv": ("QuadraticAttention", "as_attention"),
@@ -78,7 +80,7 @@ _FROM = {
     "zoo.core.model": ("Model",),
     "zoo.core.nonautoregressive": ("NonAutoregressive",),
     "zoo.core.norm": ("Hard", "Kernel"),
-    "zoo.core.pattern": ("Causal", "Explicit", "Full"),
+    "zoo.core.pattern": ("Full",),
     "zoo.core.planner": ("Plan", "plan"),
     "zoo.core.qk_norm": ("NormedAttention",),
     "zoo.core.recogniser": ("Ctc",),

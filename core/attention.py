@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from zoo.core.basic import Causal
 from zoo.core.bias import Bias
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
@@ -13,7 +14,7 @@ from zoo.core.keys import Keys, Segments
 from zoo.core.linear import Linear, multiply
 from zoo.core.listening import Listening
 from zoo.core.normal import by_offset, normal
-from zoo.core.pattern import Causal, Full, Pattern
+from zoo.core.pattern import Full, Pattern
 from zoo.core.position import InnerPosition
 from zoo.core.ring import state_for
 from zoo.core.state import State

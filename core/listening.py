@@ -13,11 +13,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from zoo.core.basic import Causal
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError
 from zoo.core.local import Chunk, Window
 from zoo.core.normal import normal
-from zoo.core.pattern import And, Causal, Full, Or, Pattern
+from zoo.core.pattern import And, Full, Or, Pattern
 from zoo.core.relative import ProjectedOffsets
 from zoo.core.relative_bias import Relative, TransformerXL
 from zoo.core.streaming import Stream, behind, follow

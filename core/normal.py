@@ -2,9 +2,10 @@
 
 from functools import reduce
 
+from zoo.core.basic import Causal
 from zoo.core.edges import Edges
 from zoo.core.local import Chunk, Window
-from zoo.core.pattern import And, Causal, Full, Or, Pattern
+from zoo.core.pattern import And, Full, Or, Pattern
 from zoo.core.sparse import Globals
 
 

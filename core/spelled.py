@@ -5,8 +5,9 @@ Each function takes the texts between the commas and gives a pattern; `str(patte
 
 import re
 
+from zoo.core.basic import Causal
 from zoo.core.local import Chunk, Neighbourhood, Window
-from zoo.core.pattern import Causal, Full, Pattern
+from zoo.core.pattern import Full, Pattern
 from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
 
 LARGEST = 2**31 - 1

@@ -7,13 +7,14 @@ from typing import Any
 from torch import nn
 
 from zoo.core.attention import Attention
+from zoo.core.basic import Causal
 from zoo.core.block import Block, PreNormBlock
 from zoo.core.decoder import DecoderState, LayerState
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.mlp import Mlp
 from zoo.core.normal import normal
 from zoo.core.packing import Packed, pack, packable
-from zoo.core.pattern import Causal, Full, Pattern
+from zoo.core.pattern import Full, Pattern
 from zoo.core.static import Static
 from zoo.core.streaming import Chain, Each, stream_of
 from zoo.core.tokens import Tokens, tokens_of

@@ -9,8 +9,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from zoo.core.backends.blockwise import Blockwise
 from zoo.core.backends.plainly import plainly
 from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.basic import Causal
 from zoo.core.linear import fast_bfloat16
-from zoo.core.pattern import Causal, Full
+from zoo.core.pattern import Full
 from zoo.core.relative_bias import Relative
 
 LONGEST_PRODUCT = 1024

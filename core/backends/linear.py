@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.basic import Causal
 from zoo.core.norm import Kernel, upcast
-from zoo.core.pattern import Causal, Full
+from zoo.core.pattern import Full
 
 CHUNK = 64
 """Queries that are compared pair by pair; more of them cost products, fewer cost sums that are kept."""

@@ -15,8 +15,9 @@ from torch.nn.functional import pad
 
 from zoo.core.backends.chunks import Chunks
 from zoo.core.backends.problem import Call
+from zoo.core.basic import Causal
 from zoo.core.local import Chunk, Window
-from zoo.core.pattern import And, Causal, Full, Or, Pattern
+from zoo.core.pattern import And, Full, Or, Pattern
 
 KEPT = 1 << 23
 """Pairs up to which masks are remembered: eight of them are 64 MiB at most."""

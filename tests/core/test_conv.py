@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core.attention import Attention
+from zoo.core.basic import Causal
 from zoo.core.conv import Quadratic, QuadraticAttention, as_attention, quadratic
 from zoo.core.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.fit import attention_maps
 from zoo.core.keys import Lengths
-from zoo.core.pattern import Causal
 from zoo.core.sweep import Sweep, square
 from zoo.core.tokens import Tokens
 

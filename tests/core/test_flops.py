@@ -10,11 +10,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
 from zoo.core.attention import Attention
+from zoo.core.basic import Causal, Explicit
 from zoo.core.dispatch import attend
 from zoo.core.flops import Operations, count
 from zoo.core.keys import Lengths
 from zoo.core.local import Window
-from zoo.core.pattern import Causal, Explicit, Full, Pattern
+from zoo.core.pattern import Full, Pattern
 from zoo.core.tokens import Tokens
 from zoo.core.transformer import Encoder
 

@@ -11,6 +11,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
+from zoo.core.basic import Causal, Explicit
 from zoo.core.bias import Dense
 from zoo.core.dispatch import attend
 from zoo.core.edge_bias import EdgeBias
@@ -18,7 +19,7 @@ from zoo.core.edges import Edges
 from zoo.core.keys import Keys, Lengths, Segments, Valid
 from zoo.core.local import Chunk, Neighbourhood, Window
 from zoo.core.norm import Kernel, Norm
-from zoo.core.pattern import Causal, Explicit, Full, Pattern
+from zoo.core.pattern import Full, Pattern
 from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
 from zoo.core.sparse import Blocks, Fixed, Globals, Strided
 
