@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Study", "data_size"]
 
-__getattr__, __dir__ = exports(__name__, {"data_size": "zoo.bench.datasize", "Study": "zoo.bench.study"})
+__getattr__, __dir__ = exports(__name__, {"data_size": "zoo.bench.datasize", "Study": "zoo.bench.datasize"})

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from zoo.bench.figure import draw
 from zoo.bench.plan import MODELS, SEEDS, Question, plan, quick, resolve_device
 from zoo.bench.pool import cores, run_all
 from zoo.bench.progress import Progress, Silent
@@ -18,12 +19,14 @@ from zoo.bench.report import write_report
 from zoo.bench.run import Run
 from zoo.bench.store import Store, key_of
 from zoo.bench.study import Study, with_costs
-from zoo.bench.table import conclusion, missing
+from zoo.bench.table import accuracy_table, conclusion, missing
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean
 
 FOLDER = "runs/data-size"
 WORK = "zoo.bench.run:execute"
+
+Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its own file cannot import them
 
 
 def data_size(

@@ -1,11 +1,11 @@
 """What a data-size study found: points, fits and crossings, computed from its records and nothing else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -74,6 +74,10 @@ class Study:
     seeds: int
     records: Sequence[Record]
     folder: Path
+    table: ClassVar[Callable[["Study"], "Table"]]
+    """Lay out accuracies and intervals by size, for the terminal; `zoo.bench.datasize` sets it."""
+    plot: ClassVar[Callable[["Study"], "Figure"]]
+    """Draw test error over training examples; `zoo.bench.datasize` sets it."""
 
     @property
     def sizes(self) -> list[int]:
@@ -126,18 +130,6 @@ class Study:
         values = [self._values(name, sizes) for name in pair]
         draws = (self._replicates(pair[0], sizes), self._replicates(pair[1], sizes))
         return find_crossover(sizes, values[0], values[1], draws=draws)
-
-    def table(self) -> "Table":
-        """Give accuracies and intervals by size, for the terminal."""
-        from zoo.bench.table import accuracy_table
-
-        return accuracy_table(self)
-
-    def plot(self) -> "Figure":
-        """Draw the figure."""
-        from zoo.bench.figure import draw
-
-        return draw(self)
 
     def _values(self, name: str, sizes: Sequence[int]) -> Array:
         return np.array([self._means[name, size] for size in sizes])

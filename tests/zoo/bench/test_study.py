@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from zoo.bench.study import Study
+from zoo.bench import Study
 from zoo.bench.table import conclusion, missing
 from zoo.errors import ConfigError
 
