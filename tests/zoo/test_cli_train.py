@@ -13,6 +13,7 @@ import zoo
 from zoo.cli.checkpoint import refuse_empty
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, InputError
+from zoo.training.callback import Request
 from zoo.training.show import score_text
 
 Run = Callable[..., tuple[int, str, str]]
@@ -75,7 +76,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_the_training(run: Ru
 
 def test_ctrl_c_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("zoo.training.stop.Stop.wish", lambda self: __import__("zoo").training.loop.Wish(True, True))
+        patch.setattr("zoo.training.stop.Stop.wish", lambda self: Request(True, True))
         code, _, err = train(run, tmp_path / "out")
     assert code == 130
     first, second = err.splitlines()[-2:]

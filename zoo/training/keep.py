@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from zoo import __version__, weights
 from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.training import checkpoint
+from zoo.training.callback import Callback, Request
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Corpus
 from zoo.training.curve import Curve, draw
-from zoo.training.loop import Watch, Wish
 from zoo.training.state import Outcome
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
@@ -34,7 +34,7 @@ _DRAWN = 15.0
 """Seconds between two figures, which take one to draw."""
 
 
-class Keeper(Watch):
+class Keeper(Callback):
     """Write the folder of a training while it runs.
 
     Args:
@@ -80,9 +80,9 @@ class Keeper(Watch):
         if time.monotonic() - self.drawn >= _DRAWN:
             self.draw(outcome)
 
-    def wish(self) -> Wish:
+    def wish(self) -> Request:
         """Ask for a checkpoint where the last is long ago."""
-        return Wish(save=time.monotonic() - self.saved >= self.often)
+        return Request(save=time.monotonic() - self.saved >= self.often)
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a checkpoint."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -20,12 +20,13 @@ from torch.optim import Optimizer
 from zoo.core.loss import count_asked
 from zoo.errors import ConfigError, ZooError
 from zoo.optimizers import Schedule
+from zoo.training.callback import Callback, Request
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Batch
 from zoo.training.shard import copy_weights, follow, in_training
 from zoo.training.state import DivergedError, Outcome, Training, Validation
 
-__all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "Watch", "Wish", "fit", "plain", "shuffled"]
+__all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "fit", "plain", "shuffled"]
 
 Objective = Callable[[Any, Batch, int], Tensor]
 """Model, batch and step to one number: the mean over what the batch asks. The model is called as Fabric wrapped it."""
@@ -66,33 +67,6 @@ class Plan:
         return {math.ceil(self.steps * (i + 1) / self.validations) for i in range(self.validations)}
 
 
-class Wish(NamedTuple):
-    """Ask something of a running training."""
-
-    save: bool = False
-    stop: bool = False
-
-
-class Watch:
-    """Hear what happens in a training, and ask for checkpoints; this one lets it run."""
-
-    def begun(self, outcome: Outcome) -> None:
-        """Hear what was done before."""
-
-    def stepped(self, step: int, loss: Tensor) -> None:
-        """Hear of a step; reading the loss makes an accelerator wait."""
-
-    def validated(self, outcome: Outcome) -> None:
-        """Hear of a validation, the last of the history."""
-
-    def wish(self) -> Wish:
-        """Say what is wanted after the next step."""
-        return Wish()
-
-    def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot: after validations, and when it was wished for."""
-
-
 def plain(loss: Callable[[Tensor, Tensor], Tensor]) -> Objective:
     """Make an objective of a loss of answer and target."""
     return lambda forward, batch, step: loss(forward(*batch.inputs), batch.target)
@@ -107,7 +81,7 @@ def fit(
     plan: Plan,
     fabric: Fabric,
     validate: Callable[[nn.Module], Mapping[str, float]] | None = None,
-    watch: Watch | None = None,
+    watch: Callback | None = None,
     start: Snapshot | None = None,
 ) -> Outcome:
     """Train a model in place and leave it at its best checkpoint.
@@ -139,7 +113,7 @@ def fit(
     training = Training(model, trained, optimizers, fabric)
     if start is not None:
         training.restore(start)
-    watch = watch or Watch()
+    watch = watch or Callback()
     watch.begun(training.outcome)
     update = _Update(objective, forward, steppers, plan, fabric)
     source, due = iter(batches), plan.due
@@ -220,7 +194,7 @@ class _Update:
         return self.fabric.no_backward_sync(self.forward) if wanted else nullcontext()
 
 
-def _agreed(parts: Sequence[Batch], wish: Wish, fabric: Fabric) -> tuple[list[float] | None, Wish]:
+def _agreed(parts: Sequence[Batch], wish: Request, fabric: Fabric) -> tuple[list[float] | None, Request]:
     """Give each batch's share of all that the step asks, and what any process wishes.
 
     With shares by what is asked, several batches, on several processes, are as good as one. Processes add up their
@@ -233,7 +207,7 @@ def _agreed(parts: Sequence[Batch], wish: Wish, fabric: Fabric) -> tuple[list[fl
     if fabric.world_size > 1:
         told = fabric.all_reduce(told.to(fabric.device), reduce_op="sum")
     total, save, stop = told.tolist()
-    return [fabric.world_size * count / max(total, 1) for count in asked], Wish(save > 0, stop > 0)
+    return [fabric.world_size * count / max(total, 1) for count in asked], Request(save > 0, stop > 0)
 
 
 def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, float]] | None) -> None:

@@ -20,11 +20,12 @@ from zoo.optimizers import optimizers_for
 from zoo.spec import ModelSpec
 from zoo.training import checkpoint
 from zoo.training.aids import Corrupted, GuidedAttention, ScheduledSampling, Taught, rising
+from zoo.training.callback import Callback, Request
 from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Corpus, open_corpus, refuse_task
 from zoo.training.curve import Curve
 from zoo.training.keep import CURVE, STATE, Keeper, clear, read_record, refuse_other
-from zoo.training.loop import Objective, Plan, Watch, Wish, fit
+from zoo.training.loop import Objective, Plan, fit
 from zoo.training.order import Order
 from zoo.training.place import Place
 from zoo.training.precision import resolve_precision
@@ -231,7 +232,7 @@ class Run:
                 return corpus.score(model, split, settings.batch_size)
 
         with ExitStack() as stack:
-            watches: list[Watch] = []
+            watches: list[Callback] = []
             keeper = None
             if self.folder is not None:
                 curve = Curve(plan.steps, start.facts.get(CURVE) if start else None)
@@ -274,10 +275,10 @@ def kept() -> Iterator[None]:
         torch.set_flush_denormal(flushes)
 
 
-class _Several(Watch):
+class _Several(Callback):
     """Let several watch."""
 
-    def __init__(self, watches: Sequence[Watch]) -> None:
+    def __init__(self, watches: Sequence[Callback]) -> None:
         self.watches = watches
 
     def begun(self, outcome: Outcome) -> None:
@@ -292,9 +293,9 @@ class _Several(Watch):
         for watch in self.watches:
             watch.validated(outcome)
 
-    def wish(self) -> Wish:
+    def wish(self) -> Request:
         wishes = [watch.wish() for watch in self.watches]
-        return Wish(any(wish.save for wish in wishes), any(wish.stop for wish in wishes))
+        return Request(any(wish.save for wish in wishes), any(wish.stop for wish in wishes))
 
     def save(self, snapshot: Snapshot) -> None:
         for watch in self.watches:

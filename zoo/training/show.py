@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch import Tensor
 
-from zoo.training.loop import Watch
+from zoo.training.callback import Callback
 from zoo.training.state import Outcome
 
 _PAUSE = 0.5
@@ -21,7 +21,7 @@ def score_text(name: str, score: float) -> str:
     return f"{name[1:]} {-score:.4f}" if name.startswith("-") else f"{name} {score:.4f}"
 
 
-class Show(Watch):
+class Show(Callback):
     """Show a training on a terminal, or line by line where there is none; a context manager.
 
     Args:

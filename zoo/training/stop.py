@@ -5,13 +5,13 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-from zoo.training.loop import Watch, Wish
+from zoo.training.callback import Callback, Request
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stop(Watch):
-    """Wish for an end once a signal has come; a second one ends at once. A context manager."""
+class Stop(Callback):
+    """Request the end of a training once a signal has come; a second one ends at once. A context manager."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -26,9 +26,9 @@ class Stop(Watch):
         for each, handler in self._before.items():
             signal.signal(each, handler)
 
-    def wish(self) -> Wish:
+    def wish(self) -> Request:
         """Ask for a checkpoint and the end."""
-        return Wish(self.asked, self.asked)
+        return Request(self.asked, self.asked)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

@@ -12,8 +12,9 @@ from torch.nn.functional import mse_loss
 from zoo.core.loss import cross_entropy
 from zoo.errors import ConfigError, ZooError
 from zoo.optimizers import optimizers_for, trapezoid
+from zoo.training.callback import Callback, Request
 from zoo.training.corpus import Batch
-from zoo.training.loop import DivergedError, Outcome, Plan, Watch, Wish, fit, plain, shuffled
+from zoo.training.loop import DivergedError, Outcome, Plan, fit, plain, shuffled
 
 Parts = tuple[nn.Linear, Batch, Fabric]
 
@@ -121,7 +122,7 @@ def test_a_gradient_is_clipped_to_its_norm(parts: Parts) -> None:
 
 
 def test_a_watch_hears_of_steps_and_validations_and_may_end_them(parts: Parts) -> None:
-    class Listens(Watch):
+    class Listens(Callback):
         def __init__(self) -> None:
             self.steps: list[int] = []
             self.saved: list[int] = []
@@ -129,8 +130,8 @@ def test_a_watch_hears_of_steps_and_validations_and_may_end_them(parts: Parts) -
         def stepped(self, step: int, loss: torch.Tensor) -> None:
             self.steps.append(step)
 
-        def wish(self) -> Wish:
-            return Wish(save=len(self.steps) == 2, stop=len(self.steps) == 6)
+        def wish(self) -> Request:
+            return Request(save=len(self.steps) == 2, stop=len(self.steps) == 6)
 
         def save(self, snapshot: Any) -> None:
             self.saved.append(snapshot.step)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.training.loop import Wish
+from zoo.training.callback import Request
 from zoo.training.run import Trained
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -49,7 +49,7 @@ def test_a_training_on_text_goes_on_with_the_vocabulary_it_learned(
     pairs: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("zoo.training.stop.Stop.wish", lambda self: Wish(True, True))
+        patch.setattr("zoo.training.stop.Stop.wish", lambda self: Request(True, True))
         assert train(pairs, tokenizer=tokenizer).outcome.steps == 1
     learned = (pairs.parent / "out" / "tokenizer.json").read_bytes()
     resumed = train(pairs, tokenizer=tokenizer, resume=True)
