@@ -113,7 +113,9 @@ class SourceSpec:
     entry: str = ""
     """`(argument, seed) -> zoo.bench.source.Source`."""
     corpus: str = ""
-    """`(argument, spec, seed, tokenizer) -> zoo.training.corpus.Corpus` for a model of that spec; not for pictures."""
+    """`(argument, spec, seed, tokenizer) -> zoo.training.corpus.Corpus` for a model of that spec."""
+    adapter: str = ""
+    """`(text, spec, seed) -> zoo.training.corpus.Corpus` of a source of this modality that has only `entry`."""
     takes: str = ""
     description: str = ""
     requires: tuple[Requirement, ...] = ()

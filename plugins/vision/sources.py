@@ -6,11 +6,15 @@ SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="at
 TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")
 PILLOW = Requirement(module="PIL", distribution="pillow", install="attention-zoo[vision]")
 
+ADAPTER = "zoo.training.pictures:open_pictures"
+"""Makes a corpus for training of any data source of images."""
+
 SOURCES = (
     SourceSpec(
         name="cards",
         entry="zoo.plugins.vision.data:open_cards",
         modality="vision",
+        adapter=ADAPTER,
         description="pictures of one to four handwritten digits and a coloured cue that says which one counts",
         requires=(SKLEARN,),
     ),
@@ -18,6 +22,7 @@ SOURCES = (
         name="digits",
         entry="zoo.plugins.vision.data:open_digits",
         modality="vision",
+        adapter=ADAPTER,
         description="scikit-learn's 1,797 handwritten digits",
         requires=(SKLEARN,),
     ),
@@ -25,6 +30,7 @@ SOURCES = (
         name="folder",
         entry="zoo.plugins.vision.data:open_folder",
         modality="vision",
+        adapter=ADAPTER,
         takes="PATH",
         description="your pictures: a folder with one sub-folder for each class",
         requires=(PILLOW,),
@@ -33,6 +39,7 @@ SOURCES = (
         name="npz",
         entry="zoo.plugins.vision.data:open_npz",
         modality="vision",
+        adapter=ADAPTER,
         takes="PATH",
         description="your arrays: a NumPy archive with pictures `x` (count, height, width[, channels]) and labels `y`",
     ),

@@ -91,7 +91,7 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
 
     Raises:
         DataError: If no source has the name, nothing is at the path, or the kind of a file cannot be guessed.
-        ConfigError: If the data are of another modality than the model.
+        ConfigError: If the data are of another modality than the model, or are for studies only.
         MissingLibraryError: If a library the source needs is not installed.
     """
     source, argument = find_source(text, spec)
@@ -104,11 +104,10 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
     if source.corpus:
         corpus: Corpus = entries.load(source, source.corpus)(argument, spec, seed, tokenizer)
         return corpus
-    from zoo.training.pictures import open_pictures
-
     if tokenizer:
         raise ConfigError(f"tokenizer={tokenizer!r} with data {text!r}, which hold no text")
-    return open_pictures(text_of(source, argument), spec, seed)
+    adapted: Corpus = entries.load(source, _adapter(source))(text_of(source, argument), spec, seed)
+    return adapted
 
 
 def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
@@ -133,6 +132,17 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
     raise DataError(
         f"data {text!r}: its kind cannot be guessed; write it in front, as SOURCE:{text}, "
         f"where SOURCE is one of {', '.join(known) or 'none that are known'}"
+    )
+
+
+def _adapter(source: SourceSpec) -> str:
+    """Give the entry that makes a corpus of a source of studies, from any plugin of its modality."""
+    for each in registry().sources:
+        if each.adapter and each.modality == source.modality:
+            return each.adapter
+    raise ConfigError(
+        f"data source '{source.name}' is for studies: it has no `corpus`, and no plugin has an `adapter` for "
+        f"sources of modality {source.modality!r}"
     )
 
 

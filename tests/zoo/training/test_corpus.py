@@ -116,3 +116,18 @@ def test_data_of_another_modality_are_refused() -> None:
 def test_pictures_have_no_vocabulary() -> None:
     with using(Registry()), pytest.raises(ConfigError, match="tokenizer='byte' with data 'digits', which hold no text"):
         open_corpus("digits", build.info("vit-micro"), tokenizer="byte")
+
+
+def test_a_source_of_studies_needs_an_adapter_of_its_modality() -> None:
+    class Dots:
+        @hookimpl
+        def zoo_sources(self) -> list[SourceSpec]:
+            return [SourceSpec(name="dots", modality="dots", entry="a:b")]
+
+    with (
+        using(Registry(plugins=[Dots()], autoload=False)),
+        pytest.raises(
+            ConfigError, match=r"'dots' is for studies: .* no plugin has an `adapter` for .* modality 'dots'"
+        ),
+    ):
+        open_corpus("dots", model(modality="dots"))
