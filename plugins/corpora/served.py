@@ -4,8 +4,9 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from jaxtyping import Int
@@ -13,7 +14,6 @@ from torch import Tensor, nn
 
 from zoo.core.loss import cross_entropy
 from zoo.errors import ConfigError
-from zoo.plugins.writing.tokens import Tokenizer
 from zoo.spec import ModelSpec
 from zoo.training.corpus import Batch
 
@@ -30,6 +30,15 @@ class About(NamedTuple):
     fingerprint: str
 
 
+class SavedTokenizer(Protocol):
+    """What a corpus asks of the tokenizer of its texts: its size, and that it is saved beside the model."""
+
+    vocab_size: int
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the tokenizer to a file."""
+
+
 class Served(ABC):
     """Serve examples of three parts as batches; what an example is, and how answers are judged, say the sub-classes.
 
@@ -41,7 +50,7 @@ class Served(ABC):
 
     task: str
     metric: str
-    tokenizer: Tokenizer | None = None
+    tokenizer: SavedTokenizer | None = None
     """Of texts among the examples."""
 
     def __init__(self, about: About, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
