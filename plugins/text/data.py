@@ -17,10 +17,10 @@ from zoo.plugins.text.files import (
     read_side_by_side,
     read_table,
 )
+from zoo.plugins.text.forms import form_of
 from zoo.plugins.text.labelled import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.lines import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.parallel import Pair, ParallelCorpus
-from zoo.plugins.text.prepare import form_of
 from zoo.plugins.writing.choice import choose_tokenizer
 from zoo.spec import ModelSpec
 

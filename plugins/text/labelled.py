@@ -14,7 +14,7 @@ from zoo.plugins.corpora.served import About, judged
 from zoo.plugins.corpora.splits import Parts
 from zoo.plugins.text.corpus import TextCorpus, check_lengths
 from zoo.plugins.text.files import Sentence
-from zoo.plugins.text.prepare import form_of
+from zoo.plugins.text.forms import form_of
 from zoo.plugins.text.reader import frame_of, limit_of
 from zoo.plugins.writing.tokens import Frame, Tokenizer, pad_rows
 from zoo.spec import ModelSpec

@@ -14,7 +14,7 @@ from zoo.plugins.corpora.scores import token_scores
 from zoo.plugins.corpora.served import About, judged
 from zoo.plugins.corpora.splits import Parts
 from zoo.plugins.text.corpus import TextCorpus, symbols_of
-from zoo.plugins.text.prepare import form_of
+from zoo.plugins.text.forms import form_of
 from zoo.plugins.text.reader import frame_of
 from zoo.plugins.writing.tokens import Frame, Tokenizer, pad_rows
 from zoo.spec import ModelSpec

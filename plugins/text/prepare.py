@@ -4,25 +4,15 @@ Nothing heavy is imported before a library that is missing was named.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from zoo.entries import require
+from zoo.plugins.text.forms import Form
 from zoo.plugins.text.sources import TOKENIZERS
-from zoo.spec import ModelSpec
 
 if TYPE_CHECKING:
     from zoo.plugins.text.answers import Postprocess
     from zoo.plugins.text.reader import Preprocess
-
-Form = Literal["encoder", "source", "prompt"]
-"""What a text is to a model: all it reads, what an encoder-decoder reads, or the beginning of what it writes."""
-
-
-def form_of(spec: ModelSpec) -> Form | None:
-    """Say how a model reads texts, by the entry its preprocessing names; None for a model that reads none."""
-    forms: dict[str, Form] = {"encoder": "encoder", "source": "source", "prompt": "prompt"}
-    module, _, name = (spec.preprocess or "").partition(":")
-    return forms.get(name) if module == __name__ else None
 
 
 def encoder(config: Mapping[str, Any], train: bool) -> "Preprocess":

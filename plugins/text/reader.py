@@ -8,7 +8,7 @@ from torch import Tensor
 
 from zoo import hub
 from zoo.errors import ConfigError, WeightsError
-from zoo.plugins.text.prepare import Form
+from zoo.plugins.text.forms import Form
 from zoo.plugins.writing.tokens import BARE, Frame, Tokenizer, pad_rows
 
 _FILLED, _MULTIPLE = 128, 8

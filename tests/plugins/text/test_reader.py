@@ -7,7 +7,8 @@ from tokenizers import models, pre_tokenizers
 
 import zoo
 from zoo.errors import ConfigError, InputError, WeightsError
-from zoo.plugins.text.prepare import encoder, form_of, prompt, source
+from zoo.plugins.text.forms import form_of
+from zoo.plugins.text.prepare import encoder, prompt, source
 from zoo.plugins.text.reader import frame_of, limit_of
 from zoo.plugins.writing.tokens import Frame, Tokenizer
 from zoo.registry import registry
