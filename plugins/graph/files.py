@@ -18,7 +18,7 @@ from zoo.plugins.graph.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.features import Kinds
 from zoo.plugins.graph.inputs import Given
 from zoo.plugins.graph.lines import Row, read_lines, widths_of
-from zoo.plugins.graph.plugin import MOLECULES
+from zoo.plugins.graph.sources import MOLECULES
 from zoo.plugins.graph.table import SPLITS, Table
 from zoo.spec import ModelSpec
 

@@ -12,7 +12,7 @@ from zoo.plugins.corpora.served import About
 from zoo.plugins.corpora.splits import fingerprint
 from zoo.plugins.graph.chemistry import PROPERTIES, Molecule, by_scaffold, molecules, property_of
 from zoo.plugins.graph.corpus import Asked, Example, GraphsCorpus
-from zoo.plugins.graph.plugin import MOLECULES
+from zoo.plugins.graph.sources import MOLECULES
 from zoo.spec import ModelSpec
 
 

@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from zoo.hookspecs import hookimpl
 from zoo.plugins.graph.gat_names import GAT_MODELS
 from zoo.plugins.graph.libraries import PYG, SCIPY
-from zoo.plugins.graph.sources import SOURCES, STUDIES
+from zoo.plugins.graph.sources import MOLECULES, SOURCES, STUDIES
 from zoo.spec import ModelSpec, SourceSpec, StudySpec
 
 LIBRARIES = (PYG, SCIPY)
-
-# categories of what torch_geometric.utils.from_smiles says of atoms and bonds
-MOLECULES: dict[str, Any] = {"node_features": [119, 9, 11, 12, 9, 5, 8, 2, 2], "edge_features": [22, 6, 2]}
 
 # name: (dim, depth, heads, mlp, parameters); base as arXiv:2012.09699 sec. 4, small and tiny for two cores
 GRAPH = {

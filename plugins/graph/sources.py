@@ -1,7 +1,12 @@
 """The data sources and studies of this plugin, by name; nothing heavy is imported."""
 
+from typing import Any
+
 from zoo.plugins.graph.libraries import NETWORKX, PYG, RDKIT
 from zoo.spec import Requirement, SourceSpec, StudySpec
+
+# categories of what torch_geometric.utils.from_smiles says of atoms and bonds
+MOLECULES: dict[str, Any] = {"node_features": [119, 9, 11, 12, 9, 5, 8, 2, 2], "edge_features": [22, 6, 2]}
 
 
 def _source(name: str, entry: str, takes: str, description: str, *more: Requirement) -> SourceSpec:
