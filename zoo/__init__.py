@@ -10,6 +10,7 @@ Nothing heavy is imported here: each name below, and each of the packages, is fe
 from typing import TYPE_CHECKING
 
 from zoo.core.lazy import exports
+from zoo.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from zoo.build import create, create_model, example, info, list_models, plugins, postprocess, preprocess
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from zoo.registry import Registry
     from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, Requirement, SourceSpec, StudySpec
     from zoo.training.face import train
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ZOO_PLUGIN_API",

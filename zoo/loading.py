@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from zoo.names import normalise, normalise_distribution
+from zoo.version import __version__
 
 GROUP = "zoo.plugins"
 BUILT_IN = (
@@ -39,8 +40,6 @@ class Candidate:
 
 def built_in() -> list[Candidate]:
     """List the plugins that come with the zoo."""
-    from zoo import __version__
-
     return [
         Candidate(_module_name(module), "attention-zoo", __version__, partial(import_module, module), built_in=True)
         for module in BUILT_IN

@@ -7,6 +7,7 @@ from zoo.catalogue import Catalogue
 from zoo.errors import UnknownModelError, UnknownSourceError
 from zoo.names import did_you_mean, listed, matches, normalise, split_prefix
 from zoo.spec import ModelSpec, PluginInfo
+from zoo.version import __version__
 
 
 def unknown_model(
@@ -54,8 +55,6 @@ def _of_path(name: str) -> str:
 
 
 def _how_many(name: str, models: Catalogue[ModelSpec]) -> str:
-    from zoo import __version__
-
     names = models.names()
     family = f"{name.replace('_', '-').split('-')[0]}*"
     alike = sum(matches(other, family) for other in names)

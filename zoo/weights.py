@@ -22,6 +22,7 @@ from zoo import entries, hub
 from zoo.errors import WeightsError
 from zoo.keywords import is_shown, plain
 from zoo.spec import ModelSpec
+from zoo.version import __version__
 
 _SHOWN = 5
 """Keys named in an error, of each fault."""
@@ -149,8 +150,6 @@ def _some(keys: list[str]) -> str:
 
 
 def _config(model: nn.Module, spec: ModelSpec, preparation: Mapping[str, Any]) -> dict[str, Any]:
-    from zoo import __version__
-
     # a vocabulary is no number of labels: a model that writes tokens is made again by its `vocab_size`
     writes = spec.task in ("generate", "masked-token")
     num_classes = None if writes else plain(getattr(model, "num_classes", spec.config.get("num_classes")))

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo import __version__
 from zoo.cli import attention, bench, generate, models, plan, predict, train
 from zoo.errors import ConfigError, ZooError
 from zoo.keyword_aliases import our_word
 from zoo.registry import registry
+from zoo.version import __version__
 
 
 class Command(TyperCommand):

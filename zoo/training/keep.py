@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo import __version__, weights
+from zoo import weights
 from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.training import checkpoint
 from zoo.training.callback import Callback, Request
@@ -21,6 +21,7 @@ from zoo.training.checkpoint import Snapshot
 from zoo.training.corpus import Corpus
 from zoo.training.curve import Curve, draw
 from zoo.training.state import Outcome
+from zoo.version import __version__
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
 CURVE = "curve"
