@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoo import entries, hub, keywords
+from zoo.config_values import plain
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean, listed, matches
 from zoo.registry import registry
@@ -261,6 +262,6 @@ def _dtype(dtype: Any) -> Any:
 
 
 def _resolved(spec: ModelSpec, given: dict[str, Any], model: "torch.nn.Module") -> ModelSpec:
-    settings = {keyword: keywords.plain(value) for keyword, value in given.items()}
+    settings = {keyword: plain(value) for keyword, value in given.items()}
     count = sum(parameter.numel() for parameter in model.parameters())
     return replace(spec.with_config(**settings), task=settings.get("task", spec.task), parameters=count)

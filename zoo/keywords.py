@@ -110,28 +110,6 @@ def arguments(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, An
     return merged
 
 
-class Shown(str):
-    """The text of an object that JSON cannot hold: good to read, but nothing can be made from it."""
-
-
-def plain(value: Any) -> Any:
-    """Give a value as JSON can hold it; what it cannot hold becomes its text, marked as `Shown`."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    return Shown(repr(value))
-
-
-def is_shown(value: Any) -> bool:
-    """Say whether a value that `plain` gave holds the text of an object."""
-    if isinstance(value, list | dict):
-        return any(is_shown(item) for item in (value.values() if isinstance(value, dict) else value))
-    return isinstance(value, Shown)
-
-
 def _reason(keyword: str, spec: ModelSpec, foreign: bool) -> str:
     if foreign:
         return f"it is made by another library ({spec.source or spec.entry}) and has {_WHY[keyword]} here"

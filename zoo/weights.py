@@ -19,8 +19,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from zoo import entries, hub
+from zoo.config_values import is_shown, plain
 from zoo.errors import WeightsError
-from zoo.keywords import is_shown, plain
 from zoo.spec import ModelSpec
 from zoo.version import __version__
 
