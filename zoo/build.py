@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zoo import entries, hub, keywords
+from zoo import entries, from_hub, hub, keywords
 from zoo.config_values import plain
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean, listed, matches
@@ -172,7 +172,7 @@ def plugins() -> list[PluginInfo]:
 
 
 def _find(name: str) -> tuple[ModelSpec, str]:
-    return (hub.spec_of(name), "") if hub.is_repository(name) else registry().find(name)
+    return (from_hub.spec_of(name), "") if hub.is_repository(name) else registry().find(name)
 
 
 def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any) -> "torch.nn.Module":

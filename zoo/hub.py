@@ -5,15 +5,11 @@
 """
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import WeightsError
 from zoo.names import split_prefix
-from zoo.registry import registry
-from zoo.spec import ModelSpec
-from zoo.theirs import of_transformers
 
 FILES = ("model.safetensors", "model.pth", "pytorch_model.pth", "pytorch_model.bin", "model.bin")
 """In the order in which they are preferred; only the first holds no pickle."""
@@ -22,26 +18,6 @@ FILES = ("model.safetensors", "model.pth", "pytorch_model.pth", "pytorch_model.b
 def is_repository(name: str) -> bool:
     """Say whether a name or `weights=` text is a repository."""
     return split_prefix(name)[0].lower().replace("_", "-") in ("hf-hub", "local-dir")
-
-
-def spec_of(reference: str) -> ModelSpec:
-    """Read what a repository's `config.json` says was built.
-
-    Raises:
-        WeightsError: If there is no such file, or it names no architecture.
-        UnknownModelError: If no plugin has the architecture.
-    """
-    config = read_config(reference)
-    if not isinstance(config.get("architecture"), str):
-        raise WeightsError(
-            f"{reference!r} has no config.json that names an architecture{of_transformers(reference, config)}"
-        )
-    settings = dict(config.get("model_args") or {})
-    if config.get("num_classes") is not None:
-        settings["num_classes"] = config["num_classes"]
-    spec, _ = registry().find(_architecture(config))
-    spec = spec.with_config(**settings)
-    return replace(spec, task=settings.get("task", spec.task), weights={"hub": reference})
 
 
 def read_config(reference: str) -> dict[str, Any]:
@@ -114,10 +90,3 @@ def _cached(repository: str, revision: str, filenames: tuple[str, ...]) -> Path 
 
 def _snapshot(repository: str, cache: str) -> bool:
     return (Path(cache) / f"models--{repository.replace('/', '--')}" / "snapshots").is_dir()
-
-
-def _architecture(config: dict[str, Any]) -> str:
-    name = config["architecture"]
-    if "zoo_version" not in config:
-        return f"timm:{name}"
-    return f"{config['plugin']}:{name}" if config.get("plugin") else name

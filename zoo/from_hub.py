@@ -1,18 +1,53 @@
-"""What to say of a folder or repository that holds a model of Hugging Face transformers, which is no name of ours."""
+"""The model that a repository's `config.json` describes.
+
+Of a folder of Hugging Face transformers, the error names the model here that takes its weights.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from zoo import hub
+from zoo.errors import WeightsError
 from zoo.keyword_aliases import OURS
 from zoo.names import split_prefix
 from zoo.registry import registry
+from zoo.spec import ModelSpec
 
 _OWN = ("dim", "depth", "num_heads", "mlp_dim", "patch_size")
 """Sizes that a name stands for; the others are often changed."""
 _SIZES = (*_OWN, "vocab_size", "max_len", "image_size")
 
 
-def of_transformers(reference: str, config: Mapping[str, Any]) -> str:
+def spec_of(reference: str) -> ModelSpec:
+    """Read what a repository's `config.json` says was built.
+
+    Raises:
+        WeightsError: If there is no such file, or it names no architecture.
+        UnknownModelError: If no plugin has the architecture.
+    """
+    config = hub.read_config(reference)
+    if not isinstance(config.get("architecture"), str):
+        raise WeightsError(
+            f"{reference!r} has no config.json that names an architecture{_of_transformers(reference, config)}"
+        )
+    settings = dict(config.get("model_args") or {})
+    if config.get("num_classes") is not None:
+        settings["num_classes"] = config["num_classes"]
+    spec, _ = registry().find(_architecture(config))
+    spec = spec.with_config(**settings)
+    return replace(spec, task=settings.get("task", spec.task), weights={"hub": reference})
+
+
+def _architecture(config: dict[str, Any]) -> str:
+    """Give the name that the registry finds; a `config.json` without `zoo_version` was written by timm."""
+    name = config["architecture"]
+    if "zoo_version" not in config:
+        return f"timm:{name}"
+    return f"{config['plugin']}:{name}" if config.get("plugin") else name
+
+
+def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
     """Say by which name a model is made that takes its weights; nothing where it is no such model.
 
     Args:
