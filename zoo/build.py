@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zoo import entries, from_hub, hub, keywords
+from zoo import entries, from_hub, hub, keywords, swap
 from zoo.config_values import plain
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean, listed, matches
@@ -176,7 +176,9 @@ def _find(name: str) -> tuple[ModelSpec, str]:
 
 
 def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any) -> "torch.nn.Module":
-    arguments = keywords.arguments(spec, entry, given)
+    chosen = given.get("attention", spec.config.get("attention"))
+    attention = None if chosen is None else swap.attention(chosen)
+    arguments = keywords.arguments(spec, entry, given, attention)
     with _place(device), keywords.named(spec, given):
         return entry(**arguments)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from zoo import swap
 from zoo.errors import ConfigError, KeywordError
 from zoo.keyword_aliases import our_word
 from zoo.names import did_you_mean, listed
@@ -99,12 +98,21 @@ def near(keyword: str, known: Collection[str]) -> str:
     return f" Did you mean '{ours}'?" if ours else did_you_mean(keyword, known)
 
 
-def arguments(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the model's configuration with what was given, and turn an attention's name into what builds it."""
+def arguments(
+    spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any], attention: Callable[..., Any] | None
+) -> dict[str, Any]:
+    """Merge the model's configuration with what was given.
+
+    Args:
+        spec: of the model.
+        entry: what builds it.
+        given: keywords of the caller.
+        attention: what builds the attention that the configuration or the caller names, if one does.
+    """
     named, anything = accepted(entry)
     merged = {**spec.config, **given}
-    if merged.get("attention") is not None:
-        merged["attention"] = swap.attention(merged["attention"])
+    if attention is not None:
+        merged["attention"] = attention
     if "task" in merged and "task" not in named and not anything:
         del merged["task"]
     return merged
