@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zoo.cli import checkpoint
+from zoo import pipeline
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.speech.telling import line_of, teller
 
@@ -39,13 +39,13 @@ def transcribe(
     raw_channels: Annotated[
         int | None, typer.Option(help="Of a stream without a header: how many take turns. [default: 1]")
     ] = None,
-    device: checkpoint.Device = "cpu",
+    device: pipeline.Device = "cpu",
 ) -> None:
     """Write down what is said in files of sound; those that cannot be read are named, skipped and counted."""
     raw = {"rate": raw_rate, "format": raw_format, "channels": raw_channels}
     given = {key: value for key, value in raw.items() if value is not None}
     _refuse(files, stream, beam, given)
-    name = checkpoint.reference(model)
+    name = pipeline.reference(model)
     if stream:
         from zoo.plugins.speech.live import follow
 

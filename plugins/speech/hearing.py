@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from zoo import build
-from zoo.cli import checkpoint
+from zoo import build, pipeline
 from zoo.core.reading import evaluating
 from zoo.errors import ConfigError
 from zoo.plugins.sound.align import align
@@ -41,7 +40,7 @@ class Listener:
                 f"--timestamps with {name!r}, made with by={by!r}: only models made with by='ctc' or by='joint' tell "
                 "when a token was said"
             )
-        self.model = checkpoint.load(name, device)
+        self.model = pipeline.load(name, device)
         self.device, self.timestamps = device, timestamps
         self.wishes = {} if beam is None else {"beam": beam}
         self.read, self.show = build.preprocess(name), build.postprocess(name)

@@ -13,8 +13,7 @@ import typer
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo import build
-from zoo.cli import checkpoint
+from zoo import build, pipeline
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.sound.recognise import AT_THE_END
 from zoo.plugins.speech.arriving import BLOCK, Arriving, Block, Raw, blocks, named
@@ -84,7 +83,7 @@ class Live:
     """
 
     def __init__(self, name: str, device: str = "cpu") -> None:
-        model = checkpoint.load(name, device)
+        model = pipeline.load(name, device)
         try:
             self.stream = model.stream()
         except ConfigError as error:

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo import build
-from zoo.cli import checkpoint
+from zoo import build, pipeline
 from zoo.entries import require
 from zoo.errors import ConfigError
 from zoo.plugins.speech.sources import SOUNDFILE
@@ -23,21 +22,21 @@ def say(
     texts: Annotated[list[str] | None, typer.Argument(help="What is said; else what is piped.")] = None,
     file: Annotated[str | None, typer.Option(help="Say each line of it.")] = None,
     out: Annotated[Path, typer.Option(help="WAV, FLAC or OGG; several texts are numbered.")] = Path("said.wav"),
-    device: checkpoint.Device = "cpu",
+    device: pipeline.Device = "cpu",
 ) -> None:
     """Say texts: a file of sound for each."""
-    checkpoint.refuse_out(out, ENDINGS)
-    name = checkpoint.reference(model)
+    pipeline.refuse_out(out, ENDINGS)
+    name = pipeline.reference(model)
     spec = build.info(name)
     if spec.postprocess != SPEAKS:
         raise ConfigError(
             f"{name!r} is a '{spec.name}', which does not speak: zoo train speech-synthesis-tiny --data one-voice "
             "makes a model that does"
         )
-    lines = checkpoint.given(texts, file)
-    checkpoint.refuse_empty(lines)
+    lines = pipeline.given(texts, file)
+    pipeline.refuse_empty(lines)
     require("zoo say", (SOUNDFILE,))
-    speaker: Any = checkpoint.load(name, device)
+    speaker: Any = pipeline.load(name, device)
     read, show = build.preprocess(name), build.postprocess(name)
     for number, line in enumerate(lines, start=1):
         spoken = speaker.generate(*(each.to(device) for each in read([line])))

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 import zoo
-from zoo.cli.checkpoint import refuse_empty
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, InputError
+from zoo.pipeline import refuse_empty
 from zoo.training.callback import Request
 from zoo.training.show import score_text
 

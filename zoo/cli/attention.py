@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from zoo import build, entries, hub
-from zoo.cli import checkpoint
+from zoo import build, entries, hub, pipeline
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, DataError, InputError
 from zoo.spec import Requirement
@@ -41,14 +40,14 @@ def attention(
     sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of the model's configuration.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Take random weights, also where there are others.")] = False,
     max_len: Annotated[int | None, typer.Option(min=1, help="Steps at most of a model that writes.")] = None,
-    device: checkpoint.Device = "cpu",
+    device: pipeline.Device = "cpu",
 ) -> None:
     """Draw the attention of a model that reads inputs: a panel for each layer and head."""
-    checkpoint.refuse_out(out, ENDINGS)
+    pipeline.refuse_out(out, ENDINGS)
     if inputs and data:
         raise ConfigError(f"{len(inputs)} inputs and --data {data!r}: give one of them")
     entries.require("zoo attention", MATPLOTLIB)
-    viewer = Viewer(checkpoint.reference(model), device, fresh, overrides(sets or []), data)
+    viewer = Viewer(pipeline.reference(model), device, fresh, overrides(sets or []), data)
     for number, view in enumerate(viewer.views(inputs or [], example, max_len), start=1):
         figure, layers = picture(viewer.model, view, f"{model}: {view.title}", (part, layer or [], head or []))
         path = out.with_stem(f"{out.stem}-{number}") if len(inputs or []) > 1 else out

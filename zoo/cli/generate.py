@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.cli import checkpoint
+from zoo import pipeline
 from zoo.errors import ConfigError
 
 _BATCH = 32
@@ -15,7 +15,7 @@ _LONGEST = 256
 
 
 def generate(
-    model: checkpoint.Checkpoint,
+    model: pipeline.Checkpoint,
     texts: Annotated[
         list[str] | None, typer.Argument(help="What it reads, or goes on from; else what is piped.")
     ] = None,
@@ -32,19 +32,19 @@ def generate(
     seed: Annotated[int | None, typer.Option(help="The same draws each time.")] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Show each token as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    device: checkpoint.Device = "cpu",
+    device: pipeline.Device = "cpu",
 ) -> None:
     """Let a model write: an answer to each text, or how it goes on."""
     if stream and (beam > 1 or n_best > 1 or as_json):
         raise ConfigError("--stream shows one answer while it is written: without --beam, --n-best and --json")
-    name = checkpoint.reference(model)
-    lines = checkpoint.given(texts, file)
+    name = pipeline.reference(model)
+    lines = pipeline.given(texts, file)
     if temperature == 0:
         typer.echo("--temperature 0: no draws, the likeliest token each time (greedy)", err=True)
         temperature = None if beam > 1 else temperature  # nothing is drawn: a search may do that
     writer = Writer(name, device)
     if getattr(writer.model, "encoder", None) is not None:
-        checkpoint.refuse_empty(lines)
+        pipeline.refuse_empty(lines)
     if max_len is None and getattr(writer.model, "max_len", None) is None:
         max_len = _LONGEST
     drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "max_len": max_len}
@@ -81,7 +81,7 @@ class Writer:
         spec = build.info(name)
         if spec.task != "generate":  # before weights are fetched
             raise ConfigError(f"{name!r} is a '{spec.name}', which does not write: zoo predict shows labels")
-        self.model = checkpoint.load(name, device)
+        self.model = pipeline.load(name, device)
         self.device = device
         self.read, self.show = build.preprocess(name), build.postprocess(name)
 

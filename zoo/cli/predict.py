@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zoo.cli import checkpoint
+from zoo import pipeline
 from zoo.errors import ConfigError, InputError, WeightsError
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ _BATCH = 32
 
 
 def predict(
-    model: checkpoint.Checkpoint,
+    model: pipeline.Checkpoint,
     inputs: Annotated[
         list[str] | None, typer.Argument(help="Texts, files of pictures or sound, SMILES; else piped lines.")
     ] = None,
     file: Annotated[str | None, typer.Option(help="Read one input from each line.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Labels shown of each input.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all labels.")] = False,
-    device: checkpoint.Device = "cpu",
+    device: pipeline.Device = "cpu",
 ) -> None:
     """Label inputs: the likeliest labels of each, or a label for each of its words."""
-    name = checkpoint.reference(model)
-    lines = checkpoint.given(inputs, file)
-    checkpoint.refuse_empty(lines)
+    name = pipeline.reference(model)
+    lines = pipeline.given(inputs, file)
+    pipeline.refuse_empty(lines)
     reader = Reader(name, device)
     for line, answer in reader.answers(lines):
         if as_json:
@@ -70,7 +70,7 @@ class Reader:
         if self.spec.task in ("generate", "features"):
             other = "zoo generate lets it write" if self.spec.task == "generate" else "it gives vectors"
             raise ConfigError(f"{name!r} is a '{self.spec.name}' without labels: {other}")
-        self.model = checkpoint.load(name, device)
+        self.model = pipeline.load(name, device)
         self.device = device
         self.skipped = 0
         self.read = build.preprocess(name)

@@ -1,4 +1,4 @@
-"""What `zoo generate` and `zoo predict` share: the model behind a folder, a repository or a name, and the inputs."""
+"""From the name of a checkpoint to its model, and the inputs of a command: for `generate`, `predict` and the like."""
 
 import sys
 from collections.abc import Sequence
