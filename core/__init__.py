@@ -5,97 +5,97 @@ from zoo.core import attend, Attention, Encoder, Full, Causal: every public name
 
 from typing import TYPE_CHECKING
 
-from zoo.core.lazy import exports
+from zoo.core.lazy_exports import exports
 
 if TYPE_CHECKING:
     from zoo.core import flops
-    from zoo.core.absolute import Learned, Sinusoidal
-    from zoo.core.attention import Attention
-    from zoo.core.basic import Causal, Explicit
-    from zoo.core.block import PostNormBlock, PreNormBlock
-    from zoo.core.by_edge import edge_weights
-    from zoo.core.conv import QuadraticAttention, as_attention
-    from zoo.core.decode import Generated
-    from zoo.core.decoder import DecoderState
-    from zoo.core.dispatch import attend
-    from zoo.core.edge_bias import EdgeBias
-    from zoo.core.edge_kinds import EdgeKinds
-    from zoo.core.edges import Edges
-    from zoo.core.embed import TokenEmbed
+    from zoo.core.cache.decoder import DecoderState
+    from zoo.core.cache.growing import Growing
+    from zoo.core.cache.linear_state import Sums
+    from zoo.core.cache.ring import Ring
+    from zoo.core.cache.static import Static
+    from zoo.core.engine.by_edge import edge_weights
+    from zoo.core.engine.dispatch import attend
+    from zoo.core.engine.maps import weight_blocks
+    from zoo.core.engine.planner import Plan, plan
     from zoo.core.errors import ConfigError, InputError, ZooError
-    from zoo.core.floater import Floater
-    from zoo.core.generator import Generator
-    from zoo.core.growing import Growing
-    from zoo.core.head import Classify, Features, NextToken, Tag
-    from zoo.core.joint import Joint
-    from zoo.core.keys import Lengths, Segments, Valid
-    from zoo.core.length import CutAtEnd, LengthPredictor
-    from zoo.core.local import Chunk, Neighbourhood, Window
-    from zoo.core.maps import weight_blocks
-    from zoo.core.model import Model
-    from zoo.core.nonautoregressive import NonAutoregressive
-    from zoo.core.norm import Hard, Kernel
-    from zoo.core.pattern import Full
-    from zoo.core.planner import Plan, plan
-    from zoo.core.qk_norm import NormedAttention
-    from zoo.core.recogniser import Ctc
-    from zoo.core.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
-    from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
-    from zoo.core.ring import Ring
-    from zoo.core.rotary import Rotary
-    from zoo.core.score import Additive, General, LeakySum
-    from zoo.core.sparse import Blocks, Fixed, Globals, Strided, big_bird
-    from zoo.core.static import Static
-    from zoo.core.sums import Sums
-    from zoo.core.symbols import Symbols
+    from zoo.core.generation.length_prediction import CutAtEnd, LengthPredictor
+    from zoo.core.generation.loop import Generated
+    from zoo.core.layers.attention import Attention
+    from zoo.core.layers.blocks import PostNormBlock, PreNormBlock
+    from zoo.core.layers.heads import Classify, Features, NextToken, Tag
+    from zoo.core.layers.qk_norm import NormedAttention
+    from zoo.core.layers.token_embedding import TokenEmbed
+    from zoo.core.layers.transformer import Decoder, Encoder, EncoderDecoder
+    from zoo.core.mechanisms.branched import BranchedAttention
+    from zoo.core.mechanisms.convolution import QuadraticAttention, as_attention
+    from zoo.core.models.ctc import Ctc
+    from zoo.core.models.ctc_attention import Joint
+    from zoo.core.models.generator import Generator
+    from zoo.core.models.model import Model
+    from zoo.core.models.non_autoregressive import NonAutoregressive
+    from zoo.core.patterns.basic import Causal, Explicit
+    from zoo.core.patterns.edge_types import EdgeKinds
+    from zoo.core.patterns.edges import Edges
+    from zoo.core.patterns.local import Chunk, Neighbourhood, Window
+    from zoo.core.patterns.padding import Lengths, Segments, Valid
+    from zoo.core.patterns.pattern import Full
+    from zoo.core.patterns.sparse import Blocks, Fixed, Globals, Strided, big_bird
+    from zoo.core.positions.absolute import Learned, Sinusoidal
+    from zoo.core.positions.floater import Floater
+    from zoo.core.positions.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
+    from zoo.core.positions.rotary import Rotary
+    from zoo.core.scoring.edge_bias import EdgeBias
+    from zoo.core.scoring.normalizers import Hard, Kernel
+    from zoo.core.scoring.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
+    from zoo.core.scoring.scores import Additive, General, LeakySum
+    from zoo.core.special_tokens import Symbols
     from zoo.core.tokens import Tokens, left_padded
-    from zoo.core.transformer import Decoder, Encoder, EncoderDecoder
-    from zoo.core.weighted import BranchedAttention
 
 _FROM = {
     "zoo.core": ("flops",),
-    "zoo.core.absolute": ("Learned", "Sinusoidal"),
-    "zoo.core.attention": ("Attention",),
-    "zoo.core.basic": ("Causal", "Explicit"),
-    "zoo.core.block": ("PostNormBlock", "PreNormBlock"),
-    "zoo.core.by_edge": ("edge_weights",),
-    "zoo.core.conv": ("QuadraticAttention", "as_attention"),
-    "zoo.core.decode": ("Generated",),
-    "zoo.core.decoder": ("DecoderState",),
-    "zoo.core.dispatch": ("attend",),
-    "zoo.core.edge_bias": ("EdgeBias",),
-    "zoo.core.edge_kinds": ("EdgeKinds",),
-    "zoo.core.edges": ("Edges",),
-    "zoo.core.embed": ("TokenEmbed",),
+    "zoo.core.positions.absolute": ("Learned", "Sinusoidal"),
+    "zoo.core.layers.attention": ("Attention",),
+    "zoo.core.patterns.basic": ("Causal", "Explicit"),
+    "zoo.core.layers.blocks": ("PostNormBlock", "PreNormBlock"),
+    "zoo.core.engine.by_edge": ("edge_weights",),
+    "zoo.core.mechanisms.convolution": ("QuadraticAttention", "as_attention"),
+    "zoo.core.generation.loop": ("Generated",),
+    "zoo.core.cache.decoder": ("DecoderState",),
+    "zoo.core.engine.dispatch": ("attend",),
+    "zoo.core.scoring.edge_bias": ("EdgeBias",),
+    "zoo.core.patterns.edge_types": ("EdgeKinds",),
+    "zoo.core.patterns.edges": ("Edges",),
+    "zoo.core.layers.token_embedding": ("TokenEmbed",),
     "zoo.core.errors": ("ConfigError", "InputError", "ZooError"),
-    "zoo.core.floater": ("Floater",),
-    "zoo.core.generator": ("Generator",),
-    "zoo.core.growing": ("Growing",),
-    "zoo.core.head": ("Classify", "Features", "NextToken", "Tag"),
-    "zoo.core.joint": ("Joint",),
-    "zoo.core.keys": ("Lengths", "Segments", "Valid"),
-    "zoo.core.length": ("CutAtEnd", "LengthPredictor"),
-    "zoo.core.local": ("Chunk", "Neighbourhood", "Window"),
-    "zoo.core.maps": ("weight_blocks",),
-    "zoo.core.model": ("Model",),
-    "zoo.core.nonautoregressive": ("NonAutoregressive",),
-    "zoo.core.norm": ("Hard", "Kernel"),
-    "zoo.core.pattern": ("Full",),
-    "zoo.core.planner": ("Plan", "plan"),
-    "zoo.core.qk_norm": ("NormedAttention",),
-    "zoo.core.recogniser": ("Ctc",),
-    "zoo.core.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
-    "zoo.core.relative_bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
-    "zoo.core.ring": ("Ring",),
-    "zoo.core.rotary": ("Rotary",),
-    "zoo.core.score": ("Additive", "General", "LeakySum"),
-    "zoo.core.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
-    "zoo.core.static": ("Static",),
-    "zoo.core.sums": ("Sums",),
-    "zoo.core.symbols": ("Symbols",),
+    "zoo.core.positions.floater": ("Floater",),
+    "zoo.core.models.generator": ("Generator",),
+    "zoo.core.cache.growing": ("Growing",),
+    "zoo.core.layers.heads": ("Classify", "Features", "NextToken", "Tag"),
+    "zoo.core.models.ctc_attention": ("Joint",),
+    "zoo.core.patterns.padding": ("Lengths", "Segments", "Valid"),
+    "zoo.core.generation.length_prediction": ("CutAtEnd", "LengthPredictor"),
+    "zoo.core.patterns.local": ("Chunk", "Neighbourhood", "Window"),
+    "zoo.core.engine.maps": ("weight_blocks",),
+    "zoo.core.models.model": ("Model",),
+    "zoo.core.models.non_autoregressive": ("NonAutoregressive",),
+    "zoo.core.scoring.normalizers": ("Hard", "Kernel"),
+    "zoo.core.patterns.pattern": ("Full",),
+    "zoo.core.engine.planner": ("Plan", "plan"),
+    "zoo.core.layers.qk_norm": ("NormedAttention",),
+    "zoo.core.models.ctc": ("Ctc",),
+    "zoo.core.positions.relative": ("ALiBiPosition", "ShawPosition", "TablePosition", "TransformerXLPosition"),
+    "zoo.core.scoring.relative_bias": ("ALiBi", "RelativeTable", "Shaw", "TransformerXL"),
+    "zoo.core.cache.ring": ("Ring",),
+    "zoo.core.positions.rotary": ("Rotary",),
+    "zoo.core.scoring.scores": ("Additive", "General", "LeakySum"),
+    "zoo.core.patterns.sparse": ("Blocks", "Fixed", "Globals", "Strided", "big_bird"),
+    "zoo.core.cache.static": ("Static",),
+    "zoo.core.cache.linear_state": ("Sums",),
+    "zoo.core.special_tokens": ("Symbols",),
     "zoo.core.tokens": ("Tokens", "left_padded"),
-    "zoo.core.transformer": ("Decoder", "Encoder", "EncoderDecoder"),
-    "zoo.core.weighted": ("BranchedAttention",),
+    "zoo.core.layers.transformer": ("Decoder", "Encoder", "EncoderDecoder"),
+    "zoo.core.mechanisms.branched": ("BranchedAttention",),
 }
 
 __all__ = [

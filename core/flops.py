@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-from zoo.core import observe
 from zoo.core.backends.problem import Problem
-from zoo.core.planner import Plan, choose
+from zoo.core.engine import tracing as observe
+from zoo.core.engine.planner import Plan, choose
 
 Shape = Sequence[int]
 

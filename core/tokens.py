@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
-from zoo.core.keys import Keys, Segments, Valid
-from zoo.core.pattern import Pattern
+from zoo.core.patterns.padding import Keys, Segments, Valid
+from zoo.core.patterns.pattern import Pattern
 
 
 @dataclass(frozen=True)

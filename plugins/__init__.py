@@ -10,7 +10,7 @@ from typing import Any
 
 class _Callable(ModuleType):
     def __call__(self) -> list[Any]:
-        from zoo.build import plugins
+        from zoo.factory.create import plugins
 
         return plugins()
 

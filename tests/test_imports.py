@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,9 @@ def test_imports_go_one_way(name: str) -> None:
             assert own == their or shared, f"plugin {name} imports plugin {other}"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.endswith(".plugin") or name == "zoo.builtin"])
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if name.endswith(".plugin") or name == "zoo.registry.builtin"]
+)
 def test_what_plugins_name_is_told_without_heavy_libraries(name: str) -> None:
     assert not loaded_after(f"import {name}; [list(h()) for k, h in vars({name}).items() if k in "
                             "('zoo_models', 'zoo_attentions', 'zoo_sources', 'zoo_studies')]")  # fmt: skip
@@ -106,3 +109,52 @@ def test_every_package_is_in_the_wheel() -> None:
 
 def test_every_file_lies_in_a_package() -> None:
     assert all((path.parent / "__init__.py").exists() for path in MODULES.values())
+
+
+ORDER = {
+    "zoo": "core data training bench plugins",
+    "zoo.core": "ops transforms patterns scoring positions backends cache engine streaming layers mechanisms losses "
+    "generation models",
+    "zoo.plugins.text": "models io data",
+    "zoo.plugins.speech": "models io data cli",
+    "zoo.plugins.graph": "structure tokens layers models scale pyg io data studies",
+    "zoo.bench": "speed engine grid learning_curve",
+}
+"""Folders of a package, bottom-up: each imports only folders before it. Others are free, but stand in no circle."""
+
+
+def arrows() -> dict[str, set[tuple[str, str]]]:
+    """Give the imports between the parts (files and folders) of each package, the package's name in front."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for name, path in MODULES.items():
+        for other in imports(path):
+            if other not in MODULES or other == name:
+                continue
+            own, their = name.split("."), other.split(".")
+            shared = next((n for n, (a, b) in enumerate(zip(own, their, strict=False)) if a != b), None)
+            if shared is not None:  # otherwise one of them is the package of the other
+                found.setdefault(".".join(own[:shared]), set()).add((own[shared], their[shared]))
+    return found
+
+
+ARROWS = arrows()
+
+
+@pytest.mark.parametrize("package", ORDER)
+def test_folders_import_only_folders_below_them(package: str) -> None:
+    order = ORDER[package].split()
+    assert all(f"{package}.{folder}" in MODULES for folder in order)
+    for own, their in ARROWS[package]:
+        if own in order and their in order:
+            assert order.index(their) < order.index(own), f"in {package}, {own} imports {their}, which stands above it"
+
+
+@pytest.mark.parametrize("package", ARROWS)
+def test_files_and_folders_import_each_other_in_no_circle(package: str) -> None:
+    after: dict[str, set[str]] = {}
+    for own, their in ARROWS[package]:
+        after.setdefault(own, set()).add(their)
+    try:
+        list(TopologicalSorter(after).static_order())
+    except CycleError as error:
+        pytest.fail(f"in {package}: {' imports '.join(reversed(error.args[1]))}")

@@ -71,7 +71,7 @@ def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
 
 SPEECH = """
 import numpy, soundfile, zoo
-from zoo.plugins.writing.tokens import Tokenizer
+from zoo.plugins.shared.text.tokenizer import Tokenizer
 soundfile.write("seven.wav", 0.1 * numpy.random.default_rng(0).standard_normal(8_000), 16_000)
 digits = zoo.create("speech-tiny", task="generate", by="ctc", depth=1)
 voice = zoo.create("speech-synthesis-tiny", depth=1, max_steps=5)

@@ -9,11 +9,10 @@ Nothing heavy is imported here: each name below, and each of the packages, is fe
 
 from typing import TYPE_CHECKING
 
-from zoo.core.lazy import exports
+from zoo.core.lazy_exports import exports
 from zoo.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from zoo.build import create, create_model, example, info, list_models, plugins, postprocess, preprocess
     from zoo.errors import (
         AmbiguousNameError,
         ConfigError,
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
         WeightsError,
         ZooError,
     )
+    from zoo.factory.create import create, create_model, example, info, list_models, plugins, postprocess, preprocess
     from zoo.hookspecs import ZOO_PLUGIN_API, hookimpl
-    from zoo.registry import Registry
+    from zoo.registry.lookup import Registry
     from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, Requirement, SourceSpec, StudySpec
-    from zoo.training.face import train
+    from zoo.training.api import train
 
 __all__ = [
     "ZOO_PLUGIN_API",
@@ -63,10 +63,19 @@ __all__ = [
 ]
 
 _FROM = {
-    "zoo.build": ("create", "create_model", "example", "info", "list_models", "plugins", "postprocess", "preprocess"),
+    "zoo.factory.create": (
+        "create",
+        "create_model",
+        "example",
+        "info",
+        "list_models",
+        "plugins",
+        "postprocess",
+        "preprocess",
+    ),
     "zoo.hookspecs": ("ZOO_PLUGIN_API", "hookimpl"),
-    "zoo.registry": ("Registry",),
-    "zoo.training.face": ("train",),
+    "zoo.registry.lookup": ("Registry",),
+    "zoo.training.api": ("train",),
     "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),
     "zoo.errors": tuple(name for name in __all__ if name.endswith("Error")),
 }

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo import build, hub
 from zoo.errors import ConfigError, InputError, UnknownModelError, WeightsError
+from zoo.factory import create as build
+from zoo.weights import hub
 
 Checkpoint = Annotated[
     str, typer.Argument(help="Folder that `zoo train` wrote, hf-hub:org/name, or a model with published weights.")

@@ -111,11 +111,11 @@ class SourceSpec:
     name: str
     modality: str
     entry: str = ""
-    """`(argument, seed) -> zoo.bench.source.Source`."""
+    """`(argument, seed) -> zoo.data.image_source.Source`."""
     corpus: str = ""
-    """`(argument, spec, seed, tokenizer) -> zoo.training.corpus.Corpus` for a model of that spec."""
+    """`(argument, spec, seed, tokenizer) -> zoo.data.corpus.Corpus` for a model of that spec."""
     adapter: str = ""
-    """`(text, spec, seed) -> zoo.training.corpus.Corpus` of a source of this modality that has only `entry`."""
+    """`(text, spec, seed) -> zoo.data.corpus.Corpus` of a source of this modality that has only `entry`."""
     takes: str = ""
     description: str = ""
     requires: tuple[Requirement, ...] = ()

@@ -1,7 +1,7 @@
-"""Backends: several ways to compute the same function, one file each.
+"""Backends: several ways to compute the same function, one file or folder each.
 
-A file in this folder that defines `BACKEND` is a backend; `zoo.core.planner` asks it whether it can serve a problem
-and at what cost, and the parity tests run over it.
+A file in this folder, or the file `backend` of a folder in it, that defines `BACKEND` is a backend;
+`zoo.core.engine.planner` asks it whether it can serve a problem and at what cost, and the parity tests run over it.
 """
 
 import pkgutil
@@ -9,7 +9,10 @@ from importlib import import_module
 
 from zoo.core.backends.problem import Backend
 
-_modules = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+_modules = [
+    import_module(f"{__name__}.{module.name}.backend" if module.ispkg else f"{__name__}.{module.name}")
+    for module in pkgutil.iter_modules(__path__)
+]
 BACKENDS: dict[str, Backend] = {
     module.BACKEND.name: module.BACKEND for module in _modules if hasattr(module, "BACKEND")
 }

@@ -6,13 +6,13 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import scaled_dot_product_attention
 
-from zoo.core.backends.blockwise import Blockwise
-from zoo.core.backends.plainly import plainly
+from zoo.core.backends.dense_training import Blockwise
 from zoo.core.backends.problem import Call, Cost, Problem, refused
-from zoo.core.basic import Causal
-from zoo.core.linear import fast_bfloat16
-from zoo.core.pattern import Full
-from zoo.core.relative_bias import Relative
+from zoo.core.ops.autocast import plainly
+from zoo.core.ops.linear import fast_bfloat16
+from zoo.core.patterns.basic import Causal
+from zoo.core.patterns.pattern import Full
+from zoo.core.scoring.relative_bias import Relative
 
 LONGEST_PRODUCT = 1024
 """Keys up to which the plain products may store every weight for the backward pass."""

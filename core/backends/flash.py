@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Cost, Problem, refused
-from zoo.core.basic import Causal
-from zoo.core.local import Window
-from zoo.core.pattern import Full, Pattern
+from zoo.core.patterns.basic import Causal
+from zoo.core.patterns.local import Window
+from zoo.core.patterns.pattern import Full, Pattern
 
 
 class Flash:

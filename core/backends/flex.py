@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Cost, Problem, refused
-from zoo.core.pattern import Pattern
+from zoo.core.patterns.pattern import Pattern
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 KEPT = 64

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from zoo.core.backends.groups import Bucket, buckets, counted, groupable
 from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends.query_groups import Bucket, buckets, counted, groupable
 
 
 class Gathered:

@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.bias import Bias, Dense
-from zoo.core.edge_bias import Compared, EdgeBias
 from zoo.core.errors import InputError
-from zoo.core.norm import Norm
-from zoo.core.pattern import Full, Pattern
-from zoo.core.relative_bias import Relative
-from zoo.core.score import Score
+from zoo.core.patterns.pattern import Full, Pattern
+from zoo.core.scoring.bias import Bias, Dense
+from zoo.core.scoring.edge_bias import Compared, EdgeBias
+from zoo.core.scoring.normalizers import Norm
+from zoo.core.scoring.relative_bias import Relative
+from zoo.core.scoring.scores import Score
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Problem:
         pattern: in its normal form.
         start: position of the first query; None if it differs from row to row or is not known.
         grouped: query heads for each head of keys and values.
-        bias: kind of the bias, see `zoo.core.bias`; empty for none.
+        bias: kind of the bias, see `zoo.core.scoring.bias`; empty for none.
         bias_grad: whether the bias needs a gradient.
         bias_values: whether the bias adds to the values too.
         packed: whether the keys come in segments.

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Cost, Problem
-from zoo.core.edge_bias import EdgeBias
-from zoo.core.norm import Hard, Kernel, choose
+from zoo.core.scoring.edge_bias import EdgeBias
+from zoo.core.scoring.normalizers import Hard, Kernel, choose
 
 
 class Reference:

@@ -12,7 +12,7 @@ from torch.nn.functional import pad
 
 from zoo.core.backends.problem import Call, Cost, Problem, refused
 from zoo.core.backends.reference import masked_softmax, raised
-from zoo.core.sparse import Strided
+from zoo.core.patterns.sparse import Strided
 
 
 class Columns:

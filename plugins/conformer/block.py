@@ -6,13 +6,13 @@ import torch
 from torch import nn
 
 from zoo.core import Attention, Tokens
-from zoo.core.block import DropPath
-from zoo.core.inner import with_position
-from zoo.core.mlp import Mlp, silu
-from zoo.core.packing import keeps_sets_apart
-from zoo.core.pattern import Pattern
-from zoo.core.streaming import Chain, Each, Residual, stream_of
-from zoo.core.transformer import Stack, drop_rates
+from zoo.core.layers.blocks import DropPath
+from zoo.core.layers.mlp import Mlp, silu
+from zoo.core.layers.packing import keeps_sets_apart
+from zoo.core.layers.position_factory import with_position
+from zoo.core.layers.transformer import Stack, drop_rates
+from zoo.core.patterns.pattern import Pattern
+from zoo.core.streaming.stages import Chain, Each, Residual, stream_of
 from zoo.plugins.conformer.convolution import ConvolutionModule
 
 relative_attention = with_position(Attention, "transformer-xl", length=1)

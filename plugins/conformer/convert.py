@@ -10,11 +10,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
-from zoo.core.layout import Layout, State, in_blocks
-from zoo.core.model import Composition
-from zoo.core.transformer import Stack
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.transformer import Stack
+from zoo.core.models.model import Composition
+from zoo.core.transforms.state_dict_layout import Layout, State, in_blocks
 from zoo.errors import WeightsError
 from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder, relative_attention
 from zoo.plugins.conformer.convolution import ConvolutionModule, same

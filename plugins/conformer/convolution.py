@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
 from zoo.core import ConfigError, Segments, Tokens
-from zoo.core.linear import Linear
-from zoo.core.mlp import silu
-from zoo.core.streaming import Chain, Each, Windows
+from zoo.core.layers.mlp import silu
+from zoo.core.ops.linear import Linear
+from zoo.core.streaming.stages import Chain, Each, Windows
 from zoo.plugins.conformer.depthwise import Convolved, convolved, trains_plainly
-from zoo.plugins.conformer.norm import FrameBatchNorm
+from zoo.plugins.conformer.frame_norm import FrameBatchNorm
 
 FEW = 32
 """Frames up to which taps are added up faster than PyTorch's convolution begins: 4 of 144 channels in 11 us, not 49."""

@@ -5,20 +5,20 @@ from functools import partial
 
 from torch import nn
 
-from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
-from zoo.core.head import head
-from zoo.core.init import init_weights
-from zoo.core.inner import with_position
-from zoo.core.model import Composition, Model
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.heads import head
+from zoo.core.layers.init import init_weights
+from zoo.core.layers.position_factory import with_position
+from zoo.core.models.model import Composition, Model
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal, same
-from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
-from zoo.plugins.sound.masks import masks
-from zoo.plugins.sound.recognise import BYTES, Recognition, recogniser
-from zoo.plugins.sound.stem import FrameStem, reach_of, window_of
-from zoo.plugins.sound.streaming import Streams
-from zoo.plugins.sound.subsample import Subsample2d
+from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
+from zoo.plugins.shared.audio.asr import BYTES, Recognition, recogniser
+from zoo.plugins.shared.audio.frame_stem import FrameStem, reach_of, window_of
+from zoo.plugins.shared.audio.spec_augment import masks
+from zoo.plugins.shared.audio.streaming import Streams
+from zoo.plugins.shared.audio.subsample import Subsample2d
 
 PADDINGS = {"same": same, "causal": causal}
 """Where a convolution stands: with a frame in its middle, or behind all it reads."""

@@ -8,11 +8,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.model import Model
-from zoo.core.relative import TransformerXLPosition
+from zoo.core.models.model import Model
+from zoo.core.positions.relative import TransformerXLPosition
 from zoo.core.tokens import Tokens
 from zoo.plugins.conformer.convert import to_parakeet, to_torchaudio
-from zoo.plugins.conformer.norm import FrameBatchNorm, FrameLayerNorm
+from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameLayerNorm
 
 
 class Peer(nn.Module):

@@ -35,9 +35,9 @@ def zoo_models() -> Iterator[ModelSpec]:
             parameters=parameters,
             tasks=("classify", "tag", "features", "generate"),
             # the same sounds as for the speech plugin: entries are names, nothing of it is imported
-            example="zoo.plugins.speech.examples:example",
-            preprocess="zoo.plugins.speech.prepare:preprocess",
-            postprocess="zoo.plugins.speech.prepare:postprocess",
+            example="zoo.plugins.speech.io.examples:example",
+            preprocess="zoo.plugins.speech.io.entries:preprocess",
+            postprocess="zoo.plugins.speech.io.entries:postprocess",
             convert="zoo.plugins.conformer.convert:to_zoo",
             peer="zoo.plugins.conformer.peers:peer",
             source="arXiv:2005.08100",
@@ -46,7 +46,7 @@ def zoo_models() -> Iterator[ModelSpec]:
     for name, (image, patch, dim, depth, heads, inside, kernel, parameters) in PICTURES.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.conformer.vision:VisionConformer",
+            entry="zoo.plugins.conformer.conformer_vision:VisionConformer",
             modality="vision",
             kind="hybrid",
             config={"image_size": image, "patch_size": patch, "in_chans": 3, "dim": dim, "depth": depth,

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from zoo.hookspecs import hookimpl
-from zoo.plugins.graph.gat_names import GAT_MODELS
-from zoo.plugins.graph.libraries import PYG, SCIPY
+from zoo.plugins.graph.gat_sizes import GAT_MODELS
+from zoo.plugins.graph.requirements import PYG, SCIPY
 from zoo.plugins.graph.sources import MOLECULES, SOURCES, STUDIES
 from zoo.spec import ModelSpec, SourceSpec, StudySpec
 
@@ -50,15 +50,15 @@ def _model(name: str, entry: str, sizes: tuple[int, ...], source: str, descripti
     dim, depth, heads, mlp, parameters = sizes
     return ModelSpec(
         name=name,
-        entry=f"zoo.plugins.graph.models:{entry}",
+        entry=f"zoo.plugins.graph.models.graph_transformer:{entry}",
         modality="graph",
         config={**MOLECULES, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
                 "position": "random-walk", "position_dim": 16},
         parameters=parameters,
         tasks=("classify", "tag", "link", "features"),
-        example="zoo.plugins.graph.examples:example",
-        preprocess="zoo.plugins.graph.prepare:preprocess",
-        postprocess="zoo.plugins.graph.prepare:postprocess",
+        example="zoo.plugins.graph.io.examples:example",
+        preprocess="zoo.plugins.graph.io.entries:preprocess",
+        postprocess="zoo.plugins.graph.io.entries:postprocess",
         requires=LIBRARIES,
         claims=("permutation-equivariant",),
         source=source,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.plugins.graph.libraries import NETWORKX, PYG, RDKIT
+from zoo.plugins.graph.requirements import NETWORKX, PYG, RDKIT
 from zoo.spec import Requirement, SourceSpec, StudySpec
 
 # categories of what torch_geometric.utils.from_smiles says of atoms and bonds
@@ -23,41 +23,41 @@ def _source(name: str, entry: str, takes: str, description: str, *more: Requirem
 SOURCES = (
     _source(
         "karate",
-        "karate:open_karate",
+        "data.karate:open_karate",
         "[communities|factions]",
         "Zachary's karate club: the community of each member from those of four, or the faction from the two leaders'",
         NETWORKX,
     ),
     _source(
         "drawn-graphs",
-        "drawn:open_drawn",
+        "data.synthetic_graphs:open_drawn",
         "triangle|connected|components[?count=N]",
         "graphs drawn at random whose nodes have as many edges whatever the answer: trees, rings, blocks and others",
         NETWORKX,
     ),
     _source(
         "molecules",
-        "molecules:open_molecules",
+        "data.molecules:open_molecules",
         "[logp|rings|aromatic|groups]",
         "well-known molecules, labelled by RDKit; tested on scaffolds that were never trained on",
         RDKIT,
     ),
     _source(
         "graphs",
-        "files:open_graphs",
+        "data.user_files:open_graphs",
         "FILE",
         "your graphs: a .jsonl of edges, x and label, labels or target; or a .csv of smiles and what is predicted",
     ),
     _source(
         "planetoid",
-        "published:open_planetoid",
+        "data.published_datasets:open_planetoid",
         "cora|citeseer|pubmed:DIR",
         "graphs of citations with their published split, from the files (pickles) in DIR",
     ),
-    _source("ppi", "published:open_ppi", "DIR", "graphs of proteins, from the files in DIR/raw"),
+    _source("ppi", "data.published_datasets:open_ppi", "DIR", "graphs of proteins, from the files in DIR/raw"),
     _source(
         "zinc",
-        "published:open_zinc",
+        "data.published_datasets:open_zinc",
         "DIR",
         "molecules and their solubility, from the files (pickles) in DIR/raw",
     ),
@@ -66,7 +66,7 @@ SOURCES = (
 STUDIES = tuple(
     StudySpec(
         name=name,
-        entry=f"zoo.plugins.graph.studies:{name.replace('-', '_')}",
+        entry=f"zoo.plugins.graph.studies.published_results:{name.replace('-', '_')}",
         description=f"The published protocol of {title}, from your files: mean over {seeds} seeds.",
         requires=(PYG,),
     )

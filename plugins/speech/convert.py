@@ -6,10 +6,10 @@ from dataclasses import replace
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.head import Features, Tag
-from zoo.core.layout import Layout, State, in_blocks
-from zoo.core.model import Model
-from zoo.plugins.speech.wav2vec2 import PositionalConvolution
+from zoo.core.layers.heads import Features, Tag
+from zoo.core.models.model import Model
+from zoo.core.transforms.state_dict_layout import Layout, State, in_blocks
+from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 _BLOCK = {
     "attention.q": "attention.q_proj.{p}",

@@ -6,12 +6,12 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.block import PreNormBlock
-from zoo.core.keys import Lengths
-from zoo.core.model import Model
+from zoo.core.layers.blocks import PreNormBlock
+from zoo.core.models.model import Model
+from zoo.core.patterns.padding import Lengths
 from zoo.core.tokens import Tokens
 from zoo.plugins.speech.convert import to_torchaudio
-from zoo.plugins.speech.waves import KERNELS, normalised
+from zoo.plugins.speech.tokens import KERNELS, normalised
 
 
 class Wav2Vec2Peer(nn.Module):

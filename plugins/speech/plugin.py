@@ -41,30 +41,30 @@ def zoo_models() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters) in SPEECH.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.speech.models:speech_transformer",
+            entry="zoo.plugins.speech.models.speech_transformer:speech_transformer",
             modality="speech",
             config={"bands": 80, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
                     "window": 640, "position": "rotary", "normalise": "utterance", "dropout": 0.1,
                     "vocab_size": 260, "by": "ctc"},
             parameters=parameters,
             tasks=("classify", "tag", "features", "generate"),
-            example="zoo.plugins.speech.examples:example",
-            preprocess="zoo.plugins.speech.prepare:preprocess",
-            postprocess="zoo.plugins.speech.prepare:postprocess",
+            example="zoo.plugins.speech.io.examples:example",
+            preprocess="zoo.plugins.speech.io.entries:preprocess",
+            postprocess="zoo.plugins.speech.io.entries:postprocess",
             source="arXiv:1910.12977, arXiv:2010.05171",
             description="Each vector of 40 ms looks 640 ms to both sides.",
         )  # fmt: skip
     for name, (dim, depth, heads, mlp, made, parameters, tags) in WAV2VEC2.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.speech.wav2vec2:Wav2Vec2",
+            entry="zoo.plugins.speech.models.wav2vec2:Wav2Vec2",
             modality="speech",
             config={"dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
                     "position": "convolution", "dropout": 0.1, **made},
             parameters=parameters,
             task="tag",
-            example="zoo.plugins.speech.examples:example",
-            preprocess="zoo.plugins.speech.prepare:preprocess",
+            example="zoo.plugins.speech.io.examples:example",
+            preprocess="zoo.plugins.speech.io.entries:preprocess",
             convert="zoo.plugins.speech.convert:to_zoo",
             peer="zoo.plugins.speech.peers:peer",
             weights={tag: f"hf-hub:facebook/wav2vec2-{repository}" for tag, repository in tags.items()},
@@ -74,16 +74,16 @@ def zoo_models() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters) in SYNTHESIS.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.speech.synthesis:Synthesiser",
+            entry="zoo.plugins.speech.models.text_to_speech:Synthesiser",
             modality="speech",
             config={"vocab_size": 260, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "bands": 80,
                     "reduction": 4, "max_steps": 500, "dropout": 0.1, "before_dropout": 0.5},
             parameters=parameters,
             task="generate",
             tasks=("generate",),
-            example="zoo.plugins.speech.say:example",
-            preprocess="zoo.plugins.text.prepare:source",  # an entry is a name: nothing of it is imported
-            postprocess="zoo.plugins.speech.say:postprocess",
+            example="zoo.plugins.speech.io.tts_postprocess:example",
+            preprocess="zoo.plugins.text.io.entries:source",  # an entry is a name: nothing of it is imported
+            postprocess="zoo.plugins.speech.io.tts_postprocess:postprocess",
             source="arXiv:1809.08895, arXiv:1710.08969",
             description="From characters to frames, four at each step, and from these to samples.",
         )  # fmt: skip
@@ -98,8 +98,8 @@ def zoo_sources() -> tuple[SourceSpec, ...]:
 @hookimpl
 def zoo_commands(app: "typer.Typer") -> None:
     """Add `zoo transcribe` and `zoo say`."""
-    from zoo.plugins.speech.cli import transcribe
-    from zoo.plugins.speech.saying import say
+    from zoo.plugins.speech.cli.saying import say
+    from zoo.plugins.speech.cli.transcribe import transcribe
 
     app.command("transcribe")(transcribe)
     app.command("say")(say)

@@ -21,22 +21,29 @@ def _source(name: str, entry: str, takes: str, description: str) -> SourceSpec:
 SOURCES = (
     _source(
         "spoken-digits",
-        "spoken:open_spoken_digits",
+        "data.synthetic.spoken_digits:open_spoken_digits",
         "[words|strings|frames][?train=N]",
         "digits that espeak-ng speaks, strings of them, or a label for each 40 ms; tested in voices never trained on",
     ),
-    _source("one-voice", "speaking:open_one_voice", "", "strings of digits that one voice says, for models that speak"),
+    _source(
+        "one-voice",
+        "data.synthetic.tts_corpus:open_one_voice",
+        "",
+        "strings of digits that one voice says, for models that speak",
+    ),
     _source(
         "recordings",
-        "recordings:open_recordings",
+        "data.recordings:open_recordings",
         "PATH",
         "your sounds: a folder with one sub-folder for each class, or a manifest.jsonl with audio and text or label",
     ),
     _source(
         "librispeech",
-        "datasets:open_librispeech",
+        "data.datasets:open_librispeech",
         "DIR",
         "LibriSpeech from where it was unpacked; DIR/train-clean-360 names what is trained on",
     ),
-    _source("speech-commands", "datasets:open_speech_commands", "DIR", "Speech Commands from where it was unpacked"),
+    _source(
+        "speech-commands", "data.datasets:open_speech_commands", "DIR", "Speech Commands from where it was unpacked"
+    ),
 )

@@ -2,14 +2,14 @@
 
 from torch import Tensor, nn
 
-from zoo.core.absolute import Sinusoidal
-from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
-from zoo.core.generator import Generator
-from zoo.core.head import MaskedToken
-from zoo.core.layout import State
-from zoo.core.model import Model
-from zoo.plugins.text.layouts import BERT, GPT2, MARIAN, TORCH
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.heads import MaskedToken
+from zoo.core.models.generator import Generator
+from zoo.core.models.model import Model
+from zoo.core.positions.absolute import Sinusoidal
+from zoo.core.transforms.state_dict_layout import State
+from zoo.plugins.text.state_dict_layouts import BERT, GPT2, MARIAN, TORCH
 
 LAYOUTS = (BERT, GPT2, MARIAN, TORCH)
 POSITIONS = ("stem.tokens.position.table", "target.position.table")

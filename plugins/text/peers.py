@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from zoo.core.block import PreNormBlock
-from zoo.core.embed import There, as_keys
 from zoo.core.errors import ConfigError
-from zoo.core.generator import Generator
-from zoo.core.head import Features, MaskedToken, Tag
-from zoo.core.mlp import ACTIVATIONS
-from zoo.core.model import Model
+from zoo.core.layers.blocks import PreNormBlock
+from zoo.core.layers.heads import Features, MaskedToken, Tag
+from zoo.core.layers.mlp import ACTIVATIONS
+from zoo.core.layers.token_embedding import There, as_keys
+from zoo.core.models.generator import Generator
+from zoo.core.models.model import Model
 from zoo.plugins.text.convert import to_hf, to_torch
 
 

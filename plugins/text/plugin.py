@@ -7,7 +7,7 @@ from zoo.hookspecs import hookimpl
 from zoo.plugins.text.sources import SOURCES
 from zoo.spec import ModelSpec, SourceSpec
 
-TRANSLATOR = "models:Transformer"
+TRANSLATOR = "models.transformer:Transformer"
 BASE: dict[str, Any] = {
     "vocab_size": 41_000,
     "dim": 512,
@@ -114,12 +114,20 @@ def zoo_models() -> Iterator[ModelSpec]:
         yield _translator(name, TRANSLATOR, parameters, BASE | changes, "OPUS-MT", preprocess=None, postprocess=None,
                           description="For weights of OPUS-MT: give vocab_size= and symbols= of the pair.")  # fmt: skip
     for name, (changes, parameters) in WEIGHTED.items():
-        yield _translator(name, "weighted:WeightedTransformer", parameters, BASE | changes, "arXiv:1711.02132")
+        yield _translator(
+            name, "models.weighted_transformer:WeightedTransformer", parameters, BASE | changes, "arXiv:1711.02132"
+        )
     for name, (changes, parameters) in NAT.items():
-        yield _translator(name, "nat:NonAutoregressiveTransformer", parameters, BASE | changes, "arXiv:1711.02281")
+        yield _translator(
+            name,
+            "models.non_autoregressive:NonAutoregressiveTransformer",
+            parameters,
+            BASE | changes,
+            "arXiv:1711.02281",
+        )
     for name, (dim, depth, heads, mlp, parameters, repository) in BERT.items():
         yield _text_model(
-            name, "models:Bert", parameters, source="arXiv:1810.04805",
+            name, "models.transformer:Bert", parameters, source="arXiv:1810.04805",
             config={"vocab_size": 30_522, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
                     "num_classes": 0, "position": "learned", "max_len": 512, "dropout": 0.1},
             task="classify", tasks=("classify", "tag", "features", "masked-token"), example="encoder_example",
@@ -156,12 +164,12 @@ def _translator(
 def _decoder(name: str, parameters: int, config: dict[str, Any], source: str, **fields: Any) -> ModelSpec:
     own = {"task": "generate", "tasks": ("generate",), "example": "encoder_example", "preprocess": "prompt"}
     return _text_model(
-        name, "models:Gpt", parameters, config=config, source=source, claims=("causal",), **(own | fields)
+        name, "models.transformer:Gpt", parameters, config=config, source=source, claims=("causal",), **(own | fields)
     )
 
 
 def _text_model(name: str, entry: str, parameters: int, **fields: Any) -> ModelSpec:
-    entries = {"example": "examples", "preprocess": "prepare", "postprocess": "prepare", "peer": "peers"}
+    entries = {"example": "io.examples", "preprocess": "io.entries", "postprocess": "io.entries", "peer": "peers"}
     fields = {"postprocess": "postprocess", "convert": "zoo.plugins.text.convert:to_zoo"} | fields
     for key, module in entries.items():
         if fields.get(key) is not None:

@@ -6,7 +6,7 @@ TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install
 SACREBLEU = Requirement(module="sacrebleu", distribution="sacrebleu", install="attention-zoo[text]")
 
 
-def _source(name: str, takes: str, description: str, module: str = "data") -> SourceSpec:
+def _source(name: str, takes: str, description: str, module: str = "data.open_files") -> SourceSpec:
     return SourceSpec(
         name=name,
         modality="text",
@@ -31,10 +31,10 @@ SOURCES = (
     ),
     _source("tagged", "FILE", "your sentences, a label for each word: CoNLL columns, a blank line between sentences"),
     _source("lines", "FILE", "your texts, one in each line, for models of language and masked tokens"),
-    _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "tasks"),
-    _source("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again", "tasks"),
-    _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", "tasks"),
-    _source("parse", "", "sentences of a small English grammar, with their trees in brackets", "tasks"),
-    _source("tags", "", "sentences of a small English grammar, with the parts of speech", "tasks"),
-    _source("topics", "", "short texts, with all their topics in alphabetical order", "tasks"),
+    _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "data.synthetic.tasks"),
+    _source("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again", "data.synthetic.tasks"),
+    _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", "data.synthetic.tasks"),
+    _source("parse", "", "sentences of a small English grammar, with their trees in brackets", "data.synthetic.tasks"),
+    _source("tags", "", "sentences of a small English grammar, with the parts of speech", "data.synthetic.tasks"),
+    _source("topics", "", "short texts, with all their topics in alphabetical order", "data.synthetic.tasks"),
 )

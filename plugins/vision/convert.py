@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from zoo.core.absolute import Learned
-from zoo.core.layout import join_qkv
-from zoo.core.model import Model
-from zoo.core.qk_norm import NormedAttention
+from zoo.core.layers.qk_norm import NormedAttention
+from zoo.core.models.model import Model
+from zoo.core.positions.absolute import Learned
+from zoo.core.transforms.state_dict_layout import join_qkv
 
 State = Mapping[str, Tensor]
 

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from zoo.core.attention import Attention
 from zoo.core.errors import ConfigError
-from zoo.core.fit import refuse_unfit
-from zoo.core.head import head
-from zoo.core.init import init_weights
-from zoo.core.inner import with_position
-from zoo.core.model import Model
-from zoo.core.pattern import Full
-from zoo.core.transformer import Encoder
-from zoo.plugins.pictures.patches import PatchStem, Size, pair
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.heads import head
+from zoo.core.layers.init import init_weights
+from zoo.core.layers.position_factory import with_position
+from zoo.core.layers.transformer import Encoder
+from zoo.core.models.inspection import refuse_unfit
+from zoo.core.models.model import Model
+from zoo.core.patterns.pattern import Full
+from zoo.plugins.shared.images.patch_embed import PatchStem, Size, pair
 
 
 class VisionTransformer(Model):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from zoo.entries import broken, require
 from zoo.hookspecs import hookimpl
 from zoo.plugins.vision.sources import SOURCES, TIMM
+from zoo.registry.entry_loading import broken, require
 from zoo.spec import AttentionSpec, Kind, ModelSpec, SourceSpec
 
 # name: (patch, dim, depth, heads, mlp, parameters, tags of timm's weights)
@@ -90,11 +90,13 @@ def zoo_models() -> Iterator[ModelSpec]:
                       parameters=parameters, kind="convolution")  # fmt: skip
     small = {"image_size": 24, "in_chans": 3, "num_classes": 10}
     for name, (net, parameters) in RESNET_SMALL_IMAGES.items():
-        yield _image_model(name, "cnn:small_resnet", "convolution", parameters, config=net | small, source="timm")
+        yield _image_model(
+            name, "timm_wrapper:small_resnet", "convolution", parameters, config=net | small, source="timm"
+        )
     for name, (net, transformer, parameters) in HYBRID.items():
         config = net | transformer | small
         yield _image_model(
-            name, "cnn:HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929"
+            name, "timm_wrapper:HybridTransformer", "hybrid", parameters, config=config, source="arXiv:2010.11929"
         )
 
 
@@ -104,7 +106,7 @@ def zoo_attentions() -> tuple[AttentionSpec, ...]:
     return (
         AttentionSpec(
             name="quadratic",
-            entry="zoo.core.conv:quadratic",
+            entry="zoo.core.mechanisms.convolution:quadratic",
             takes="[ROWS,COLUMNS]",
             description="By place alone: each head learns where on the grid to look, and how sharply.",
         ),
@@ -152,7 +154,7 @@ def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:
 def _timm(name: str, architecture: str, weights: dict[str, str]) -> ModelSpec:
     return _image_model(
         name,
-        "cnn:timm_model",
+        "timm_wrapper:timm_model",
         "convolution",
         config={"architecture": architecture, "num_classes": 1000},
         source=f"timm {architecture}",

@@ -6,7 +6,7 @@ SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="at
 TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")
 PILLOW = Requirement(module="PIL", distribution="pillow", install="attention-zoo[vision]")
 
-ADAPTER = "zoo.training.pictures:open_pictures"
+ADAPTER = "zoo.plugins.vision.image_corpus:open_pictures"
 """Makes a corpus for training of any data source of images."""
 
 SOURCES = (

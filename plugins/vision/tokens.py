@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.tokens import Tokens
-from zoo.entries import require
-from zoo.hub import read_config
-from zoo.plugins.pictures.patches import PatchStem, check_images, pair
+from zoo.plugins.shared.images.patch_embed import PatchStem, check_images, pair
 from zoo.plugins.vision.sources import TIMM
+from zoo.registry.entry_loading import require
+from zoo.weights.hub import read_config
 
 
 class ConvStem(nn.Module):

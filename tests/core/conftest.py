@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Attention, Causal, Decoder, Encoder, Generator, NextToken, TokenEmbed, Tokens
-from zoo.core.inner import with_position
-from zoo.core.pattern import Pattern
+from zoo.core.layers.position_factory import with_position
+from zoo.core.patterns.pattern import Pattern
 
 DIM, HEADS = 8, 2
 CAUSAL = Causal()

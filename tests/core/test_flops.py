@@ -9,15 +9,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
-from zoo.core.attention import Attention
-from zoo.core.basic import Causal, Explicit
-from zoo.core.dispatch import attend
+from zoo.core.engine.dispatch import attend
 from zoo.core.flops import Operations, count
-from zoo.core.keys import Lengths
-from zoo.core.local import Window
-from zoo.core.pattern import Full, Pattern
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.transformer import Encoder
+from zoo.core.patterns.basic import Causal, Explicit
+from zoo.core.patterns.local import Window
+from zoo.core.patterns.padding import Lengths
+from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.tokens import Tokens
-from zoo.core.transformer import Encoder
 
 
 def of(model: nn.Module, *shape: int) -> Operations:

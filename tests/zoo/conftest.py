@@ -15,8 +15,8 @@ import zoo
 from zoo import ModelSpec, Registry, hookimpl
 from zoo.cli.app import main
 from zoo.core import Attention, Encoder, Lengths, Model, Tokens
-from zoo.core.head import head
-from zoo.registry import using
+from zoo.core.layers.heads import head
+from zoo.registry.lookup import using
 
 Run = Callable[..., tuple[int, str, str]]
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -106,7 +106,7 @@ def toys() -> Iterator[Registry]:
     conv = spec("conv-small", entry=f"{__name__}:Conv", config={"dim": 4}, kind="convolution", preprocess=None)
     weights = {"first": "hf-hub:toys/first", "second": "hf-hub:toys/second"}
     plugin = Plugin(spec(weights=weights), spec("toy-large", modality="nodes"), spec("toy-large-10"), conv)
-    with using(Registry(plugins=["zoo.builtin", plugin], autoload=False)) as registry:
+    with using(Registry(plugins=["zoo.registry.builtin", plugin], autoload=False)) as registry:
         yield registry
 
 

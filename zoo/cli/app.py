@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, generate, models, plan, predict, train
+from zoo.cli import attention, bench, generate, plan, predict, train
+from zoo.cli import listing as models
 from zoo.errors import ConfigError, ZooError
-from zoo.keyword_aliases import our_word
-from zoo.registry import registry
+from zoo.factory.keyword_aliases import our_word
+from zoo.registry.lookup import registry
 from zoo.version import __version__
 
 

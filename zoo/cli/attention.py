@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from zoo import build, entries, hub, pipeline
+from zoo import pipeline
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, DataError, InputError
+from zoo.factory import create as build
+from zoo.registry import entry_loading as entries
 from zoo.spec import Requirement
+from zoo.weights import hub
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,12 +90,12 @@ def picture(
         title: of the figure.
         choice: part, layers and heads; see `chosen`.
     """
-    from zoo.cli import edge_maps, heatmap
-    from zoo.cli.maps import chosen, maps_of
+    from zoo.viz import edge_maps, heatmap
+    from zoo.viz.attention_maps import chosen, maps_of
 
     if on_edges := edge_maps.edge_maps_of(model, view.inputs):
         entries.require("zoo attention", NETWORKX)
-        from zoo.cli import network
+        from zoo.viz import graph_plot as network
 
         drawn = chosen(on_edges, *choice)
         return network.draw(drawn, title), len(drawn)
@@ -119,7 +122,7 @@ class Viewer:
         weights = "" if fresh else next(iter(spec.weights.values()), "")
         fitting: dict[str, Any] = {}
         if data is not None:
-            from zoo.training.corpus import open_corpus
+            from zoo.data.corpus import open_corpus
 
             vocabulary = hub.fetch(weights, ("tokenizer.json",)) if weights else None
             asked = replace(spec.with_config(**given), task=given.get("task", spec.task))

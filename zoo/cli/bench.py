@@ -5,8 +5,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from zoo.entries import load
-from zoo.registry import registry
+from zoo.registry.entry_loading import load
+from zoo.registry.lookup import registry
 from zoo.spec import StudySpec
 
 

@@ -76,7 +76,7 @@ class Writer:
     """
 
     def __init__(self, name: str, device: str) -> None:
-        from zoo import build
+        from zoo.factory import create as build
 
         spec = build.info(name)
         if spec.task != "generate":  # before weights are fetched

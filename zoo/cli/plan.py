@@ -11,9 +11,9 @@ from zoo.names import did_you_mean
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from zoo.bench.backends import Offer
+    from zoo.bench.speed.backends import Offer
     from zoo.core.backends.problem import Problem
-    from zoo.core.pattern import Pattern
+    from zoo.core.patterns.pattern import Pattern
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp64": "float64"}
 KNOWN = {
@@ -60,10 +60,10 @@ def plan(
         raise ConfigError(f"--heads {heads} is not a multiple of --kv-heads {kv_heads}")
     if not 0 <= dropout < 1:
         raise ConfigError(f"--dropout {dropout} is not in [0, 1)")
-    from zoo.bench import backends
+    from zoo.bench.speed import backends
     from zoo.core.backends.problem import Problem
-    from zoo.core.norm import Hard, Kernel
-    from zoo.swap import pattern as read
+    from zoo.core.scoring.normalizers import Hard, Kernel
+    from zoo.factory.attention_argument import pattern as read
 
     norms: dict[str, Any] = {"softmax": "softmax", "kernel": Kernel(), "hard": Hard()}
     problem = Problem(
@@ -100,7 +100,7 @@ def _check_known(option: str, value: str) -> None:
 
 def _fitting(pattern: "Pattern", length: int, queries: int | None, start: int) -> "Pattern":
     """Give the pattern back, if it fits a set of this length that reads itself."""
-    from zoo.core.fit import misfit
+    from zoo.core.models.inspection import misfit
 
     why = misfit(pattern, length) if queries in (None, length) and not start else None
     if why:
@@ -114,8 +114,8 @@ def _measured(problem: "Problem", answers: "list[Offer]", threads: int | None) -
     from rich.console import Console
     from rich.progress import Progress
 
-    from zoo.bench.backends import measure
-    from zoo.bench.timing import threads as computing
+    from zoo.bench.speed.backends import measure
+    from zoo.bench.speed.timing import threads as computing
 
     with (
         Progress(transient=True, console=Console(stderr=True)) as progress,
@@ -132,8 +132,8 @@ def _measured(problem: "Problem", answers: "list[Offer]", threads: int | None) -
 def _show(problem: "Problem", answers: "list[Offer]", measured: bool) -> None:
     from rich.console import Console
 
-    from zoo.bench.backends import pairs
-    from zoo.core.normal import normal
+    from zoo.bench.speed.backends import pairs
+    from zoo.core.patterns.canonical import normal
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:

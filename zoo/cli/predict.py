@@ -64,7 +64,7 @@ class Reader:
     """
 
     def __init__(self, name: str, device: str) -> None:
-        from zoo import build
+        from zoo.factory import create as build
 
         self.spec = build.info(name)
         if self.spec.task in ("generate", "features"):
@@ -126,7 +126,7 @@ class Probabilities:
     """
 
     def __init__(self, spec: "ModelSpec") -> None:
-        from zoo import hub
+        from zoo.weights import hub
 
         where = next(iter(spec.weights.values()), "")
         path = hub.fetch(where, ("labels.json",)) if where else None

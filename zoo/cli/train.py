@@ -52,7 +52,7 @@ def train(
     accelerator: Annotated[str, typer.Option(help="cpu, cuda.")] = "auto",
 ) -> None:
     """Train a model on data; Ctrl-C saves, and --resume goes on."""
-    from zoo.training.face import train as start
+    from zoo.training.api import train as start
 
     command = shlex.join(["zoo", *(word for word in sys.argv[1:] if word not in ("--resume", "--overwrite"))])
     trained = start(
@@ -66,7 +66,7 @@ def train(
     )  # fmt: skip
     if not trained.first:
         return
-    from zoo.training.show import score_text
+    from zoo.training.callbacks.progress import score_text
 
     outcome = trained.outcome
     if outcome.ended == "asked to":

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from zoo import build, entries, hookspecs
+from zoo import hookspecs
 from zoo.errors import ConfigError
-from zoo.loading import given
+from zoo.factory import create as build
 from zoo.names import check_legal
-from zoo.registry import Registry, using
+from zoo.registry import entry_loading as entries
+from zoo.registry.discovery import given
+from zoo.registry.lookup import Registry, using
 from zoo.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ SLOW = ("test_export", "test_compile")
 HEAVY = ("torch", "numpy", "timm", "torchaudio", "torch_geometric", "tokenizers", "sklearn", "matplotlib")
 _DISCOVER = """
 import sys
-from zoo.registry import Registry
+from zoo.registry.lookup import Registry
 [spec.name for spec in Registry(plugins=[{module!r}], autoload=False).models]
 print(*(name for name in {heavy!r} if name in sys.modules))
 """
@@ -154,7 +156,7 @@ class PluginConformance:
 
     def test_weights_round_trip(self, runnable: str, model: Any, inputs: Any, tmp_path: Path) -> None:
         """A saved model is the same when loaded."""
-        from zoo.weights import save
+        from zoo.weights.checkpoint import save
 
         again = self._create(runnable, weights=save(model, tmp_path))
         probes = self._probes()
@@ -227,7 +229,7 @@ class PluginConformance:
         return given(self.plugin).load()
 
     def _new_registry(self) -> Registry:
-        registry = Registry(plugins=["zoo.builtin", self.plugin], autoload=False)
+        registry = Registry(plugins=["zoo.registry.builtin", self.plugin], autoload=False)
         with warnings.catch_warnings():
             # test_plugin_loads says it better.
             warnings.simplefilter("ignore")
@@ -249,6 +251,6 @@ class PluginConformance:
         return entries.load(spec, spec.example)(spec.config, self.batch_size, 0)
 
     def _probes(self) -> Any:
-        from zoo.testing import probes
+        from zoo.testing import checks as probes
 
         return probes

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.testing import graphs
+from zoo.testing import graph_inputs as graphs
 
 Inputs = tuple[Any, ...]
 

@@ -11,17 +11,17 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from zoo.core.basic import Causal, Explicit
-from zoo.core.bias import Dense
-from zoo.core.dispatch import attend
-from zoo.core.edge_bias import EdgeBias
-from zoo.core.edges import Edges
-from zoo.core.keys import Keys, Lengths, Segments, Valid
-from zoo.core.local import Chunk, Neighbourhood, Window
-from zoo.core.norm import Kernel, Norm
-from zoo.core.pattern import Full, Pattern
-from zoo.core.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
-from zoo.core.sparse import Blocks, Fixed, Globals, Strided
+from zoo.core.engine.dispatch import attend
+from zoo.core.patterns.basic import Causal, Explicit
+from zoo.core.patterns.edges import Edges
+from zoo.core.patterns.local import Chunk, Neighbourhood, Window
+from zoo.core.patterns.padding import Keys, Lengths, Segments, Valid
+from zoo.core.patterns.pattern import Full, Pattern
+from zoo.core.patterns.sparse import Blocks, Fixed, Globals, Strided
+from zoo.core.scoring.bias import Dense
+from zoo.core.scoring.edge_bias import EdgeBias
+from zoo.core.scoring.normalizers import Kernel, Norm
+from zoo.core.scoring.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
 
 LONGEST = 9
 """Most queries and most keys of a random problem."""

@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from torch.distributed.fsdp import register_fsdp_forward_method
 from torch.optim import Optimizer
 
-from zoo.core.loss import count_asked
+from zoo.core.losses.loss import count_asked
+from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
-from zoo.optimizers import Schedule
-from zoo.training.callback import Callback, Request
+from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.checkpoint import Snapshot
-from zoo.training.corpus import Batch
-from zoo.training.shard import copy_weights, follow, in_training
-from zoo.training.state import DivergedError, Outcome, Training, Validation
+from zoo.training.distributed.fsdp import copy_weights, follow, in_training
+from zoo.training.optimizers import Schedule
+from zoo.training.train_state import DivergedError, Outcome, Training, Validation
 
 __all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "fit", "plain", "shuffled"]
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Attention, Encoder, InputError, Lengths, Model, Tokens
-from zoo.core.head import head
+from zoo.core.layers.heads import head
 
 
 class WindowStem(nn.Module):

@@ -9,9 +9,9 @@ from zoo.core import Causal, attend
 from zoo.core.backends import dense
 from zoo.core.backends.dense import _Products, prefers_products
 from zoo.core.backends.problem import Call
-from zoo.core.bias import Dense
-from zoo.core.pattern import Full
-from zoo.core.relative_bias import ALiBi
+from zoo.core.patterns.pattern import Full
+from zoo.core.scoring.bias import Dense
+from zoo.core.scoring.relative_bias import ALiBi
 
 
 def call(dtype: torch.dtype = torch.bfloat16) -> Call:

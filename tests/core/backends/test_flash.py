@@ -16,9 +16,9 @@ from zoo.core import Causal, ConfigError, Full, Globals, Lengths, Segments, Vali
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.flash import BACKEND, Flash, band
 from zoo.core.backends.problem import Call, Problem
-from zoo.core.keys import Keys
-from zoo.core.pattern import Pattern
-from zoo.core.planner import _remembered
+from zoo.core.engine.planner import _remembered
+from zoo.core.patterns.padding import Keys
+from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import cases
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.core import Blocks, Causal, ConfigError, Fixed, Globals, Neighbourhood, Window, attend, big_bird, plan
-from zoo.core.backends.groups import buckets, counted, groupable, groups
-from zoo.core.pattern import Pattern
+from zoo.core.backends.query_groups import buckets, counted, groupable, groups
+from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import grouped_patterns
 
 

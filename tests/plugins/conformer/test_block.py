@@ -24,14 +24,14 @@ from zoo.core import (
     flops,
     left_padded,
 )
-from zoo.core.fit import attention_maps
-from zoo.core.inner import with_position
-from zoo.core.observe import rows_apart
-from zoo.core.pattern import Pattern
-from zoo.core.transformer import Stack
+from zoo.core.engine.tracing import rows_apart
+from zoo.core.layers.position_factory import with_position
+from zoo.core.layers.transformer import Stack
+from zoo.core.models.inspection import attention_maps
+from zoo.core.patterns.pattern import Pattern
 from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal
-from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
+from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
 FULL = Full()
 NORMS = [FrameBatchNorm, FrameLayerNorm, FrameGroupNorm]

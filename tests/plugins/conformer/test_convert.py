@@ -14,7 +14,7 @@ from transformers.models.wav2vec2_conformer.modeling_wav2vec2_conformer import W
 import zoo
 from zoo import ConfigError, WeightsError
 from zoo.core import Attention, Lengths, Tokens
-from zoo.core.transformer import Stack
+from zoo.core.layers.transformer import Stack
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.convert import body, to_parakeet, to_torchaudio, to_zoo
 from zoo.plugins.conformer.convolution import ConvolutionModule

@@ -9,7 +9,7 @@ from torch.nn.functional import conv1d, pad
 
 from zoo.core import ConfigError, Lengths, Segments, Tokens, Valid
 from zoo.plugins.conformer.convolution import ConvolutionModule, Depthwise, causal, is_full, same, spread
-from zoo.plugins.conformer.norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
+from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
 
 def test_an_even_kernel_reaches_one_frame_further_ahead() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.core.observe import watch
+from zoo.core.engine.tracing import watch
 from zoo.errors import ConfigError
 
 SIZES = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48, "kernel_size": 5}

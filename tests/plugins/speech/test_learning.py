@@ -11,7 +11,8 @@ import pytest
 import zoo
 from zoo.cli.generate import Writer
 from zoo.cli.predict import Reader
-from zoo.plugins.speech import espeak, spoken
+from zoo.plugins.speech.data.synthetic import espeak
+from zoo.plugins.speech.data.synthetic import spoken_digits as spoken
 
 Write = Callable[..., Path]
 spoken_here = pytest.mark.skipif(shutil.which(espeak.PROGRAM) is None, reason=f"{espeak.PROGRAM} is not installed")

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from zoo.plugins.speech.models.wav2vec2 import Wav2Vec2
 from zoo.plugins.speech.peers import peer
-from zoo.plugins.speech.wav2vec2 import Wav2Vec2
 
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 OPTIONS: list[dict[str, Any]] = [

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 import zoo
 from zoo import ConfigError, WeightsError
 from zoo.core import Encoder, EncoderDecoder, Tokens
+from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.text.convert import to_hf, to_torch, to_zoo
-from zoo.plugins.text.models import Bert, Gpt, Transformer
+from zoo.plugins.text.models.transformer import Bert, Gpt, Transformer
 from zoo.plugins.text.peers import bert_peer, gpt2_peer, torch_peer
-from zoo.plugins.writing.tokens import Tokenizer
-from zoo.weights import save
+from zoo.weights.checkpoint import save
 
 SIZES: dict[str, Any] = {"vocab_size": 40, "dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "max_len": 16}
 LENGTHS = torch.tensor([9, 4, 1])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import ConfigError
-from zoo.plugins.text.models import Bert, Gpt, Transformer
+from zoo.plugins.text.models.transformer import Bert, Gpt, Transformer
 from zoo.plugins.text.peers import bert_peer, gpt2_peer, torch_peer
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 12, "max_len": 9}

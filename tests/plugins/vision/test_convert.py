@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
 from zoo.core import Attention, NormedAttention
-from zoo.plugins.vision.cnn import timm_model
 from zoo.plugins.vision.convert import timm_peer, timm_to_zoo, to_timm, to_zoo
 from zoo.plugins.vision.models import VisionTransformer
+from zoo.plugins.vision.timm_wrapper import timm_model
 
 SIZES: dict[str, Any] = {"patch_size": 8, "dim": 24, "depth": 3, "num_heads": 3, "mlp_dim": 48, "num_classes": 5}
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from zoo.bench.source import Source, open_source
+from zoo.data.image_source import Source, open_source
 from zoo.errors import DataError
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.sources import SOURCES

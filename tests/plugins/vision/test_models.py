@@ -8,10 +8,10 @@ import torch
 
 import zoo
 from zoo import ConfigError, InputError
-from zoo.core.position import INNER
-from zoo.plugins.vision.cnn import HybridTransformer, TimmModel, small_resnet, timm_model
+from zoo.core.positions.attention_position import INNER
 from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.plugin import zoo_models
+from zoo.plugins.vision.timm_wrapper import HybridTransformer, TimmModel, small_resnet, timm_model
 from zoo.spec import ModelSpec
 
 BLOCKS: dict[str, Any] = {"dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16}

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zoo.bench.run import pack
-from zoo.bench.source import Reference
-from zoo.bench.study import Contestant, Data, Study, with_costs
+from zoo.bench.learning_curve.results import Contestant, Data, Study, with_costs
+from zoo.bench.learning_curve.run import pack
+from zoo.data.image_source import Reference
 from zoo.spec import Kind
 
 

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from zoo import ModelSpec, PluginError, hookimpl
 from zoo.core import Causal, Encoder, Model, Tokens
-from zoo.core.head import head
-from zoo.registry import using
-from zoo.testing import PluginConformance, inputs, probes
+from zoo.core.layers.heads import head
+from zoo.registry.lookup import using
+from zoo.testing import PluginConformance, inputs
+from zoo.testing import checks as probes
 
 Spec = Callable[..., ModelSpec]
 

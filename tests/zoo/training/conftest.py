@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from zoo.core import Attention, Decoder, Encoder, NextToken
-from zoo.core.embed import TokenEmbed
-from zoo.core.generator import Generator
-from zoo.core.loss import cross_entropy
-from zoo.training.corpus import Batch
+from zoo.core.layers.token_embedding import TokenEmbed
+from zoo.core.losses.loss import cross_entropy
+from zoo.core.models.generator import Generator
+from zoo.data.corpus import Batch
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16, "patch_size": 4, "image_size": 8}
 """What makes a `vit-micro` very small."""

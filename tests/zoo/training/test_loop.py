@@ -9,12 +9,12 @@ from lightning_fabric import Fabric
 from torch import nn
 from torch.nn.functional import mse_loss
 
-from zoo.core.loss import cross_entropy
+from zoo.core.losses.loss import cross_entropy
+from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
-from zoo.optimizers import optimizers_for, trapezoid
-from zoo.training.callback import Callback, Request
-from zoo.training.corpus import Batch
+from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.loop import DivergedError, Outcome, Plan, fit, plain, shuffled
+from zoo.training.optimizers import optimizers_for, trapezoid
 
 Parts = tuple[nn.Linear, Batch, Fabric]
 

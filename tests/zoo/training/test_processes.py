@@ -30,12 +30,12 @@ import torch
 from torch.distributed.tensor import DTensor
 torch.set_num_threads(1)
 import zoo
-from zoo.core.loss import cross_entropy
-from zoo.optimizers import optimizers_for
-from zoo.training.aids import Corrupted, GuidedAttention, ScheduledSampling
-from zoo.training.corpus import Batch
+from zoo.core.losses.loss import cross_entropy
+from zoo.training.optimizers import optimizers_for
+from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling
+from zoo.data.corpus import Batch
 from zoo.training.loop import Plan, fit
-from zoo.training.place import Place
+from zoo.training.distributed.devices import Place
 
 fabric = Place(devices=2, strategy=sys.argv[2], accelerator="cpu").fabric("32-true")
 small = dict(dim=16, depth=2, num_heads=2, mlp_dim=17, vocab_size=11, dropout=0.1)
@@ -115,7 +115,7 @@ import signal, sys
 import torch
 torch.set_num_threads(1)
 import zoo
-from zoo.training.corpus import open_corpus
+from zoo.data.corpus import open_corpus
 
 class Stops:  # after five batches, in the second process only
     def __init__(self, corpus):
@@ -159,8 +159,8 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 import zoo
-from zoo.plugins.writing import vocabulary
-from zoo.training import run
+from zoo.plugins.shared.text import vocabulary
+from zoo.training import trainer as run
 
 rank = lambda: torch.distributed.get_rank()
 learn, opened = vocabulary.learn, run.Run._corpus

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import zoo
-from zoo.training.callback import Request
-from zoo.training.run import Trained
+from zoo.training.callbacks.callback import Request
+from zoo.training.trainer import Trained
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 AIDS = {"scheduled_sampling": 0.5, "corrupt": 0.2, "guided_attention": 1.0, "monotonic": 0.5}
@@ -18,7 +18,7 @@ AIDS = {"scheduled_sampling": 0.5, "corrupt": 0.2, "guided_attention": 1.0, "mon
 @pytest.fixture
 def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write pairs of words and the same words backwards."""
-    monkeypatch.setattr("zoo.training.keep.draw", lambda *arguments: None)
+    monkeypatch.setattr("zoo.training.callbacks.run_folder.draw", lambda *arguments: None)
     words = [f"{a}{b}{c}" for a in "abcde" for b in "fghi" for c in "jkl"]
     (tmp_path / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
     return tmp_path / "pairs.tsv"
@@ -49,7 +49,7 @@ def test_a_training_on_text_goes_on_with_the_vocabulary_it_learned(
     pairs: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("zoo.training.stop.Stop.wish", lambda self: Request(True, True))
+        patch.setattr("zoo.training.callbacks.signals.Stop.wish", lambda self: Request(True, True))
         assert train(pairs, tokenizer=tokenizer).outcome.steps == 1
     learned = (pairs.parent / "out" / "tokenizer.json").read_bytes()
     resumed = train(pairs, tokenizer=tokenizer, resume=True)

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.bench.work import Job, Work
-from zoo.core.dispatch import attend
-from zoo.core.edges import Edges
+from zoo.bench.speed.case import Job, Work
+from zoo.core.engine.dispatch import attend
+from zoo.core.patterns.edges import Edges
 
 NODES, HEADS, HEAD_DIM = 10_000, 4, 16
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from zoo.bench.work import Job, Work
-from zoo.core.dispatch import attend
-from zoo.core.local import Window
-from zoo.core.relative_bias import TransformerXL
+from zoo.bench.speed.case import Job, Work
+from zoo.core.engine.dispatch import attend
+from zoo.core.patterns.local import Window
+from zoo.core.scoring.relative_bias import TransformerXL
 
 HEADS, HEAD_DIM, REACH = 4, 64, 16
 """Heads, channels of a head, and keys that a query reads to each side."""

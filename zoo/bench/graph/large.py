@@ -9,8 +9,8 @@ from torch.nn.functional import cross_entropy
 
 import zoo
 from zoo.bench.engine.edges import random_graph
-from zoo.bench.work import Bytes, Job, Work
-from zoo.core.recompute import recomputed
+from zoo.bench.speed.case import Bytes, Job, Work
+from zoo.core.transforms.activation_checkpointing import recomputed
 
 NAME, NODES, EDGES, CHANNELS, LABELS = "graph-small", 1_000_000, 10_000_000, 64, 40
 """The model, the graph, channels of its nodes, and labels that each may have."""

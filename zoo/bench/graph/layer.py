@@ -11,8 +11,8 @@ from torch import nn
 
 import zoo
 from zoo.bench.engine.edges import HEAD_DIM, HEADS, NODES, job, random_graph
-from zoo.bench.work import Job, Work
-from zoo.entries import load
+from zoo.bench.speed.case import Job, Work
+from zoo.registry.entry_loading import load
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "GATConv": ("gat-cora", {}),

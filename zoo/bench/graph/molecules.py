@@ -13,10 +13,10 @@ from torch.nn.functional import one_hot
 from torch.utils.weak import WeakTensorKeyDictionary
 
 import zoo
-from zoo.bench.work import Job, Work
-from zoo.core.attention import Attention
+from zoo.bench.speed.case import Job, Work
+from zoo.core.layers.attention import Attention
 from zoo.core.tokens import Tokens
-from zoo.training.corpus import open_corpus
+from zoo.data.corpus import open_corpus
 
 NAME, DATA, MOLECULES = "graph-small", "molecules:logp", 128
 """The model, its data, and molecules of a batch."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.work import Job, Work
+from zoo.bench.speed.case import Job, Work
 from zoo.core import Lengths, Tokens
 
 NAME = "conformer-small"

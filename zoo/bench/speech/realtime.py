@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 import zoo
-from zoo.bench.work import Job, Seconds, Work
+from zoo.bench.speed.case import Job, Seconds, Work
 
 NAME, RATE, SECONDS, LEFT = "conformer-small", 16_000, 6, 640
 """The model; samples in a second; length of the sound; how far back each vector looks, ms."""

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 import zoo
-from zoo.bench.work import Job, Work
+from zoo.bench.speed.case import Job, Work
 from zoo.core import Tokens
 
 NAME, FRAMES = "conformer-small", 1000

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.bench.speed.case import Job, Work
 from zoo.bench.text.peer import ids, pair
-from zoo.bench.work import Job, Work
 
 NAME, VOCABULARY = "gpt2-small", 50_257
 PROMPT, NEW = 16, 64

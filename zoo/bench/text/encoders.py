@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.bench.speed.case import Job, Work
 from zoo.bench.text.peer import ids, pair
-from zoo.bench.work import Job, Work
 
 NAME, VOCABULARY = "bert-base", 30_522
 LENGTHS = (16, 32, 48, 64, 80, 96, 112, 128)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from zoo.bench.speed.case import Job, Work
 from zoo.bench.text.peer import ids, pair
-from zoo.bench.work import Job, Work
 
 NAME, VOCABULARY = "transformer-base", 41_000
 ROWS, TOKENS = 8, 64

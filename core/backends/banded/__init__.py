@@ -1,0 +1,1 @@
+"""Windows and chunks by products of small dense blocks."""

@@ -1,0 +1,1 @@
+"""Sparse attention by lists of edges."""

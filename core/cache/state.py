@@ -1,0 +1,154 @@
+"""What a decoder keeps of the vectors it has read: their keys and values, so that a step costs one query.
+
+`zoo.core.cache.static` keeps those of an encoder's vectors; `zoo.core.cache.slots` all, `zoo.core.cache.ring` what a
+window reaches.
+Axes: b rows, n new vectors, k kept ones, g heads of keys and values, d, e head sizes.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from zoo.core.errors import InputError
+from zoo.core.patterns.padding import Keys
+
+Count = int | Tensor
+"""A number for each row: an int while it is the same for all."""
+
+
+class Read(NamedTuple):
+    """What queries may read: all that is kept and what was just appended."""
+
+    k: Float[Tensor, "b k g d"]
+    v: Float[Tensor, "b k g e"]
+    keys: Keys | None
+    positions: Int[Tensor, "b k"] | None
+
+
+class State(ABC):
+    """Keep keys and values of one attention for each row of a batch.
+
+    Args:
+        batch: rows.
+
+    Raises:
+        InputError: If there is not at least one row.
+    """
+
+    def __init__(self, batch: int) -> None:
+        if batch < 1:
+            raise InputError(f"batch={batch}: a state has at least one row")
+        self.batch = batch
+        self.length: Count = 0
+        self.next: Count = 0
+        """Position of the token that follows."""
+        self.last: Int[Tensor, "#b n"] | None = None
+        """Positions of what was appended last."""
+        self.tensors: dict[str, Tensor] = {}
+
+    @abstractmethod
+    def append(
+        self,
+        k: Float[Tensor, "b n g d"],
+        v: Float[Tensor, "b n g e"],
+        there: Bool[Tensor, "b n"] | None = None,
+        position: Int[Tensor, "#b n"] | None = None,
+    ) -> Read:
+        """Keep new keys and values, and give what their queries read.
+
+        Args:
+            k: keys, already turned if positions turn them.
+            v: values.
+            there: which of them are there; all if None.
+            position: where they stand; what follows if None.
+        """
+
+    @abstractmethod
+    def crop(self, length: int | Int[Tensor, " b"]) -> None:
+        """Forget all but the first tokens of each row; rows that are shorter stay as they are.
+
+        Args:
+            length: tokens to keep, for all rows or for each.
+        """
+
+    def reorder(self, index: Int[Tensor, " rows"]) -> None:
+        """Take these rows in this order, as beam search asks; a row may be taken often or never.
+
+        Raises:
+            InputError: If there is no such row, or none is taken.
+        """
+        refuse_rows(index, self.batch)
+        self.take(index)
+
+    def take(self, index: Int[Tensor, " rows"]) -> None:
+        """Do what `reorder` does, unchecked: on a GPU a check waits for it."""
+        for name, x in self.tensors.items():
+            self.tensors[name] = x.index_select(0, index.to(x.device))
+        self.length, self.next = (x if isinstance(x, int) else x[index.to(x.device)] for x in (self.length, self.next))
+        self.last = None
+        self.batch = len(index)
+
+    def detach(self) -> None:
+        """Cut what is kept from the graph of gradients."""
+        self.tensors = {name: x.detach() for name, x in self.tensors.items()}
+
+    @property
+    def lengths(self) -> Int[Tensor, " b"]:
+        """Tokens of each row."""
+        return per_row(self.length, self.batch)
+
+    @property
+    def stored(self) -> int:
+        """How many numbers are kept, room for more included."""
+        return sum(x.numel() for x in self.tensors.values())
+
+    def check(self, k: Tensor) -> None:
+        """Refuse another batch.
+
+        Raises:
+            InputError: If it has another number of rows.
+        """
+        if len(k) != self.batch:
+            raise InputError(f"a batch of {len(k)} given to a state of {self.batch} rows")
+
+    def placed(self, n: int, position: Tensor | None, device: torch.device) -> Int[Tensor, "#b n"]:
+        """Give the positions of n new vectors."""
+        if position is not None:
+            return position.to(device)
+        start = self.next if isinstance(self.next, int) else self.next[:, None]
+        return torch.arange(n, device=device)[None] + start
+
+    def room(self, name: str, new: Tensor) -> Tensor:
+        """Give the tensor to write to; a copy where what earlier steps read has to stay for their gradients."""
+        x = self.tensors[name]
+        if torch.is_grad_enabled() and (new.requires_grad or x.requires_grad):
+            x = self.tensors[name] = x.clone()
+        return x
+
+    def write(self, name: str, new: Tensor, rows: Tensor | None, slots: Tensor) -> None:
+        """Put new vectors into slots: (slots,) the same for all rows, or each into its own row and slot."""
+        x = self.room(name, new)
+        if rows is None:
+            x[:, slots] = new
+        else:
+            x[rows, slots] = new
+
+
+def refuse_rows(index: Tensor, batch: int) -> None:
+    """Refuse to take rows that are not there, or none.
+
+    Raises:
+        InputError: If these are such.
+    """
+    if not len(index) or not 0 <= int(index.min()) <= int(index.max()) < batch:
+        raise InputError(
+            f"rows {index.tolist()} are taken of a state of {batch}: at least one, each in 0 … {batch - 1}"
+        )
+
+
+def per_row(count: Count, batch: int) -> Int[Tensor, " b"]:
+    """Give a number for each row."""
+    return torch.full((batch,), count) if isinstance(count, int) else count.expand(batch)

@@ -1,0 +1,62 @@
+"""`Static`: keys and values of an encoder, kept for cross-attention.
+
+Axes: see `zoo.core.cache.state`.
+"""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from zoo.core.cache.state import Read, State
+from zoo.core.errors import InputError
+from zoo.core.patterns.padding import Valid
+from zoo.core.patterns.pattern import Pattern
+
+
+class Static(State):
+    """Keep the keys and values of vectors that do not change, such as an encoder's: they are appended once.
+
+    Args:
+        batch: rows.
+    """
+
+    def __init__(self, batch: int) -> None:
+        super().__init__(batch)
+        self.pattern: Pattern | None = None
+        """Who may read whom, as the vectors said."""
+
+    @property
+    def filled(self) -> bool:
+        """Whether keys and values are there."""
+        return bool(self.tensors)
+
+    def append(
+        self,
+        k: Float[Tensor, "b n g d"],
+        v: Float[Tensor, "b n g e"],
+        there: Bool[Tensor, "b n"] | None = None,
+        position: Int[Tensor, "#b n"] | None = None,
+    ) -> Read:
+        """See `State.append`.
+
+        Raises:
+            InputError: If keys and values are there already.
+        """
+        if self.filled:
+            raise InputError(f"a static state of {self.tensors['k'].shape[1]} vectors is given {k.shape[1]} more")
+        self.check(k)
+        self.tensors = {"k": k, "v": v}
+        if there is not None:
+            self.tensors["there"] = there
+        if position is not None:
+            self.tensors["position"] = position.to(k.device).expand(self.batch, -1)
+        self.length = k.shape[1] if there is None else there.sum(1)
+        return self.read()
+
+    def read(self) -> Read:
+        """Give all that is kept."""
+        there = self.tensors.get("there")
+        keys = None if there is None else Valid(there)
+        return Read(self.tensors["k"], self.tensors["v"], keys, self.tensors.get("position"))
+
+    def crop(self, length: int | Int[Tensor, " b"]) -> None:
+        """Do nothing: what is read does not shorten with the answer."""

@@ -1,0 +1,107 @@
+"""What `attend` and `plan` refuse, each with a text that repeats the caller's value."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.patterns.padding import Keys
+from zoo.core.patterns.pattern import Pattern
+from zoo.core.scoring.bias import Bias, Dense
+from zoo.core.scoring.normalizers import Hard, Kernel
+from zoo.core.scoring.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
+from zoo.core.scoring.scores import Score
+
+SCORES = ("scaled_dot", "dot")
+
+
+def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float) -> None:
+    """Refuse what `attend` cannot read; see there."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.ndim != 4:
+            raise InputError(f"{name} of shape {tuple(x.shape)} is not (batch, length, heads, head_dim)")
+        if not x.is_floating_point():
+            raise InputError(f"{name} is of {x.dtype}; attention needs floating point")
+    if not q.dtype == k.dtype == v.dtype:
+        raise InputError(f"q, k and v differ in dtype: {q.dtype}, {k.dtype}, {v.dtype}")
+    if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise InputError(f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not fit each other")
+    if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
+        raise InputError(f"{q.shape[2]} query heads are not a multiple of {k.shape[2]} heads of keys and values")
+    if not q.shape[3]:
+        raise InputError(f"q {tuple(q.shape)} and k {tuple(k.shape)} have heads of no channels")
+    if isinstance(score, str) and score not in SCORES:
+        raise ConfigError(f"score={score!r} is not one of {', '.join(SCORES)}, nor a Score")
+    check_dropout(dropout)
+
+
+def check_start(q_start: Any, rows: int) -> None:
+    """Refuse what is no position of a first query; see `attend`."""
+    if isinstance(q_start, Tensor):
+        if q_start.shape != (rows,):
+            shape = tuple(q_start.shape)
+            raise InputError(f"q_start of shape {shape} for a batch of {rows}: one number, or one a row")
+        if not _whole(q_start):
+            raise InputError(f"q_start is of {q_start.dtype}: positions are whole numbers")
+    elif not isinstance(q_start, int | torch.SymInt) or isinstance(q_start, bool):
+        raise InputError(f"q_start={q_start!r} is no whole number, nor a tensor of one for each row")
+
+
+def _whole(x: Tensor) -> bool:
+    return not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
+
+
+def check_placed(q: Tensor, k: Tensor, v: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
+    """Refuse a bias or positions of keys that do not fit; see `attend`."""
+    if isinstance(bias, Dense):
+        shape, dtype = tuple(bias.added.shape), bias.added.dtype
+        if bias.added.ndim != 4:
+            raise InputError(f"bias of shape {shape} is not (batch, heads, queries, keys), each of them or 1")
+        if not bias.added.is_floating_point():
+            raise InputError(f"bias is of {dtype}: it is added to the scores")
+        wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+        if any(got not in (1, want) for got, want in zip(bias.added.shape, wanted, strict=True)):
+            raise InputError(f"bias of shape {tuple(bias.added.shape)} for (batch, heads, queries, keys) = {wanted}")
+    elif isinstance(bias, RelativeTable | ALiBi | Shaw | TransformerXL):
+        name = type(bias).__name__
+        for x in bias.tensors:
+            if x.shape[0] not in (1, q.shape[2]):
+                raise InputError(f"{name} of {x.shape[0]} heads for {q.shape[2]} heads of queries")
+        for x, size in _channels(bias, q.shape[3], v.shape[3]):
+            if x.shape[-1] != size:
+                raise InputError(f"{name} holds vectors of {x.shape[-1]} channels for heads of {size}")
+    if k_positions is not None and (k_positions.shape != k.shape[:2] or not _whole(k_positions)):
+        shown = f"k_positions of shape {tuple(k_positions.shape)} and {k_positions.dtype}"
+        raise InputError(f"{shown} for (batch, keys) = {tuple(k.shape[:2])}: they are whole numbers")
+
+
+def _channels(bias: Bias, of_keys: int, of_values: int) -> list[tuple[Tensor, int]]:
+    """Give the tensors of a bias that hold vectors, and how many channels these need."""
+    if isinstance(bias, Shaw):
+        return list(zip(bias.tensors, (of_keys, of_values), strict=False))
+    return [(x, of_keys) for x in bias.tensors] if isinstance(bias, TransformerXL) else []
+
+
+def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
+    """Refuse what is of another kind than `attend` asks for."""
+    if not isinstance(pattern, Pattern):
+        raise ConfigError(f"pattern={pattern!r} is no Pattern, such as Causal()")
+    if keys is not None and not isinstance(keys, Keys):
+        raise ConfigError(f"keys={keys!r} is no Keys, such as Lengths(t) or Valid(mask)")
+    for name, value in vars(keys).items() if isinstance(keys, Keys) else ():
+        if isinstance(value, list | tuple):
+            raise InputError(f"{name}={value!r} of {type(keys).__name__} is no tensor: torch.tensor({value!r}) is")
+    if isinstance(bias, Tensor) and not bias.is_floating_point():
+        wanted = "what may be read says a pattern, Explicit(mask), or Valid(mask)"
+        raise InputError(
+            f"bias is of {bias.dtype}: {wanted if bias.dtype == torch.bool else 'it is added to the scores'}"
+        )
+    if norm != "softmax" and not isinstance(norm, Kernel | Hard):
+        raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")
+
+
+def check_dropout(dropout: float) -> None:
+    """Refuse what is no probability."""
+    if not 0 <= dropout < 1:
+        raise ConfigError(f"dropout={dropout} is not in [0, 1)")

@@ -1,0 +1,1 @@
+"""From a model's scores to sequences of tokens: sampling, beam search, decoding of CTC."""

@@ -1,0 +1,218 @@
+"""Beam search: the likeliest of many answers at once, compared at their own lengths.
+
+A row's beams stand one behind the other in the batch that a model reads.
+Axes: b rows, w beams of each, c candidates, p places of the pool, t tokens written.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from zoo.core.errors import ConfigError
+from zoo.core.generation.loop import Generated, length_penalty, pays
+from zoo.core.generation.prompt import Prompt
+from zoo.core.generation.sampling import Choice, Greedy, top
+from zoo.core.generation.stepping import Reading
+from zoo.core.ops.autocast import precise
+from zoo.core.special_tokens import Symbols
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Say how to search.
+
+    Args:
+        width: unfinished answers that are followed.
+        n_best: answers wanted.
+        alpha: exponent of the length penalty, arXiv:1609.08144 eq. 14; 0 compares log-probabilities.
+
+    Raises:
+        ConfigError: If a number is below 1, more answers are wanted than are followed, or alpha is no number.
+    """
+
+    width: int = 1
+    n_best: int = 1
+    alpha: float = 0.6
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ConfigError(f"beam={self.width}: at least one answer is followed; beam=1 is greedy")
+        if self.n_best < 1:
+            raise ConfigError(f"n_best={self.n_best}: at least one answer is given")
+        if not math.isfinite(self.alpha):
+            raise ConfigError(f"length_penalty={self.alpha} is no number")
+
+    def check(self, choose: Choice, drawn: str) -> None:
+        """Refuse what does not go together.
+
+        Args:
+            choose: how a single answer's tokens are chosen.
+            drawn: what the caller said about draws.
+
+        Raises:
+            ConfigError: If a search draws, draws give several answers, or there are fewer beams than answers.
+        """
+        if drawn and self.width > 1:
+            raise ConfigError(f"beam={self.width} with {drawn}: a search draws nothing; leave that out, or beam=1")
+        if not isinstance(choose, Greedy) and self.n_best > 1:
+            raise ConfigError(f"n_best={self.n_best} with {drawn}: draws have no best; give the row several times")
+        if self.n_best > self.width:
+            raise ConfigError(f"n_best={self.n_best} is more than beam={self.width}: follow at least as many")
+
+
+class Pool(NamedTuple):
+    """Hold the best answers so far, best first.
+
+    Args:
+        ids: tokens; padding behind them.
+        lengths: tokens, the end not counted.
+        scores: log-probability over length penalty; -∞ for none.
+    """
+
+    ids: Int[Tensor, "b p t"]
+    lengths: Int[Tensor, "b p"]
+    scores: Float[Tensor, "b p"]
+
+    def put(self, ids: Int[Tensor, "b c t"], length: int, scores: Float[Tensor, "b c"], padding: int) -> "Pool":
+        """Take further answers of one length, where they are better; -∞ marks those that are none."""
+        places, t = self.scores.shape[1], ids.shape[2]
+        every = torch.cat([pad(self.ids, (0, t - self.ids.shape[2]), value=padding), ids], dim=1)
+        lengths = torch.cat([self.lengths, torch.full_like(ids[..., 0], length)], dim=1)
+        best, at = torch.cat([self.scores, scores], dim=1).topk(places)
+        lengths = lengths.gather(1, at).masked_fill(best == -math.inf, 0)
+        every = take(every, at)
+        return Pool(every.masked_fill((best == -math.inf)[..., None], padding), lengths, best)
+
+    def take(self, which: Bool[Tensor, " b"]) -> "Pool":
+        """Take these rows."""
+        return Pool(*(x[which] for x in self))
+
+
+def search(reading: Reading, prompt: Prompt, beam: Beam, budget: list[int], symbols: Symbols) -> Generated:
+    """Follow the likeliest unfinished answers of each row until none can beat the worst of its best finished ones.
+
+    Args:
+        reading: gives the scores.
+        prompt: what stands before.
+        beam: how to search.
+        budget: the most tokens each row may write; what is unfinished then competes as it is.
+        symbols: padding and end.
+    """
+    scores = precise(reading.begin(prompt))
+    frontier = Frontier(scores, beam, budget, symbols)
+    while (index := frontier.advance(scores)) is not None:
+        if frontier.moved:
+            reading.reorder(index, of_one_source=frontier.of_one_source)
+        scores = precise(reading.go_on(frontier.ids[..., -1].flatten()))
+    return frontier.answers()
+
+
+class Frontier:
+    """Hold the unfinished answers of rows that are still searched, and the best finished ones.
+
+    Of the candidates of a step, those that end and are among the best `beam.width` are finished; the best
+    `beam.width` of the others are followed, so finished answers take no beam away.
+
+    Args:
+        scores: of the first token; they say device and precision.
+        beam: how to search.
+        budget: the most tokens each row may write.
+        symbols: padding and end.
+    """
+
+    def __init__(self, scores: Float[Tensor, "b vocab"], beam: Beam, budget: list[int], symbols: Symbols) -> None:
+        b, device = len(scores), scores.device
+        self.beam, self.budget, self.symbols = beam, budget, symbols
+        self.step = 0
+        self.rows = torch.arange(b, device=device)
+        self.most = torch.tensor(budget, device=device)
+        self.live = scores.new_zeros(b, 1)
+        """Log-probability of each unfinished answer; -∞ for none."""
+        self.ids = torch.zeros(b, 1, 0, dtype=torch.long, device=device)
+        nothing = torch.zeros(b, beam.n_best, dtype=torch.long, device=device)
+        self.pool = Pool(nothing[..., None][..., :0], nothing, scores.new_full((b, beam.n_best), -math.inf))
+        self.done: list[tuple[Tensor, Pool]] = []
+        self.moved = self.of_one_source = True
+
+    def advance(self, scores: Float[Tensor, "beams vocab"]) -> Int[Tensor, " following"] | None:
+        """Add a token to each answer; give which of the beams go on, in their new order, or None at the end."""
+        width = self.live.shape[1]
+        parents = self._grow(scores)
+        full = self.step in self.budget
+        if full:
+            unfinished = self.live.masked_fill((self.most > self.step)[:, None], -math.inf)
+            self._finish(self.ids, self.step, unfinished)
+        bound = self.live[:, 0] / self._most_penalty()
+        over = (self.pool.scores[:, -1] >= bound) | (self.most <= self.step)
+        self.live = self.live.masked_fill(over[:, None], -math.inf)
+        before, count = len(self.rows), len(self.rows) - int(over.sum())
+        first = torch.arange(before, device=parents.device)
+        if count == 0 or (count < before and pays(count, before, full)):
+            self._retire(over)
+            first, parents = first[~over], parents[~over]
+        if count == 0:
+            return None
+        index = (first[:, None] * width + parents).flatten()
+        self.of_one_source = len(index) == before * width and len(first) == before
+        self.moved = not self.of_one_source or not torch.equal(index, torch.arange(len(index), device=index.device))
+        return index
+
+    def answers(self) -> Generated:
+        """Give the best finished answers of each row."""
+        rows = torch.cat([rows for rows, _ in self.done])
+        ids = [pad(pool.ids, (0, self.step - pool.ids.shape[2]), value=self.symbols.pad) for _, pool in self.done]
+        order = rows.argsort()
+        lengths, scores = (torch.cat(x)[order] for x in zip(*(pool[1:] for _, pool in self.done), strict=True))
+        found = torch.cat(ids)[order]
+        written = int((lengths + 1).max())
+        return Generated(found[..., :written], lengths, scores)
+
+    def _grow(self, scores: Tensor) -> Int[Tensor, "b w"]:
+        """Add a token to each answer, and give which beam each one comes from."""
+        self.step += 1
+        width = self.beam.width
+        total, parents, tokens = candidates(scores.unflatten(0, self.live.shape), self.live, 2 * width)
+        ends = tokens == self.symbols.eos
+        every = torch.cat([take(self.ids, parents), tokens[..., None]], dim=2)
+        self._finish(every[:, :width], self.step - 1, total[:, :width].masked_fill(~ends[:, :width], -math.inf))
+        self.live, at = total.masked_fill(ends, -math.inf).topk(min(width, total.shape[1]))
+        self.ids = take(every, at)
+        return parents.gather(1, at)
+
+    def _finish(self, ids: Tensor, length: int, scores: Tensor) -> None:
+        self.pool = self.pool.put(ids, length, scores / length_penalty(self.step, self.beam.alpha), self.symbols.pad)
+
+    def _most_penalty(self) -> Float[Tensor, " b"]:
+        """Give the largest penalty that an unfinished answer can be divided by: the bound of what it can reach.
+
+        Its log-probability can only fall, and the penalty grows or falls all the way to the last length.
+        """
+        alpha = self.beam.alpha
+        last = length_penalty(self.most.to(self.live.dtype), alpha)
+        return last.clamp(min=length_penalty(self.step + 1, alpha))
+
+    def _retire(self, over: Bool[Tensor, " b"]) -> None:
+        """Put rows away that need no more search."""
+        self.done.append((self.rows[over], self.pool.take(over)))
+        self.rows, self.most, self.live, self.ids = (x[~over] for x in (self.rows, self.most, self.live, self.ids))
+        self.pool = self.pool.take(~over)
+
+
+def candidates(
+    scores: Float[Tensor, "b w vocab"], live: Float[Tensor, "b w"], most: int
+) -> tuple[Float[Tensor, "b c"], Int[Tensor, "b c"], Int[Tensor, "b c"]]:
+    """Give the best continuations of each row: log-probability, beam it comes from, and token; best first."""
+    values, tokens = top(scores, min(most, scores.shape[2]))
+    total = (values + (live - scores.logsumexp(-1))[..., None]).flatten(1)
+    best, at = total.topk(min(most, total.shape[1]))
+    return best, at // values.shape[2], tokens.flatten(1).gather(1, at)
+
+
+def take(ids: Int[Tensor, "b w t"], index: Int[Tensor, "b c"]) -> Int[Tensor, "b c t"]:
+    """Take these beams of each row."""
+    return ids.gather(1, index[..., None].expand(-1, -1, ids.shape[2]))

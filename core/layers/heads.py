@@ -1,0 +1,211 @@
+"""What is asked of the vectors: a label for the set, a label for each vector, the next token, or the vectors."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError
+from zoo.core.layers.pooling import check_pool, pooled
+from zoo.core.ops.linear import Linear, multiply
+from zoo.core.tokens import Tokens
+
+
+class Classifier(nn.Module):
+    """Hold the linear layer that `Classify` and `Tag` share.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the vectors pass.
+    """
+
+    def __init__(self, dim: int, num_classes: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.reset(num_classes)
+
+    def reset(self, num_classes: int) -> None:
+        """Replace the classifier by a fresh one, on the device and in the dtype of the old."""
+        if num_classes < 0:
+            raise ConfigError(f"num_classes={num_classes} is negative")
+        old = getattr(self, "linear", None)
+        like = next(old.parameters(), None) if old is not None else None
+        self.num_classes = num_classes
+        self.linear = nn.Linear(self.dim, num_classes) if num_classes else nn.Identity()
+        if isinstance(self.linear, nn.Linear):
+            nn.init.trunc_normal_(self.linear.weight, std=0.02)
+            nn.init.zeros_(self.linear.bias)
+        if like is not None:
+            self.linear.to(like.device, like.dtype)
+
+
+class Classify(Classifier):
+    """A label for the set, from its first vector, or the mean, sum or greatest of those that are there.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the pooled vector is the answer.
+        pool: `first`, `mean`, `sum` or `max`; of packed sets each gets a label.
+    """
+
+    def __init__(self, dim: int, num_classes: int, pool: str = "first") -> None:
+        super().__init__(dim, num_classes)
+        check_pool(pool)
+        self.pool = pool
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "sets classes"]:
+        """Give a score for each label."""
+        return self.linear(self.pooled(tokens))
+
+    def pooled(self, tokens: Tokens) -> Float[Tensor, "sets d"]:
+        """Give one vector for each set."""
+        return pooled(tokens, self.pool)
+
+
+class PooledClassify(Classify):
+    """A label for the set, from its first vector behind a linear layer and a tanh: BERT's pooler, arXiv:1810.04805.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the pooled vector is the answer.
+    """
+
+    def __init__(self, dim: int, num_classes: int) -> None:
+        super().__init__(dim, num_classes)
+        self.pooler = Linear(dim, dim)
+
+    def pooled(self, tokens: Tokens) -> Float[Tensor, "sets d"]:
+        """Give one vector for each set."""
+        return self.pooler(super().pooled(tokens)).tanh()
+
+
+class Tag(Classifier):
+    """A label for each vector.
+
+    Args:
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none: the vectors are the answer.
+        prefix: vectors at the front that get no label, such as a class token.
+    """
+
+    def __init__(self, dim: int, num_classes: int, prefix: int = 0) -> None:
+        super().__init__(dim, num_classes)
+        self.prefix = prefix
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n classes"]:
+        """Give a score for each label, for each vector; 0 where none is."""
+        scores, there = self.linear(tokens.x[:, self.prefix :]), tokens.there()
+        return scores if there is None else scores.masked_fill(~there[:, self.prefix :, None], 0)
+
+
+class Features(nn.Module):
+    """The vectors themselves.
+
+    Args:
+        dim: channels of the vectors.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.num_classes = 0
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse a classifier."""
+        if num_classes:
+            raise ConfigError(f"num_classes={num_classes} with task='features', which has no classifier")
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
+        """Give the vectors; 0 where none is."""
+        return tokens.without_padding().x
+
+
+class NextToken(nn.Module):
+    """A score for each token of a vocabulary, from each vector.
+
+    Args:
+        dim: channels of the vectors.
+        vocab_size: tokens there are.
+        shared: the embedding whose vectors are the weights too (arXiv:1608.05859); own weights if None.
+        bias: whether each token has a number that is added.
+    """
+
+    def __init__(self, dim: int, vocab_size: int, shared: nn.Embedding | None = None, *, bias: bool = False) -> None:
+        super().__init__()
+        self.dim = dim
+        self.num_classes = vocab_size
+        self._shared = (shared,)  # in a tuple it is no child: its weights are the embedding's, and saved there
+        self.weight = None if shared is not None else nn.Parameter(torch.empty(vocab_size, dim))
+        self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
+        if self.weight is not None:
+            nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n vocab"]:
+        """Give the scores."""
+        (shared,) = self._shared
+        weight = self.weight if shared is None else shared.weight
+        assert weight is not None
+        return multiply(tokens.x, weight, self.bias)
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse another vocabulary.
+
+        Raises:
+            ConfigError: If it is another.
+        """
+        if num_classes != self.num_classes:
+            raise ConfigError(
+                f"num_classes={num_classes} of a model that writes tokens: its vocabulary has {self.num_classes}, "
+                "make it with vocab_size= instead"
+            )
+
+
+class MaskedToken(nn.Module):
+    """A score for each token in each place, behind a linear layer, GELU and norm: the code of arXiv:1810.04805.
+
+    Args:
+        dim: channels of the vectors.
+        shared: the embedding whose vectors are the weights too.
+        eps: of the layer norm.
+    """
+
+    def __init__(self, dim: int, shared: nn.Embedding, eps: float = 1e-12) -> None:
+        super().__init__()
+        self.dim = dim
+        self.transform = Linear(dim, dim)
+        self.norm = nn.LayerNorm(dim, eps=eps)
+        self.scores = NextToken(dim, shared.num_embeddings, shared, bias=True)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b n vocab"]:
+        """Give the scores."""
+        return self.scores(tokens.with_x(self.norm(nn.functional.gelu(self.transform(tokens.x)))))
+
+    @property
+    def num_classes(self) -> int:
+        """Tokens of the vocabulary."""
+        return self.scores.num_classes
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse another vocabulary."""
+        self.scores.reset(num_classes)
+
+
+def head(task: str, dim: int, num_classes: int, *, pool: str = "first", prefix: int = 0) -> nn.Module:
+    """Make the head of a task.
+
+    Args:
+        task: `classify`, `tag` or `features`.
+        dim: channels of the vectors.
+        num_classes: labels; 0 for none.
+        pool: how `classify` makes one vector of many.
+        prefix: vectors at the front that `tag` gives no label.
+
+    Raises:
+        ConfigError: If the task is none of these.
+    """
+    if task == "classify":
+        return Classify(dim, num_classes, pool)
+    if task == "tag":
+        return Tag(dim, num_classes, prefix)
+    if task == "features":
+        return Features(dim)
+    raise ConfigError(f"task={task!r} is not one of classify, tag, features")

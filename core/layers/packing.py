@@ -1,0 +1,96 @@
+"""Reading without padding: the vectors that are there, one behind the other, and back to their places.
+
+Axes: b rows, n places, m vectors that are there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor, nn
+
+from zoo.core.engine import tracing as observe
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.blocks import Block
+from zoo.core.layers.mlp import Mlp
+from zoo.core.patterns.canonical import by_offset
+from zoo.core.patterns.padding import Lengths, Segments, Valid
+from zoo.core.tokens import Tokens
+
+FULL = 0.85
+"""Share of the places that are taken from which on packing costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Hold the vectors that are there, and how to put them back.
+
+    Args:
+        tokens: one row of packed sets.
+        index: where each vector stood, rows one behind the other.
+        whole: the batch they are from.
+    """
+
+    tokens: Tokens
+    index: Int[Tensor, " m"]
+    whole: Tokens
+
+    def back(self, tokens: Tokens) -> Tokens:
+        """Give the batch with what became of its vectors, and 0 where none was."""
+        b, n = self.whole.x.shape[:2]
+        x = tokens.x[0]
+        return self.whole.with_x(x.new_zeros(b * n, x.shape[1]).index_copy(0, self.index, x).view(b, n, -1))
+
+
+def pack(tokens: Tokens) -> Packed | None:
+    """Put the vectors that are there into one row; None where that does not pay.
+
+    Args:
+        tokens: a batch whose pattern knows only how far apart two vectors stand.
+    """
+    if not isinstance(tokens.keys, Lengths | Valid) or torch.compiler.is_compiling() or tokens.x.is_meta:
+        return None
+    if observe.row_by_row() or not (tokens.pattern is None or by_offset(tokens.pattern)):
+        return None
+    there = tokens.there()
+    assert there is not None
+    index = there.flatten().nonzero()[:, 0]
+    if not 0 < len(index) <= FULL * there.numel() or (isinstance(tokens.keys, Valid) and has_holes(there)):
+        return None
+    row, column = index // there.shape[1], index % there.shape[1]
+    position = column if tokens.position is None else tokens.positions.expand(there.shape)[row, column]
+    x = tokens.x.flatten(0, 1).index_select(0, index)
+    return Packed(replace(tokens, x=x[None], keys=Segments(row[None]), position=position[None]), index, tokens)
+
+
+def has_holes(there: Bool[Tensor, "b n"]) -> bool:
+    """Tell whether something is missing between the vectors of a row: packed, they would stand side by side."""
+    begins = there.clone()
+    begins[:, 1:] &= ~there[:, :-1]
+    return bool((begins.sum(1) > 1).any())
+
+
+def packable(blocks: Iterable[nn.Module]) -> bool:
+    """Tell whether blocks do the same with sets side by side: they mix vectors by attention only, by their offsets.
+
+    A block that mixes them in other ways too may have a method `packs()` that tells whether it keeps sets apart.
+    """
+    return all(_is_packable(block) for block in blocks)
+
+
+def _is_packable(block: nn.Module) -> bool:
+    own = getattr(block, "packs", None)
+    if callable(own):
+        return bool(own())
+    return (
+        isinstance(block, Block)
+        and isinstance(getattr(block, "mlp", None), Mlp)
+        and keeps_sets_apart(block.attention)
+        and not (block.training and block.drop_path.probability)
+    )
+
+
+def keeps_sets_apart(attention: nn.Module) -> bool:
+    """Tell whether an attention reads by offsets, which are the same in a row of several sets."""
+    return isinstance(attention, Attention) and by_offset(attention.pattern)

@@ -1,0 +1,1 @@
+"""Losses of training, and connectionist temporal classification (CTC)."""

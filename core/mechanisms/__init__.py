@@ -1,0 +1,1 @@
+"""Other attention layers, one file each."""

@@ -1,0 +1,1 @@
+"""Compositions of stem, encoder, decoder and head."""

@@ -1,0 +1,161 @@
+"""`Ctc`, the composition whose vectors emit the tokens of a transcript; and what others that emit share with it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError
+from zoo.core.generation.beam_search import Beam
+from zoo.core.generation.ctc_beam_search import prefix_beam
+from zoo.core.generation.ctc_greedy import greedy
+from zoo.core.generation.keywords import refuse_others
+from zoo.core.generation.length_prediction import counts
+from zoo.core.generation.loop import Generated
+from zoo.core.generation.sampling import Greedy
+from zoo.core.generation.stepping import evaluating
+from zoo.core.losses.ctc import ctc_loss
+from zoo.core.losses.loss import count_asked
+from zoo.core.models.generator import check_whole
+from zoo.core.models.model import Model
+from zoo.core.patterns.padding import Lengths
+from zoo.core.special_tokens import SYMBOLS, Symbols
+from zoo.core.tokens import Tokens
+
+
+class Ctc(Model):
+    """Compose a model whose vectors emit the tokens of a transcript, in their order.
+
+    Inputs are the source's; ids behind them, as a `Generator` is given them, are not read.
+
+    Args:
+        stem: the source's raw input to `Tokens`.
+        encoder: `Tokens` to `Tokens`.
+        head: `Tokens` to a score for each token.
+        symbols: padding, which is the blank, begin and end.
+
+    Raises:
+        ConfigError: If the blank cannot be told from begin and end.
+    """
+
+    label_smoothing = 0.0
+    """What a training takes where nobody says: a vector has no right token whose share could be spread."""
+
+    def __init__(self, stem: nn.Module, encoder: nn.Module, head: nn.Module, *, symbols: Symbols = SYMBOLS) -> None:
+        super().__init__(stem, encoder, head)
+        self.symbols = with_blank(symbols)
+
+    def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
+        """Give, for each vector, the scores of what it emits; those of vectors that are not there say nothing."""
+        encoded: Tokens = self.encoder(self.stem(*source_of(inputs)))
+        return self.head(encoded.without_padding())
+
+    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
+        """Give the vectors before the head."""
+        return super().forward_features(*source_of(inputs))
+
+    def forward_intermediates(
+        self, *inputs: Any, indices: int | Sequence[int] | None = None
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
+        """Give the vectors before the head, and those after each block; indices as in `Model`."""
+        return super().forward_intermediates(*source_of(inputs), indices=indices)
+
+    def emit(self, *inputs: Any) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
+        """Give the scores of what each vector emits, and how many vectors each row has: for searches and alignments."""
+        return emitted(self.encoder(self.stem(*source_of(inputs))), self.head)
+
+    def training_loss(
+        self, inputs: tuple[Any, ...], target: Int[Tensor, "b m"], smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Give minus the log-probability of the transcripts, by tokens that are asked, each end counted.
+
+        Args:
+            inputs: as for the model.
+            target: tokens of each row; the end, other symbols and -100 are no part of the transcript.
+            smoothing: see `ctc_loss`.
+
+        Raises:
+            InputError: If a row has fewer vectors than its transcript needs.
+        """
+        loss = ctc_loss(*self.emit(*inputs), target, self.symbols, smoothing)
+        return loss.sum() / count_asked(target).clamp(min=1)
+
+    def generate(
+        self, *inputs: Any, max_len: int | None = None, beam: int = 1, n_best: int = 1, **others: Any
+    ) -> Generated:
+        """Transcribe each row, in evaluation mode and without gradients.
+
+        Args:
+            inputs: as for the model.
+            max_len: tokens at most, where a transcript is cut; None for all.
+            beam: prefixes that are followed at once; with 1 the likeliest alignment is taken.
+            n_best: transcripts wanted of each row, at most as many as `beam`.
+            others: none; wishes that only a `Generator` takes are refused by their names.
+
+        Returns:
+            Transcripts without an end; scores are those of `greedy` and `prefix_beam`.
+
+        Raises:
+            ConfigError: If a number is below 1, or something else is wished.
+        """
+        refuse_others(others, Ctc.generate)
+        wish = searched(beam, n_best, max_len)
+        with evaluating(self.modules()):
+            return cut(transcribed(*self.emit(*inputs), wish, self.symbols), max_len)
+
+
+def transcribed(
+    scores: Float[Tensor, "b n vocab"], lengths: Int[Tensor, " b"], beam: Beam, symbols: Symbols
+) -> Generated:
+    """Search the transcripts of what vectors emit: the likeliest alignment's, or by prefixes."""
+    return greedy(scores, lengths, symbols) if beam.width == 1 else prefix_beam(scores, lengths, beam, symbols)
+
+
+def emitted(encoded: Tokens, head: nn.Module) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
+    """Give the scores of vectors, those that are there in front, and how many these are."""
+    scores: Tensor = head(encoded)
+    there = encoded.there()
+    if there is not None and not isinstance(encoded.keys, Lengths):
+        scores = scores.take_along_dim((~there).long().argsort(dim=1, stable=True)[..., None], 1)
+    return scores, counts(encoded)
+
+
+def source_of(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Leave out ids that stand behind a source."""
+    last = inputs[-1] if len(inputs) > 1 else None
+    ids = isinstance(last, Tensor) and last.ndim == 2 and last.dtype != torch.bool and not last.is_floating_point()
+    return inputs[:-1] if ids else inputs
+
+
+def with_blank(symbols: Symbols) -> Symbols:
+    """Give symbols back whose padding can be the blank.
+
+    Raises:
+        ConfigError: If it is the begin or the end, too.
+    """
+    if symbols.pad in (symbols.bos, symbols.eos):
+        raise ConfigError(f"{symbols}: the padding is the blank of what vectors emit, so it is no other symbol")
+    return symbols
+
+
+def searched(beam: int, n_best: int, max_len: int | None) -> Beam:
+    """Say how prefixes are searched.
+
+    Raises:
+        ConfigError: If a number is below 1 or no whole number, or more is wanted than is followed.
+    """
+    check_whole(beam=beam, n_best=n_best, max_len=max_len)
+    if max_len is not None and max_len < 1:
+        raise ConfigError(f"max_len={max_len}: at least one token is written")
+    wish = Beam(beam, n_best)
+    wish.check(Greedy(), "")
+    return wish
+
+
+def cut(found: Generated, max_len: int | None) -> Generated:
+    """Cut transcripts behind so many tokens; their scores stay."""
+    if max_len is None:
+        return found
+    return Generated(found.ids[..., :max_len], found.lengths.clamp(max=max_len), found.scores)

@@ -1,0 +1,262 @@
+"""`Generator`, the composition that writes: a decoder, perhaps behind an encoder, and a head for the next token."""
+
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from zoo.core.cache.decoder import DecoderState
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.generation.beam_search import Beam, search
+from zoo.core.generation.keywords import refuse_others
+from zoo.core.generation.loop import Generated, collect, write
+from zoo.core.generation.prompt import Prompt, budgets, prompt_of
+from zoo.core.generation.sampling import choice
+from zoo.core.generation.stepping import Reading, evaluating, reading_of
+from zoo.core.layers.token_embedding import There
+from zoo.core.models.model import Composition, take
+from zoo.core.special_tokens import SYMBOLS, Symbols
+from zoo.core.tokens import Tokens
+
+
+class Generator(Composition):
+    """Compose a model that writes sequences of its own length; inputs are the source's, then the ids written so far.
+
+    Without an encoder the inputs are the ids, and perhaps which of them are there.
+
+    Args:
+        target: ids to `Tokens`, as `TokenEmbed`; it reads the source too where an encoder has no `stem`.
+        decoder: `Tokens` to `Tokens`.
+        head: `Tokens` to a score for each token.
+        encoder: `Tokens` to `Tokens` that the decoder reads; None for a decoder alone.
+        stem: the source's raw input to `Tokens`; None where source and target share their vocabulary.
+        symbols: padding, begin and end.
+        max_len: the most tokens it can write, with the prompt; None for any number.
+    """
+
+    def __init__(
+        self,
+        target: nn.Module,
+        decoder: nn.Module,
+        head: nn.Module,
+        *,
+        encoder: nn.Module | None = None,
+        stem: nn.Module | None = None,
+        symbols: Symbols = SYMBOLS,
+        max_len: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.stem: Any = stem
+        self.encoder: Any = encoder
+        self.target: Any = target
+        self.decoder: Any = decoder
+        self.head: Any = head
+        self.symbols = symbols
+        self.max_len = max_len
+
+    def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
+        """Give, for each place of the target, the scores of the token that follows (teacher forcing)."""
+        return self.head(self._decoded(inputs))
+
+    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
+        """Give the decoder's vectors before the head."""
+        return self._decoded(inputs).x
+
+    def forward_intermediates(
+        self, *inputs: Any, indices: int | Sequence[int] | None = None
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
+        """Give the vectors before the head, and those after each block of the decoder; indices as in `Model`."""
+        tokens, context = self.read(*inputs)
+        states = [each.x for each in self.decoder.states(tokens, context)]
+        return states[-1], [states[i] for i in take(indices, len(states))]
+
+    def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
+        """Give the target's tokens, and the encoder's of the source if there is one.
+
+        Raises:
+            InputError: If there are no inputs for one of them.
+        """
+        if self.encoder is None:
+            return self.target(*inputs), None
+        if len(inputs) < 2:
+            raise InputError(
+                f"{len(inputs)} inputs of a model with an encoder: give the source's, then the target's ids"
+            )
+        return self.target(inputs[-1]), self.encode(*inputs[:-1])
+
+    def encode(self, *source: Any) -> Tokens:
+        """Give the encoder's vectors of a source, as the decoder reads them."""
+        encoded: Tokens = self.encoder((self.target if self.stem is None else self.stem)(*source))
+        return Tokens(encoded.x, None, encoded.keys, encoded.position)
+
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """See `Composition.with_answer`; a decoder alone reads its prompt only."""
+        return inputs if self.encoder is None else (*inputs, self.generate(*inputs, max_len=max_len).read(self.symbols))
+
+    def follow(
+        self, ids: Int[Tensor, "b n"], state: DecoderState | None, context: Tokens | None = None, there: There = None
+    ) -> Float[Tensor, "b vocab"]:
+        """Give the scores of what follows on each row's last token.
+
+        Args:
+            ids: tokens; with a state, those that follow on what it keeps.
+            state: what was read; it changes. None to read without one.
+            context: the encoder's vectors; with a state needed the first time only.
+            there: which of the ids are there, as for `TokenEmbed`; all if None.
+        """
+        start = 0 if state is None else state.start
+        if isinstance(start, int) and start == 0:
+            tokens = self.target(ids, there)
+        else:
+            tokens = self.target.follow(ids, start, there)
+        return self.head(Tokens(last(self.decoder(tokens, context, state))))[:, 0]
+
+    def generate(
+        self,
+        *inputs: Any,
+        max_len: int | None = None,
+        beam: int = 1,
+        length_penalty: float = 0.6,
+        n_best: int = 1,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        prompt: Any = None,
+        **others: Any,
+    ) -> Generated:
+        """Write what follows on each row, in evaluation mode and without gradients; each row ends on its own.
+
+        Without further wishes the best token is chosen at each place; with `beam`, the likeliest answer is searched;
+        with `temperature`, `top_k` or `top_p`, tokens are drawn. Scores are log-probabilities of the model, whatever
+        was drawn from, divided by the length penalty.
+
+        Args:
+            inputs: the source's; without an encoder, the prompt's ids, and which of them are there. Padded ids need
+                that: padding is known by it alone, not by its id.
+            max_len: new tokens at most, the end counted; None for as many as the model holds.
+            beam: answers that are followed at once.
+            length_penalty: α of ((5 + length) / 6)^α, arXiv:1609.08144 eq. 14; 0 for none.
+            n_best: answers wanted of each row, at most as many as `beam`.
+            temperature: what scores are divided by before a draw; 0 for the best token instead of a draw.
+            top_k: how many of the best tokens are drawn from.
+            top_p: draw from the fewest tokens whose probabilities sum up to this, in (0, 1].
+            seed: of the draws; the same seed draws the same.
+            prompt: with an encoder, the answer's first tokens, for all rows or for each, or a pair of them and which
+                are there; the begin if None.
+            others: none; words of other libraries are refused by ours.
+
+        Raises:
+            ConfigError: If a wish cannot be, or two do not go together.
+            InputError: If a prompt is padding only, or leaves no room in the model.
+        """
+        refuse_others(others, Generator.generate)
+        check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
+        wish = Beam(beam, n_best, length_penalty)
+        choose = choice(temperature, top_k, top_p, seed)
+        wish.check(choose, drawn(temperature, top_k, top_p))
+        reading, first, budget = self._begin(inputs, prompt, max_len)
+        with torch.no_grad():
+            if beam > 1:
+                return search(reading, first, wish, budget, self.symbols)
+            return collect(write(reading, first, choose, budget, self.symbols), length_penalty, self.symbols)
+
+    def generate_steps(
+        self,
+        *inputs: Any,
+        max_len: int | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        prompt: Any = None,
+        **others: Any,
+    ) -> Iterator[Int[Tensor, " b"]]:
+        """Write as `generate` does, and give each step's token of every row at once; padding for rows that have ended.
+
+        Args:
+            inputs: see `generate`.
+            max_len: see `generate`.
+            temperature: see `generate`.
+            top_k: see `generate`.
+            top_p: see `generate`.
+            seed: see `generate`.
+            prompt: see `generate`.
+            others: see `generate`.
+
+        Raises:
+            ConfigError: See `generate`; at the call, not at the first step.
+            InputError: See `generate`.
+        """
+        refuse_others(others, Generator.generate_steps)
+        check_whole(max_len=max_len, top_k=top_k)
+        choose = choice(temperature, top_k, top_p, seed)
+        reading, first, budget = self._begin(inputs, prompt, max_len)
+        return (step.ids for step in write(reading, first, choose, budget, self.symbols))
+
+    def _begin(self, inputs: tuple[Any, ...], prompt: Any, max_len: int | None) -> tuple[Reading, Prompt, list[int]]:
+        """Read the source, and say what the answers begin with and how long they may be."""
+        context = None
+        if self.encoder is None:
+            if prompt is not None:
+                raise ConfigError("prompt= of a model without an encoder: its inputs are the prompt")
+            if not 1 <= len(inputs) <= 2:
+                raise InputError(f"{len(inputs)} inputs of a model without an encoder: give ids, and which are there")
+            first = prompt_of(inputs[0], inputs[1] if len(inputs) == 2 else None, self.symbols)
+            budget = budgets(first, max_len, self.max_len)
+        else:
+            with evaluating(self.modules()):
+                context = self.encode(*inputs)
+            first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
+            budget = budgets(first, max_len, self.max_len)
+        return reading_of(self, context, first, max(budget)), first, budget
+
+    def _decoded(self, inputs: tuple[Any, ...]) -> Tokens:
+        tokens, context = self.read(*inputs)
+        return self.decoder(tokens, context)
+
+
+def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
+    """Give each row's last vector that is there."""
+    there = tokens.there()
+    if there is None:
+        return tokens.x[:, -1:]
+    place = torch.arange(tokens.x.shape[1], device=tokens.x.device) * there
+    return tokens.x.gather(1, place.amax(1)[:, None, None].expand(-1, 1, tokens.x.shape[2]))
+
+
+def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, There]:
+    """Give each row of a source the first tokens of its answer, and which of them are there.
+
+    Raises:
+        InputError: If there are not as many rows.
+    """
+    b = len(context.x)
+    ids, there = prompt if isinstance(prompt, tuple) else (prompt, None)
+    if ids is None:
+        ids = torch.full((b, 1), bos, device=context.x.device)
+    if ids.ndim == 1:
+        ids = ids.expand(b, -1)
+    if len(ids) != b:
+        raise InputError(f"a prompt of {len(ids)} rows for a source of {b}: give one for each, or one for all")
+    return ids, there
+
+
+def check_whole(**numbers: Any) -> None:
+    """Refuse numbers of things that are no whole numbers.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    for name, value in numbers.items():
+        if value is not None and not isinstance(value, Integral):
+            raise ConfigError(f"{name}={value!r} is no whole number")
+
+
+def drawn(temperature: float | None, top_k: int | None, top_p: float | None) -> str:
+    """Repeat what the caller said about draws."""
+    said = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    return ", ".join(f"{name}={value}" for name, value in said.items() if value is not None)

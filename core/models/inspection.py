@@ -1,0 +1,65 @@
+"""Look into a model: the weights of its attentions, and whether their patterns fit the sets that it knows.
+
+`attend` asks the same of a pattern at each call; a model knows more: its sets do not grow or shrink.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.engine.tracing import rows_apart
+from zoo.core.errors import ConfigError
+from zoo.core.layers.attention import Attention
+from zoo.core.patterns.pattern import Extent, Pattern
+
+
+def refuse_unfit(model: nn.Module, length: int) -> None:
+    """Refuse a model whose attentions read its vectors by a pattern for another number of them.
+
+    Args:
+        model: the model, or its encoder.
+        length: vectors in each set.
+
+    Raises:
+        ConfigError: If a pattern does not fit.
+    """
+    for pattern in {part.pattern for part in model.modules() if isinstance(part, Attention)}:
+        why = misfit(pattern, length)
+        if why:
+            raise ConfigError(f"attention={str(pattern)!r} does not fit: {why}")
+
+
+def misfit(pattern: Pattern, length: int) -> str | None:
+    """Say why a pattern does not fit a whole set of vectors; None if it does.
+
+    Grids and blocks must be as long as the set, and global positions lie in it.
+
+    Args:
+        pattern: who may read whom.
+        length: vectors in the set.
+    """
+    return pattern.misfit(Extent(length, length, fixed=True))
+
+
+@torch.no_grad()
+def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
+    """Run a model once and give the weights of each attention in it, in the order in which they were used.
+
+    Attention is what has a method `weights`, which takes what `forward` takes.
+    """
+    maps: list[Tensor] = []
+
+    def record(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        maps.append(module.weights(*args, **named))
+
+    layers = [module for module in model.modules() if callable(getattr(type(module), "weights", None))]
+    hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
+    try:
+        with rows_apart():
+            model(*inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return maps

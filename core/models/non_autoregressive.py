@@ -1,0 +1,215 @@
+"""`NonAutoregressive`, the composition that writes all places of an answer at once: arXiv:1711.02281."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.generation.length_prediction import Length, counts
+from zoo.core.generation.loop import Generated, ended
+from zoo.core.generation.stepping import evaluating
+from zoo.core.losses.loss import IGNORED, cross_entropy
+from zoo.core.models.model import Composition, take
+from zoo.core.ops.autocast import precise
+from zoo.core.patterns.padding import Lengths
+from zoo.core.special_tokens import SYMBOLS, Symbols
+from zoo.core.tokens import Tokens, rows
+
+
+class NonAutoregressive(Composition):
+    """Compose a model whose decoder starts from copies of the source and writes every token at once.
+
+    The source's vectors are copied evenly over the places (arXiv:1711.02281 sec. 3.1, without fertilities), which read
+    each other in both directions, and the encoder's vectors. We leave out its second attention to positions.
+
+    Inputs are the source's, then the answer's ids as a `Generator` is given them: they begin with the begin. Only their
+    number matters, which is that of the places, as the answer ends with the end.
+
+    Args:
+        stem: the source's raw input to `Tokens`.
+        encoder: `Tokens` to `Tokens` that the decoder reads.
+        decoder: `Tokens` to `Tokens`, each reading all others.
+        head: `Tokens` to a score for each token.
+        length: how many places there are.
+        position: what is added to the copies, made by `position_encoding`; None for nothing but what the stem added.
+        symbols: padding, begin and end.
+        max_len: the most tokens it can write, the end counted; None for any number.
+
+    Raises:
+        ConfigError: If padding cannot be told from begin and end.
+    """
+
+    def __init__(
+        self,
+        stem: nn.Module,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        head: nn.Module,
+        length: Length,
+        *,
+        position: nn.Module | None = None,
+        symbols: Symbols = SYMBOLS,
+        max_len: int | None = None,
+    ) -> None:
+        super().__init__()
+        if symbols.pad in (symbols.bos, symbols.eos):
+            raise ConfigError(f"{symbols}: the places of an answer are counted, so its padding is no other symbol")
+        self.stem: Any = stem
+        self.encoder: Any = encoder
+        self.decoder: Any = decoder
+        self.head: Any = head
+        self.length = length
+        self.position: Any = position
+        self.symbols = symbols
+        self.max_len = max_len
+
+    def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
+        """Give the scores of each token for each place of the target."""
+        tokens, context, n = self.read(*inputs)
+        return fitted(self.head(self.decoder(tokens, context)), n)
+
+    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
+        """Give the decoder's vectors before the head."""
+        tokens, context, n = self.read(*inputs)
+        return fitted(self.decoder(tokens, context).x, n)
+
+    def forward_intermediates(
+        self, *inputs: Any, indices: int | Sequence[int] | None = None
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
+        """Give the vectors before the head, and those after each block of the decoder; indices as in `Model`."""
+        tokens, context, n = self.read(*inputs)
+        states = [fitted(each.x, n) for each in self.decoder.states(tokens, context)]
+        return states[-1], [states[i] for i in take(indices, len(states))]
+
+    def read(self, *inputs: Any) -> tuple[Tokens, Tokens, int]:
+        """Give what the decoder starts from, the encoder's vectors, and how many places the target has.
+
+        Raises:
+            InputError: If there are no inputs for one of them.
+        """
+        if len(inputs) < 2:
+            raise InputError(f"{len(inputs)} inputs: give the source's, then the target's ids")
+        source, encoded = self.encode(*inputs[:-1])
+        asked = (inputs[-1] != self.symbols.pad).sum(1)
+        return self.copies(source, self.taught(encoded, asked)), encoded, inputs[-1].shape[1]
+
+    def encode(self, *source: Any) -> tuple[Tokens, Tokens]:
+        """Give a source's vectors, and the encoder's of them as the decoder reads them."""
+        tokens: Tokens = self.stem(*source)
+        encoded: Tokens = self.encoder(tokens)
+        return tokens, Tokens(encoded.x, None, encoded.keys, encoded.position)
+
+    def taught(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """Give the places of each row at which an answer of known length is taught.
+
+        Raises:
+            InputError: If there is no room for an answer.
+        """
+        places = self.length.taught(encoded, asked)
+        if self.max_len is None:
+            return places
+        if int(asked.max()) > self.max_len:
+            raise InputError(f"an answer of {int(asked.max())} tokens: the model writes at most max_len={self.max_len}")
+        return places.clamp(max=self.max_len)
+
+    def copies(self, source: Tokens, places: Int[Tensor, " b"]) -> Tokens:
+        """Copy a source's vectors evenly over places: place t of T gets vector ⌊t s / T⌋ of s."""
+        t = torch.arange(int(places.max()), device=source.x.device)
+        index = t * counts(source)[:, None] // places[:, None].clamp(min=1)
+        index = index.clamp(max=source.x.shape[1] - 1)  # behind a row's last place there is padding
+        there = source.there()
+        if there is not None:  # the vectors that are there may stand anywhere
+            index = (~there).long().argsort(dim=1, stable=True).gather(1, index)
+        x = source.without_padding().x.take_along_dim(index[..., None], 1)
+        if self.position is not None:
+            x = x + self.position((len(t),)).to(x.dtype)
+        return Tokens(x, None, Lengths(places))
+
+    def training_loss(
+        self, inputs: tuple[Any, ...], target: Int[Tensor, "b n"], smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Give the cross-entropy of the tokens plus what `length` costs.
+
+        Args:
+            inputs: as for the model.
+            target: the right token of each place, the end behind the last, -100 behind it.
+            smoothing: share of the right token that is spread over all.
+        """
+        source, encoded = self.encode(*inputs[:-1])
+        asked = (target != IGNORED).sum(1)
+        places = self.taught(encoded, asked)
+        scores = self.head(self.decoder(self.copies(source, places), encoded))
+        wanted = fitted(target, scores.shape[1], IGNORED)
+        t = torch.arange(scores.shape[1], device=target.device)
+        behind = (t >= asked[:, None]) & (t < places[:, None])
+        tokens = cross_entropy(scores, wanted.masked_fill(behind, self.symbols.eos), smoothing)
+        return tokens + self.length.loss(encoded, asked)
+
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """See `Composition.with_answer`."""
+        return *inputs, self.generate(*inputs, max_len=max_len).read(self.symbols)
+
+    def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1, **others: Any) -> Generated:
+        """Write all places at once, in evaluation mode and without gradients, up to the first end.
+
+        Args:
+            source: the source's inputs.
+            max_len: most tokens, the end counted; None for as many as `length` says.
+            candidates: lengths to try; the answer with the best mean log-probability is taken, arXiv:1904.09324
+                sec. 3.3.
+            others: none; wishes that only a `Generator` takes are refused by their names.
+
+        Returns:
+            One answer for each row; its score is the mean log-probability of its tokens, the end counted.
+
+        Raises:
+            ConfigError: If a number is below 1, there are not so many candidates, or something else is wished.
+            InputError: If there is no row.
+        """
+        for name, value in others.items():
+            raise ConfigError(
+                f"{name}={value} of a model that writes all places at once: it takes max_len and candidates"
+            )
+        for name, value in (("max_len", max_len), ("candidates", candidates)):
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value} is below 1")
+        with evaluating(self.modules()):
+            tokens, encoded = self.encode(*source)
+            b = len(tokens.x)
+            if not b:
+                raise InputError("a source of 0 rows: there is nothing to answer")
+            places = self.length.propose(encoded, candidates).flatten()
+            for most in (max_len, self.max_len):
+                places = places if most is None else places.clamp(max=most)
+            each = torch.arange(b, device=places.device).repeat_interleave(candidates)
+            scores = self.head(self.decoder(self.copies(rows(tokens, each), places), rows(encoded, each)))
+            return best_of(precise(scores), places, b, self.symbols)
+
+
+def best_of(
+    scores: Float[Tensor, "rows n vocab"], places: Int[Tensor, " rows"], batch: int, symbols: Symbols
+) -> Generated:
+    """Take the likeliest tokens up to the first end, and of each row's candidates the one that is likeliest."""
+    best, ids = scores.max(-1)
+    t = torch.arange(ids.shape[1], device=ids.device)
+    ends = (ids == symbols.eos) & (t < places[:, None])
+    count = torch.where(ends.any(1), ends.int().argmax(1) + 1, places)
+    there = t < count[:, None]
+    ids = ids.masked_fill(~there, symbols.pad)
+    chance = (best - scores.logsumexp(-1)).masked_fill(~there, 0).sum(1) / count
+    chosen = chance.view(batch, -1).max(1).indices
+    chosen = chosen + torch.arange(batch, device=ids.device) * (len(ids) // batch)
+    ids, count = ids[chosen], count[chosen]
+    lengths = count - ended(ids, count, symbols)
+    return Generated(ids[:, None, : int(count.max())], lengths[:, None], chance[chosen][:, None])
+
+
+def fitted(x: Tensor, n: int, value: int = 0) -> Tensor:
+    """Cut or pad along the second axis to n."""
+    x = x[:, :n]
+    missing = (0, 0) * (x.ndim - 2) + (0, n - x.shape[1])
+    return pad(x, missing, value=value)

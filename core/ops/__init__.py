@@ -1,0 +1,1 @@
+"""Numeric helpers that know nothing of attention: products, compressed sparse rows, autocast."""

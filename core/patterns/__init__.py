@@ -1,0 +1,1 @@
+"""Attention patterns (which query may attend to which key) and padding masks."""

@@ -1,0 +1,1 @@
+"""Position encodings: absolute, rotary, relative."""

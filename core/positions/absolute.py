@@ -1,0 +1,123 @@
+"""Absolute position encodings, added to the vectors: learned and sinusoidal.
+
+They are called with the shape of a line or grid and give one vector for each prefix token and point, (n, d), or with
+`at` for any positions on a line.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.positions.attention_position import INNER
+
+ADDED = ("learned", "sinusoidal", "none")
+"""Names of what is added to the vectors."""
+
+
+def position_encoding(name: str, dim: int, shape: Sequence[int], prefix: int = 0) -> nn.Module | None:
+    """Make what is added to the vectors, by name; None for `none` and for names that act inside attention.
+
+    Args:
+        name: one of `ADDED` or `INNER`.
+        dim: channels.
+        shape: length of each axis of the grid, tokens.
+        prefix: tokens before the grid, such as a class token.
+
+    Raises:
+        ConfigError: If the name is unknown.
+    """
+    if name == "learned":
+        return Learned(dim, shape, prefix)
+    if name == "sinusoidal":
+        return Sinusoidal(dim, prefix)
+    if name == "none" or name in INNER:
+        return None
+    raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + INNER)}")
+
+
+class Learned(nn.Module):
+    """One learned vector for each prefix token and grid point; a grid of another size is interpolated (bicubic).
+
+    arXiv:2010.11929 sec. 3.2 for grids; a line does not interpolate: it is cut, and never longer than it was trained.
+
+    Args:
+        dim: channels.
+        shape: length of each axis, tokens; one axis or two.
+        prefix: tokens before the grid.
+    """
+
+    def __init__(self, dim: int, shape: Sequence[int], prefix: int = 0) -> None:
+        super().__init__()
+        self.shape = tuple(shape)
+        self.prefix = prefix
+        self.table = nn.Parameter(torch.randn(prefix + math.prod(shape), dim) * 0.02)
+
+    def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
+        """Give the vectors for a grid of this shape."""
+        if tuple(shape) == self.shape:
+            return self.table
+        if len(shape) != len(self.shape):
+            raise InputError(f"a grid of {len(shape)} axes given to positions of {len(self.shape)}")
+        if len(shape) == 1:
+            if shape[0] > self.shape[0]:
+                raise InputError(f"length {shape[0]} is more than the {self.shape[0]} positions that were learned")
+            return self.table[: self.prefix + shape[0]]
+        prefix, grid = self.table.split([self.prefix, len(self.table) - self.prefix])
+        picture = grid.unflatten(0, self.shape).permute(2, 0, 1)[None].float()
+        resized = interpolate(picture, size=tuple(shape), mode="bicubic", antialias=True)
+        return torch.cat([prefix, resized[0].flatten(1).T.to(prefix.dtype)])
+
+    def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
+        """Give the vectors of positions on the line, prefix tokens counted; before 0 stands padding, which gets 0.
+
+        Raises:
+            InputError: If a position was not learned.
+        """
+        if not torch.compiler.is_compiling() and position.numel() and int(position.max()) >= len(self.table):
+            raise InputError(f"position {int(position.max())} is not one of the {len(self.table)} that were learned")
+        return self.table[position.clamp(min=0)].masked_fill((position < 0)[..., None], 0)
+
+
+class Sinusoidal(nn.Module):
+    """Sines and cosines of geometric wavelengths, arXiv:1706.03762 sec. 3.5; a grid shares the channels among its axes.
+
+    Args:
+        dim: channels; channels that do not divide evenly stay 0.
+        prefix: tokens before the grid; their vectors are 0.
+    """
+
+    def __init__(self, dim: int, prefix: int = 0) -> None:
+        super().__init__()
+        self.dim = dim
+        self.prefix = prefix
+        self.like: Tensor
+        self.register_buffer("like", torch.empty(0), persistent=False)  # tells device and dtype
+
+    def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
+        """Give the vectors for a grid of this shape."""
+        share = self.dim // len(shape) // 2 * 2
+        grids = torch.meshgrid(*(torch.arange(n, device=self.like.device) for n in shape), indexing="ij")
+        waves = torch.cat([sinusoid(grid.flatten(), share) for grid in grids], dim=1)
+        y = waves.new_zeros(self.prefix + len(waves), self.dim)
+        y[self.prefix :, : waves.shape[1]] = waves
+        return y.to(self.like.dtype)
+
+    def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
+        """Give the vectors of positions on the line, prefix tokens counted; theirs, and those before 0, are 0."""
+        point = position - self.prefix
+        waves = sinusoid(point.flatten(), self.dim // 2 * 2).masked_fill((point.flatten() < 0)[:, None], 0)
+        y = waves.new_zeros(point.numel(), self.dim)
+        y[:, : waves.shape[1]] = waves
+        return y.view(*point.shape, self.dim).to(self.like.dtype)
+
+
+def sinusoid(position: Tensor, dim: int) -> Float[Tensor, "n d"]:
+    """Give sin and cos, in turn, of position / 10000^(2i/dim); positions are absolute, fractions allowed."""
+    rate = torch.exp(torch.arange(0, dim, 2, device=position.device) * (-math.log(10000.0) / max(dim, 1)))
+    angle = position[:, None] * rate
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)

@@ -1,0 +1,1 @@
+"""Modules that are fed an input in pieces and answer as soon as they can."""

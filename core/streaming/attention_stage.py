@@ -1,0 +1,182 @@
+"""Attention that answers while the vectors still come: a query as soon as the last key that it reads is there.
+
+Keys and values are kept as far back as a query reads that is still to be answered. Positions are absolute, as in the
+whole; patterns and biases that know only offsets, or places in a chunk, are asked by place among what is kept.
+Axes: see `zoo.core.streaming.stages`.
+"""
+
+from math import inf, lcm
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from zoo.core.engine.dispatch import attend
+from zoo.core.errors import ConfigError
+from zoo.core.patterns.basic import Causal
+from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.local import Chunk, Window
+from zoo.core.patterns.pattern import And, Full, Or, Pattern
+from zoo.core.positions.relative import ProjectedOffsets
+from zoo.core.scoring.relative_bias import Relative, TransformerXL
+from zoo.core.streaming.stages import Stream, behind, follow
+from zoo.core.tokens import Tokens
+
+FEW = 64
+"""Queries up to which every score is made at once, without asking how: of chunks of sound that takes half the time."""
+
+
+class Listening(Stream):
+    """Let vectors read each other as they come.
+
+    Args:
+        attention: an `Attention`.
+        pattern: who may read whom, the attention's own pattern included.
+
+    Raises:
+        ConfigError: If the pattern does not say how far back and ahead a vector reads.
+    """
+
+    def __init__(self, attention: Any, pattern: Pattern) -> None:
+        self.attention = attention
+        self.pattern = normal(pattern)
+        self.left = bound(self.pattern)
+        self.period = period(self.pattern)
+        self.bias = None if attention.position is None else attention.position.bias()
+        """Made once: what it prepares for some offsets serves every push."""
+        self.q: Tensor | None = None
+        self.k: Tensor | None = None
+        self.v: Tensor | None = None
+        self.seen = 0
+        """Vectors that came."""
+        self.asked = 0
+        """Position of the first query that waits."""
+        self.first = 0
+        """Position of the first key that is kept."""
+        self.shape = 0, 0, 0
+        """Queries, keys, and place of the first query, of the mask."""
+        self.open: Tensor | None = None
+        """Which keys they may read; None for all."""
+        self.near: Relative | None = None
+        """The bias, for their offsets."""
+
+    def push(self, x: Float[Tensor, "b n d"], last: bool = False) -> Float[Tensor, "b m d"]:
+        """See `Stream.push`."""
+        if x.shape[1]:
+            self._append(x)
+        count = (self.seen if last else self.told(self.seen)) - self.asked
+        if not count:
+            return x[:, :0]
+        assert self.q is not None
+        assert self.k is not None
+        assert self.v is not None
+        q, start = self.q[:, :count], self.asked - self.first
+        if count > FEW or (self.bias is not None and self.bias.adds_values):
+            y = attend(q, self.k, self.v, self.pattern, None, self.bias, q_start=start, whole=False)
+        else:
+            y = self._at_once(q, self.k, self.v, start)
+        self._forget(count)
+        return self.attention.out(y.flatten(2))
+
+    def told(self, items: int) -> int:
+        """See `Stream.told`."""
+        return min(max(0, ready(self.pattern, items)), items)
+
+    @property
+    def stored(self) -> int:
+        """See `Stream.stored`."""
+        return sum(x.numel() for x in (self.q, self.k, self.v) if x is not None)
+
+    def _append(self, x: Tensor) -> None:
+        q, k, v = self.attention.project(Tokens(x), None)
+        if self.attention.position is not None:
+            place = torch.arange(self.seen, self.seen + x.shape[1], device=x.device)[None]
+            q, k = self.attention.position.turn(place, q, k)
+        self.q, self.k, self.v = follow(self.q, q), follow(self.k, k), follow(self.v, v)
+        self.seen += x.shape[1]
+
+    def _at_once(
+        self, q: Float[Tensor, "b q h d"], k: Float[Tensor, "b k g d"], v: Float[Tensor, "b k g e"], start: int
+    ) -> Float[Tensor, "b q h e"]:
+        """Do what `attend` does, for a few queries; chunks of equal size share their mask."""
+        shape = q.shape[1], k.shape[1], start
+        if shape != self.shape:
+            self.shape, self.open = shape, opened(self.pattern, *shape, q.device)
+            self.near = projected(self.bias, 1 - start - shape[0], shape[1] - 1 - start)
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        scale, mask = q.shape[3] ** -0.5, self.open
+        if self.near is not None:
+            mask = self.near.on_line(q, k.shape[2], start, scale)
+            mask = mask if self.open is None else mask.where(self.open, -inf)
+            q = self.near.query(q)
+        y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+        return y.transpose(1, 2)
+
+    def _forget(self, count: int) -> None:
+        """Let go of queries that are answered, and of keys that no other reads."""
+        assert self.q is not None
+        assert self.k is not None
+        assert self.v is not None
+        self.asked += count
+        first = max(0, self.asked - self.left) // self.period * self.period
+        self.q = behind(self.q, count)
+        self.k, self.v = behind(self.k, first - self.first), behind(self.v, first - self.first)
+        self.first = first
+
+
+def opened(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> Bool[Tensor, "q k"] | None:
+    """Give which keys queries that stand at `start` and behind it may read; None where that is all."""
+    if normal(pattern, queries, keys, start) == Full():
+        return None
+    i, j = torch.arange(start, start + queries, device=device), torch.arange(keys, device=device)
+    return pattern.allows(i[:, None], j)
+
+
+def projected(bias: Relative | None, lowest: int, highest: int) -> Relative | None:
+    """Give a bias that has prepared what it adds for offsets from lowest to highest."""
+    if not isinstance(bias, ProjectedOffsets):
+        return bias
+    first, r = bias.projected(lowest, highest)
+    return TransformerXL(bias.u, bias.v, r, first)
+
+
+def ready(pattern: Pattern, keys: int) -> int:
+    """Count the queries, from the first on, that read no key behind the first so many; it may be negative."""
+    if isinstance(pattern, And | Or):
+        sides = ready(pattern.left, keys), ready(pattern.right, keys)
+        return max(sides) if isinstance(pattern, And) else min(sides)
+    if isinstance(pattern, Window):
+        return keys - pattern.right * pattern.dilation
+    return keys // pattern.size * pattern.size if isinstance(pattern, Chunk) else keys
+
+
+def period(pattern: Pattern) -> int:
+    """Give a number of positions by which queries and keys may be moved together without another answer.
+
+    Raises:
+        ConfigError: If there is none, as the pattern names positions.
+    """
+    if isinstance(pattern, And | Or):
+        return lcm(period(pattern.left), period(pattern.right))
+    if isinstance(pattern, Chunk):
+        return pattern.size
+    if isinstance(pattern, Window | Causal):
+        return 1
+    raise ConfigError(f"{pattern!r} names positions, and a stream moves on: Window and Chunk move with it")
+
+
+def bound(pattern: Pattern) -> int:
+    """Give how far back a query reads.
+
+    Raises:
+        ConfigError: If there is no bound, or none ahead.
+    """
+    cover = pattern.cover()
+    if cover.left is None or cover.right is None:
+        raise ConfigError(
+            f"{pattern!r} lets a vector read without bound, and a stream has no end: limit it by a window, for sounds "
+            "such as window=[640, 0]"
+        )
+    return cover.left

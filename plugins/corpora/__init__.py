@@ -1,1 +1,0 @@
-"""Corpora for training: what those of several plugins share."""

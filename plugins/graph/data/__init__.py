@@ -1,0 +1,1 @@
+"""Graphs to train on, and their metrics."""

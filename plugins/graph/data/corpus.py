@@ -1,0 +1,138 @@
+"""What the corpora of graphs share: graphs with a target each, or with one for each of their nodes.
+
+Axes: n nodes, e edges, k labels or numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core.losses.loss import TARGETS
+from zoo.data.batched_corpus import About, Served, judged, moved
+from zoo.data.corpus import Batch
+from zoo.plugins.graph.data.metrics import JUDGES
+from zoo.plugins.graph.io.preprocess import Graphs, packed
+from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.tokens.feature_encoders import Kinds
+from zoo.registry import entry_loading as entries
+from zoo.spec import ModelSpec
+
+FIRST = {"class": "accuracy", "labels": "roc-auc", "numbers": "r2"}
+"""The score that chooses the checkpoint, where nobody says another."""
+
+
+class Example(NamedTuple):
+    """Hold a graph and what is asked of it.
+
+    Args:
+        graph: with `x`, even if without columns.
+        target: a class, or labels or numbers (k); of nodes, with an axis for them in front. -100 or NaN where nothing
+            is asked.
+    """
+
+    graph: Given
+    target: Tensor
+
+
+class Asked(NamedTuple):
+    """Say what is asked of graphs, and what they are made of.
+
+    Args:
+        task: `classify` (of each graph) or `tag` (of each node).
+        target: one of `zoo.core.losses.loss.TARGETS`.
+        labels: names of classes, labels or numbers.
+        node_features: channels of `x`, or categories of each column; 0 for none.
+        edge_features: the same of `edge_attr`.
+        metric: the score that chooses the checkpoint; that of the target if empty.
+        fitting: what else suits the data, of the keywords of models.
+    """
+
+    task: str
+    target: str
+    labels: Sequence[str]
+    node_features: Kinds = 0
+    edge_features: Kinds = 0
+    metric: str = ""
+    fitting: Mapping[str, Any] = {}
+
+
+class GraphsCorpus(Served):
+    """Serve graphs packed into batches of nearly equal size.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        asked: of each graph.
+        parts: its examples; one graph may be in each of them, with other nodes asked.
+    """
+
+    def __init__(self, about: About, spec: ModelSpec, asked: Asked, parts: Mapping[str, Sequence[Example]]) -> None:
+        super().__init__(about, spec, {name: _sizes(part) for name, part in parts.items()})
+        self.asked, self.parts = asked, parts
+        self.task = asked.task
+        self.labels = list(asked.labels)
+        self.metric = asked.metric or FIRST[asked.target]
+        self.units = _units([each.target for each in parts["train"]]) if asked.target == "numbers" else []
+
+    def overrides(self) -> dict[str, Any]:
+        """Give the keywords for `zoo.create` that fit a model to the data."""
+        kinds = {"node_features": self.asked.node_features, "edge_features": self.asked.edge_features}
+        parameters = signature(entries.load(self.spec)).parameters
+        wishes = {**self.asked.fitting} | ({"units": self.units} if self.units else {})
+        known = {key: value for key, value in wishes.items() if key in parameters}
+        found = super().overrides() | kinds | known
+        if self.asked.target != "class":
+            found["target"] = self.asked.target
+        return found
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give graphs and their targets, one behind the other; a graph alone is given as it is."""
+        chosen = [self.parts[split][place] for place in places]
+        targets = [example.target for example in chosen]
+        if self.task != "tag":
+            return Batch(together([example.graph for example in chosen]), torch.stack(targets))
+        target = targets[0] if len(targets) == 1 else torch.cat(targets)
+        return Batch(together([example.graph for example in chosen]), target)
+
+    def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        """Give the mean loss over what is asked; numbers count by their deviation."""
+        if self.units:
+            deviation = answer.new_tensor([unit[1] for unit in self.units])
+            answer, target = answer / deviation, target.to(answer.dtype) / deviation
+        return TARGETS[self.asked.target](answer, target, smoothing)
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Judge all answers together; the metric comes first."""
+        answers, targets = [], []
+        with judged(model) as device:
+            for batch in self.held_out(split, batch_size):
+                inputs, target = moved(batch, device)
+                answers.append(model(*inputs).float().cpu())
+                targets.append(target.cpu())
+        found = JUDGES[self.asked.target](torch.cat(answers), torch.cat(targets))
+        return {self.metric: found[self.metric], **found}
+
+
+def together(graphs: Sequence[Given]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:
+    """Give the tensors of a batch; those of a graph alone are the same each time, so what is made of them is kept."""
+    if len(graphs) == 1:
+        return graphs[0].x, graphs[0].edge_index, graphs[0].edge_attr, None
+    return packed(list(graphs))
+
+
+def _sizes(part: Sequence[Example]) -> Tensor:
+    """Count nodes and edges of each graph."""
+    return torch.tensor([len(each.graph.x) + each.graph.edge_index.shape[1] for each in part], dtype=torch.long)
+
+
+def _units(targets: Sequence[Tensor]) -> list[list[float]]:
+    """Give the mean and the deviation of each number; 1 where all are one."""
+    units = []
+    for column in torch.cat([target.reshape(-1, target.shape[-1]) for target in targets]).double().T:
+        there = column[~column.isnan()]
+        spread = float(there.std(correction=0)) if len(there) else 0.0
+        units.append([float(there.mean()) if len(there) else 0.0, spread or 1.0])
+    return units

@@ -1,0 +1,89 @@
+"""How answers are judged: of one class, of labels of which any may be right, and of numbers.
+
+Axes: m graphs or nodes, k labels or numbers.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from zoo.core.losses.loss import IGNORED, binary_cross_entropy, cross_entropy
+from zoo.errors import DataError
+
+
+def class_scores(answer: Float[Tensor, "m k"], target: Int[Tensor, " m"]) -> dict[str, float]:
+    """Give the share whose class ranks first, and the loss; lower is better where a name begins with a minus sign.
+
+    Raises:
+        DataError: If nothing is asked.
+    """
+    asked = target != IGNORED
+    _refuse_nothing(asked)
+    right = (answer.argmax(-1) == target)[asked].double().mean()
+    return {"accuracy": float(right), "-loss": -float(cross_entropy(answer.float(), target))}
+
+
+def label_scores(answer: Float[Tensor, "m k"], target: Float[Tensor, "m k"]) -> dict[str, float]:
+    """Give the area under the ROC curve, the mean over the labels that have both kinds; F1 over all; and the loss.
+
+    Raises:
+        DataError: If nothing is asked.
+    """
+    asked = ~target.isnan()
+    _refuse_nothing(asked)
+    areas = [roc_auc(answer[known, place], target[known, place]) for place, known in enumerate(asked.T)]
+    found = [area for area in areas if area is not None]
+    area = sum(found) / len(found) if found else 0.5
+    said, true = (answer > 0)[asked], (target == 1)[asked]
+    f1 = 2 * int((said & true).sum()) / max(1, int(said.sum() + true.sum()))
+    return {"roc-auc": area, "f1": f1, "-loss": -float(binary_cross_entropy(answer.float(), target))}
+
+
+def number_scores(answer: Float[Tensor, "m k"], target: Float[Tensor, "m k"]) -> dict[str, float]:
+    """Give the share of the variance that is explained, R², and the mean error; the mean over numbers.
+
+    Raises:
+        DataError: If nothing is asked.
+    """
+    _refuse_nothing(~target.isnan())
+    pairs = [(mine[there].double(), true[there].double()) for mine, true, there in zip(
+        answer.T, target.T, (~target.isnan()).T, strict=True) if there.any()]  # fmt: skip
+    explained = [_explained(mine, true) for mine, true in pairs]
+    errors = [float((mine - true).abs().mean()) for mine, true in pairs]
+    return {"r2": sum(explained) / len(pairs), "-mae": -sum(errors) / len(pairs)}
+
+
+def roc_auc(score: Float[Tensor, " m"], true: Float[Tensor, " m"]) -> float | None:
+    """Give the probability that a right one scores higher than a wrong one, half where they score alike.
+
+    None where there are not both.
+    """
+    positive, negative = score[true == 1].double(), score[true == 0].double().sort().values
+    if not len(positive) or not len(negative):
+        return None
+    below = torch.searchsorted(negative, positive) + torch.searchsorted(negative, positive, right=True)
+    return float(below.double().mean()) / 2 / len(negative)
+
+
+def _explained(answer: Tensor, true: Tensor) -> float:
+    """Give 1 less the squared error over that of the mean; 0 where all numbers are one and none is met."""
+    off, spread = float(((answer - true) ** 2).sum()), float(((true - true.mean()) ** 2).sum())
+    if spread == 0:
+        return float(off == 0)
+    return 1 - off / spread
+
+
+def _refuse_nothing(asked: Tensor) -> None:
+    if not asked.any():
+        raise DataError("nothing is asked: there is nothing to judge")
+
+
+JUDGES: Mapping[str, Callable[[Any, Any], dict[str, float]]] = {
+    "class": class_scores,
+    "labels": label_scores,
+    "numbers": number_scores,
+}
+"""What judges answers of each kind of target, see `zoo.core.losses.loss.TARGETS`."""

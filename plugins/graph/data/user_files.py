@@ -1,0 +1,117 @@
+"""The user's own graphs for `zoo train`: lines of JSON, or a table of SMILES and what is predicted."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.data.batched_corpus import About
+from zoo.data.labels import names_of
+from zoo.data.skip_report import Skipped, told
+from zoo.data.source_options import parse
+from zoo.data.splits import Parts, complete, fingerprint
+from zoo.errors import DataError
+from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.molecule_table import SPLITS, Table
+from zoo.plugins.graph.io.json_lines import Row, read_lines, widths_of
+from zoo.plugins.graph.sources import MOLECULES
+from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.tokens.feature_encoders import Kinds
+from zoo.spec import ModelSpec
+
+COMMAS = {".csv": ",", ".tsv": "\t"}
+MANIFEST = "graphs.jsonl"
+
+
+def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
+    """Open a `.jsonl` of graphs, a `.csv` or `.tsv` of SMILES, or a folder with a graphs.jsonl.
+
+    What cannot be read is left out, with one warning that counts and names it.
+
+    Args:
+        argument: the file; `?target=COLUMN` names columns of a table, separated by commas, and `split=random` parts
+            molecules by chance instead of by scaffolds.
+        spec: of the model.
+        seed: of the split.
+        tokenizer: none, there is no text.
+
+    Raises:
+        DataError: If nothing is left, or the rows do not fit each other.
+        MissingLibraryError: If there are molecules and RDKit is not installed.
+    """
+    place, options = parse(argument, ("target", "split"))
+    path = Path(place).expanduser()
+    path = path / MANIFEST if path.is_dir() else path
+    if options.get("split", SPLITS[0]) not in SPLITS:
+        raise DataError(f"graphs:{argument}: split={options['split']!r} is not one of {', '.join(SPLITS)}")
+    if path.suffix not in (".jsonl", *COMMAS):
+        raise DataError(f"graphs:{argument}: {path.suffix!r} is none of .jsonl, .csv, .tsv, and no pickle is opened")
+    text = _text(path)
+    if path.suffix == ".jsonl":
+        kind, rows, skipped, total = read_lines(path.name, text)
+        _tell(path.name, len(rows), skipped, total)
+        return _corpus(
+            path.name, kind, [], complete({"train": rows}, lambda row: row.name, seed, path.name), spec, seed
+        )
+    wanted = [column for column in options.get("target", "").split(",") if column]
+    table = Table(path.name, text, COMMAS[path.suffix], wanted)
+    _tell(path.name, len(table.molecules), table.skipped, table.total)
+    names = [] if table.kind == "class" else table.wanted
+    return _corpus(path.name, table.kind, names, table.parts(options.get("split", SPLITS[0]), seed), spec, seed)
+
+
+def _corpus(name: str, kind: str, names: Sequence[str], parts: Parts[Row], spec: ModelSpec, seed: int) -> GraphsCorpus:
+    every = [row for part in parts for row in part]
+    labels = list(names) or _labels(name, kind, [row.asked for row in every])
+
+    def target(row: Row) -> Tensor:
+        if kind == "class":
+            return torch.tensor(labels.index(row.asked))
+        if kind == "labels" and not names:
+            return torch.tensor([float(label in row.asked) for label in labels])
+        if len(row.asked) != len(labels):
+            raise DataError(f"{name}, {row.name}: {len(row.asked)} numbers, and {len(labels)} elsewhere")
+        return torch.tensor(row.asked)
+
+    examples = {part: [Example(row.graph, target(row)) for row in rows] for part, rows in parts.by_name().items()}
+    pieces = [f"{row.name} {row.asked} {row.graph.edge_index.tolist()} {float(row.graph.x.sum())}" for row in every]
+    about = About(name, f"`{name}` holds {len(every):,} graphs.", fingerprint([str(seed), *pieces]))
+    return GraphsCorpus(about, spec, Asked("classify", kind, labels, *_features(every[0].graph)), examples)
+
+
+def _labels(name: str, kind: str, asked: Sequence[Any]) -> list[str]:
+    """Name classes, labels or numbers after what is asked."""
+    if kind == "class":
+        return names_of(asked, name)
+    if kind == "labels":
+        return names_of((label for labels in asked for label in labels), name)
+    return [f"target {place}" for place in range(len(asked[0]))]
+
+
+def _features(graph: Given) -> tuple[Kinds, Kinds]:
+    """Say what a model reads: categories of molecules, or numbers."""
+    if graph.x.is_floating_point():
+        return widths_of(graph)
+    return MOLECULES["node_features"], MOLECULES["edge_features"]
+
+
+def _tell(name: str, count: int, skipped: Sequence[Skipped], total: int) -> None:
+    """Tell what is left out.
+
+    Raises:
+        DataError: If nothing is left.
+    """
+    if not count:
+        raise DataError(f"{name}: no graph can be read. {told(skipped, total, 'graphs')}")
+    if skipped:
+        warnings.warn(told(skipped, total, "graphs"), stacklevel=3)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error}") from error

@@ -1,0 +1,1 @@
+"""Graphs before and after a model: preprocessing and postprocessing."""

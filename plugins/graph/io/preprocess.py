@@ -1,0 +1,151 @@
+"""From graphs of many kinds to the input of a model: `Preprocess` packs them into the tensors of one batch.
+
+Axes: n nodes, e edges, f and a features of them, p pairs.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from zoo.data.skip_report import Skipped, told
+from zoo.errors import ConfigError, InputError
+from zoo.plugins.graph.io.json_lines import of_line
+from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
+from zoo.plugins.graph.io.smiles import of_smiles
+from zoo.plugins.graph.structure.graph_inputs import Given, check_batch, check_ends, read
+from zoo.plugins.graph.tokens.feature_encoders import check_features
+
+Graphs = tuple[Any, ...]
+"""`x`, `edge_index`, `edge_attr` or None, and `batch`; and pairs of nodes, where all graphs have them."""
+
+
+class Preprocess:
+    """Turn a graph, or a list of them, into `(x, edge_index, edge_attr, batch)`, which every model of graphs takes.
+
+    Pairs of nodes that are asked about follow where all graphs have them.
+
+    A graph is a `Data` or `Batch` of PyTorch Geometric; a tuple of tensors, as a model reads them; a graph of networkx,
+    whose nodes may have attributes `x` and its edges `edge_attr`; a molecule as SMILES;
+    or a line of JSON, as of `zoo train --data graphs:FILE.jsonl`, where what is asked may be left out.
+
+    Args:
+        config: of the model: `node_features` and `edge_features` say what it reads.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.node_features = config.get("node_features", 0)
+        self.edge_features = config.get("edge_features", 0)
+        self.skipped: list[Skipped] = []
+        """What the last call left out."""
+
+    def __call__(self, graphs: Any, skip: bool = False) -> Graphs:
+        """Give the tensors of all graphs, one behind the other.
+
+        Args:
+            graphs: one or a list.
+            skip: leave out what cannot be read, with a warning that counts and names it; `skipped` has the reasons.
+
+        Raises:
+            InputError: If a graph cannot be read and is not skipped, has no nodes, or none is left.
+            MissingLibraryError: If there are molecules and RDKit is not installed.
+        """
+        several = isinstance(graphs, list)
+        given = graphs if several else [graphs]
+        self.skipped = []
+        kept: list[Given] = []
+        for place, graph in enumerate(given):
+            try:
+                kept.append(self.one(graph))
+            except InputError as error:
+                if not skip:
+                    raise type(error)(f"graph {place}: {error}" if several else str(error)) from error
+                self.skipped.append(Skipped(name_of(graph, place), str(error), place))
+        if self.skipped:
+            warnings.warn(told(self.skipped, len(given), "graphs"), stacklevel=2)
+        if not kept:
+            raise InputError(f"{len(given)} graphs, and none that can be read" if given else "an empty list of graphs")
+        return packed(kept)
+
+    def one(self, graph: Any) -> Given:
+        """Read one graph, or what is a batch already.
+
+        Raises:
+            InputError: If it cannot be read, or the model does not read its features.
+        """
+        given = self._opened(graph)
+        _check(given, name_of(graph))
+        x, attr = given.x, given.edge_attr
+        if isinstance(self.node_features, int) and not x.is_floating_point():
+            x = x.to(torch.get_default_dtype())
+        check_features(x, self.node_features, "x", x.dtype)
+        if self.edge_features == 0:
+            return given._replace(x=x, edge_attr=None)
+        if attr is None:
+            raise InputError(f"{name_of(graph)} has no features of edges; edge_features=0 makes a model without")
+        attr = attr[:, None] if attr.ndim == 1 else attr
+        if isinstance(self.edge_features, int) and not attr.is_floating_point():
+            attr = attr.to(torch.get_default_dtype())
+        check_features(attr, self.edge_features, "edge_attr", attr.dtype)
+        return given._replace(x=x, edge_attr=attr)
+
+    def _opened(self, graph: Any) -> Given:
+        if isinstance(graph, str):
+            return of_line(graph) if graph.lstrip().startswith("{") else of_smiles(graph)
+        if is_network(graph):
+            return of_network(graph, self.node_features, self.edge_features)
+        return read(graph if isinstance(graph, tuple) else (graph,))
+
+    def __repr__(self) -> str:
+        return f"Preprocess(node_features={self.node_features}, edge_features={self.edge_features})"
+
+
+def _check(given: Given, name: str) -> None:
+    """Refuse edges and pairs of no nodes, and graphs without nodes.
+
+    Raises:
+        InputError: If there are any.
+    """
+    x, index, _, batch, pairs, graphs = given
+    if not len(x):
+        raise InputError(f"{name} has no nodes")
+    check_ends("edge_index", index, len(x))
+    if pairs is not None:
+        check_ends("pairs", pairs, len(x))
+    if batch is not None:
+        check_batch(batch, index, graphs)
+        graphs = graphs or int(batch[-1]) + 1
+        if len(batch.unique()) < graphs:
+            empty = f"{name} holds {graphs} graphs, of which some have no nodes"
+            raise InputError(f"{empty}: leave them out and number the others 0, 1, …")
+
+
+def packed(graphs: list[Given]) -> Graphs:
+    """Put graphs one behind the other, counting nodes and graphs on.
+
+    Raises:
+        ConfigError: If features are of different precisions.
+    """
+    nodes, count = 0, 0
+    indices, batches, pairs = [], [], []
+    for graph in graphs:
+        own = torch.zeros(len(graph.x), dtype=torch.long) if graph.batch is None else graph.batch.long()
+        indices.append(graph.edge_index.long() + nodes)
+        batches.append(own.to(graph.x.device) + count)
+        if graph.pairs is not None:
+            pairs.append(graph.pairs.long() + nodes)
+        nodes, count = nodes + len(graph.x), count + int(own[-1]) + 1
+    if len(kinds := {graph.x.dtype for graph in graphs}) > 1:
+        raise ConfigError(f"graphs with features of {', '.join(sorted(map(str, kinds)))}: one precision for all")
+    attrs = [graph.edge_attr for graph in graphs if graph.edge_attr is not None]
+    attr = torch.cat(attrs) if attrs else None
+    found = torch.cat([graph.x for graph in graphs]), torch.cat(indices, dim=1), attr, torch.cat(batches)
+    return (*found, torch.cat(pairs, dim=1)) if len(pairs) == len(graphs) else found
+
+
+def name_of(graph: Any, place: int | None = None) -> str:
+    """Name a graph for errors: a molecule by its SMILES, others by their place in the list."""
+    if isinstance(graph, str):
+        return repr(graph)
+    return "a graph" if place is None else f"graph {place}"

@@ -1,0 +1,37 @@
+"""Molecules: from SMILES to graphs whose nodes are atoms and whose edges are bonds, by RDKit and PyTorch Geometric."""
+
+from zoo.errors import InputError
+from zoo.plugins.graph.requirements import RDKIT
+from zoo.plugins.graph.structure.graph_inputs import Given, of_data
+from zoo.registry.entry_loading import require
+
+
+def of_smiles(text: str) -> Given:
+    """Give the graph of a molecule, with the categories of `torch_geometric.utils.from_smiles`; a bond is two edges.
+
+    Hydrogen is counted at its atom, and is no node.
+
+    Args:
+        text: SMILES.
+
+    Raises:
+        InputError: If this is no SMILES, breaks the rules of valence, or holds what there is no category for.
+        MissingLibraryError: If RDKit is not installed.
+    """
+    require("reading SMILES", (RDKIT,))
+    from rdkit import Chem, rdBase
+    from torch_geometric.utils import from_rdmol
+
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(text, sanitize=False)
+        if molecule is None:
+            raise InputError(f"{text!r} is no SMILES")
+        if problems := Chem.DetectChemistryProblems(molecule):
+            raise InputError(f"{text!r} is no molecule: {problems[0].Message()}")
+        molecule = Chem.MolFromSmiles(text)
+    if molecule is None:
+        raise InputError(f"{text!r} is no molecule")
+    try:
+        return of_data(from_rdmol(molecule))
+    except ValueError as error:
+        raise InputError(f"{text!r} has an atom or a bond that there is no category for: {error}") from error

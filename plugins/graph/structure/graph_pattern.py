@@ -1,0 +1,135 @@
+"""`Graph`, edges that carry features, as a pattern; and `Drawn`, what is worked out from the edges of graphs, once.
+
+Axes: n nodes, e edges, a edges with features, f features.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor
+
+from zoo.core.patterns.edges import Edges
+from zoo.core.patterns.padding import Segments
+from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges
+from zoo.plugins.graph.structure.graph_inputs import Given, check_batch
+from zoo.plugins.graph.structure.tensor_cache import Kept, kept
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph(Edges):
+    """Edges of one graph, or of several that do not read each other.
+
+    Args:
+        features: of the first edges; those behind them have none.
+        sets: the graph of each node, which no edge leaves; None for one graph.
+    """
+
+    features: Shaped[Tensor, "a f"] | None = None
+    sets: Segments | None = None
+
+    @staticmethod
+    def of(edges: Edges, features: Tensor | None, sets: Segments | None) -> "Graph":
+        """Give edges with features, sharing what is worked out from them.
+
+        Args:
+            edges: a graph or its edges.
+            features: of the first edges.
+            sets: the graph of each node.
+        """
+        shared = (edges._kept, edges._elsewhere, edges._counted, edges._listed)
+        assert len(shared) == 4  # made by now, so that both have them
+        graph = object.__new__(Graph)
+        graph.__dict__.update(edges.__dict__, features=features, sets=sets)
+        return graph
+
+    def keeps(self, keys: Any) -> bool:
+        """See `Pattern.keeps`."""
+        return keys is not None and keys is self.sets
+
+    @cached_property
+    def _extended(self) -> "dict[Hashable, Graph]":
+        return {}
+
+    def extended(self, question: Hashable, more: Callable[[], Int[Tensor, "2 m"]], sets: Segments | None) -> "Graph":
+        """Give the graph with more edges, which have no features; they are made once.
+
+        Args:
+            question: which edges.
+            more: makes them.
+            sets: the graph of each node, of those, too, that only the new edges lead to.
+        """
+        if question not in self._extended:
+            longer = Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
+            self._extended[question] = Graph.of(longer, None, None)
+            assert not self._extended[question]._extended  # shared from here on
+        return Graph.of(self._extended[question], self.features, sets)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Hold which edges are read, and what is worked out from them: made once for a graph that is read again.
+
+    Args:
+        graph: the edges, without features.
+        read: the edges, and which of the given ones they are.
+        batch: the graph of each node; None for one graph.
+        nodes: how many there are.
+        graphs: how many there are.
+    """
+
+    graph: Graph
+    read: ReadEdges
+    batch: Int[Tensor, " n"] | None
+    nodes: int
+    graphs: int
+    made: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, question: Hashable, make: Callable[[], Any]) -> Any:
+        """Make something at the first question and give it ever after."""
+        if question not in self.made:
+            self.made[question] = make()
+        return self.made[question]
+
+    def carrying(self, features: Tensor | None) -> Graph:
+        """Give the graph with features of the edges that were given; self-loops that were added have none."""
+        if features is None:
+            return self.graph
+        self.graph._extended  # noqa: B018  shared from here on
+        return Graph.of(self.graph, self.read.of_given(features), self.graph.sets)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def drawn(given: Given, rules: EdgeRules) -> Drawn:
+    """Check edges and work out what is read; the same tensors are looked at once.
+
+    Args:
+        given: the graphs.
+        rules: which edges are read.
+
+    Raises:
+        InputError: If an edge leads to no node or to another graph, or the graphs are not in order.
+    """
+    index, batch = given.edge_index, given.batch
+    question = rules, len(given.x), given.graphs
+
+    def make() -> Drawn:
+        return _drawn(given, rules)
+
+    if batch is None:
+        return kept(index, question, make)
+    return kept(index, "graphs", Kept)(batch, question, make)
+
+
+def _drawn(given: Given, rules: EdgeRules) -> Drawn:
+    nodes = len(given.x)
+    read = rules.read(given.edge_index, nodes, nodes)
+    if given.batch is None:
+        return Drawn(Graph.of(read.edges, None, None), read, None, nodes, 1)
+    batch = given.batch.detach().long()
+    check_batch(batch, read.edges.index, given.graphs)
+    graphs = given.graphs or (int(batch[-1]) + 1 if len(batch) else 0)
+    return Drawn(Graph.of(read.edges, None, Segments(batch[None], count=graphs)), read, batch, nodes, graphs)

@@ -1,0 +1,1 @@
+"""Published results on graphs, run again."""

@@ -1,0 +1,224 @@
+"""The studies `zoo bench gat-cora|gat-citeseer|gat-pubmed|gat-ppi|graph-zinc`: a published protocol, seed by seed.
+
+A run is a pure function of its configuration. Finished ones are kept in a file that only grows: a stopped study goes
+on where it was.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from zoo.bench.grid.results_store import Store, key_of
+from zoo.bench.grid.worker_pool import cores, run_all
+from zoo.errors import ConfigError
+
+WORK = "zoo.plugins.graph.studies.published_results:execute"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Hold what a paper says of a data set.
+
+    Args:
+        data: the source, in front of the folder.
+        files: that lie there.
+        published: mean and deviation, as printed.
+        network: of which it is published: one of ours, or that of the paper.
+        where: it stands.
+        learning_rate: of Adam.
+        weight_decay: of all parameters, as L2.
+        batch_size: graphs of a step.
+        score: what is judged, see `judging.py`.
+        seeds: of the published mean.
+        fit: how it is trained, see `fitting.py`.
+        patience: epochs without a better validation, until that ends or slows down.
+        epochs: at most.
+        model: ours.
+        options: its keywords.
+    """
+
+    data: str
+    files: str
+    published: str
+    network: str
+    where: str = "arXiv:1710.10903, table 2"
+    learning_rate: float = 0.005
+    weight_decay: float = 5e-4
+    batch_size: int = 1
+    score: str = "accuracy"
+    seeds: int = 100
+    fit: str = "patience"
+    patience: int = 100
+    epochs: int = 100_000
+    model: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+PUBLISHED = {
+    "gat-cora": Protocol("planetoid:cora", "ind.cora.x", "83.0 ± 0.7", "gat-cora"),
+    "gat-citeseer": Protocol("planetoid:citeseer", "ind.citeseer.x", "72.5 ± 0.7", "gat-citeseer"),
+    "gat-pubmed": Protocol(
+        "planetoid:pubmed", "ind.pubmed.x", "79.0 ± 0.3", "gat-pubmed", learning_rate=0.01, weight_decay=1e-3
+    ),
+    "gat-ppi": Protocol(
+        "ppi",
+        "raw/train_graph.json",
+        "97.3 ± 0.2",
+        "gat-ppi",
+        "arXiv:1710.10903, table 3",
+        weight_decay=0.0,
+        batch_size=2,
+        score="f1",
+        seeds=10,
+    ),
+    "graph-zinc": Protocol(
+        "zinc",
+        "raw/train.pickle",
+        "0.226 ± 0.014",
+        "GraphTransformer with batch norm",
+        "arXiv:2012.09699, table 1",
+        learning_rate=7e-4,
+        weight_decay=0.0,
+        batch_size=128,
+        score="-mae",
+        seeds=4,
+        fit="plateau",
+        patience=15,
+        epochs=1000,
+        model="graph-small",
+        options={"depth": 10, "num_heads": 8, "pool": "mean", "position": "laplacian", "position_dim": 8},
+    ),
+}
+SHOWN = {
+    "accuracy": ("{:.1f}", 100, "% of the test nodes"),
+    "f1": ("{:.1f}", 100, "% F1 over all labels of the test nodes"),
+    "-mae": ("{:.3f}", -1, "mean absolute error"),
+}
+"""How numbers are written, what they are multiplied by, and what they are."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Describe one training completely; its hash is its name."""
+
+    model: str
+    data: str
+    fingerprint: str
+    seed: int
+    epochs: int
+    patience: int
+    learning_rate: float
+    weight_decay: float
+    batch_size: int = 1
+    score: str = "accuracy"
+    fit: str = "patience"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def execute(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Train one model as the paper does, and give its score on the test nodes."""
+    import torch
+
+    import zoo
+    from zoo.plugins.graph.studies.training_protocols import FITS
+
+    run = Run(**config)
+    begun = time.perf_counter()
+    torch.manual_seed(run.seed)
+    corpus = _corpus(run.data, run.model)
+    model: Any = zoo.create(run.model, **corpus.overrides() | dict(run.options))
+    epochs = FITS[run.fit](model, corpus, run)
+    scores = corpus.score(model, "test", run.batch_size)
+    return {run.score: scores[run.score], "epochs": epochs, "seconds": time.perf_counter() - begun}
+
+
+@cache
+def _corpus(data: str, model: str) -> Any:
+    """Open the data once in each process."""
+    import zoo
+    from zoo.data.corpus import open_corpus
+
+    return open_corpus(data, zoo.info(model))
+
+
+def study(name: str) -> Callable[..., None]:
+    """Make the command for a data set."""
+    protocol = PUBLISHED[name]
+    own = protocol.model or name
+
+    def command(
+        data: Annotated[str, typer.Option(help=f"Folder with {protocol.files} and the like; nothing is downloaded.")],
+        seeds: Annotated[int, typer.Option(min=1, help="Trainings.")] = protocol.seeds,
+        model: Annotated[str, typer.Option(help="Another network, such as gatv2-cora.")] = own,
+        out: Annotated[Path | None, typer.Option(help=f"Folder of the results. [default: runs/{name}]")] = None,
+        epochs: Annotated[int, typer.Option(min=1, help="At most.")] = protocol.epochs,
+        patience: Annotated[int, typer.Option(min=1, help="Epochs without a better validation.")] = protocol.patience,
+        workers: Annotated[int | None, typer.Option(min=0, help="Processes; one for each core.")] = None,
+    ) -> None:
+        """Train as the paper does, and print mean and deviation beside those published for its own network."""
+        console = Console()
+        source = f"{protocol.data}:{Path(data).expanduser()}"
+        mark = _corpus(source, model).fingerprint
+        p = protocol
+        rest = (p.learning_rate, p.weight_decay, p.batch_size, p.score, p.fit, p.options)
+        runs = [Run(model, source, mark, seed, epochs, patience, *rest) for seed in range(seeds)]
+        folder = out or Path("runs") / name
+        try:
+            records = completed(runs, Store(folder), workers, console)
+        except KeyboardInterrupt:
+            console.print(f"Stopped. Finished runs are in {folder}: the same command goes on from there.")
+            raise typer.Exit(130) from None
+        for line in told(model, name, records):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if any("error" in record for record in records):
+            raise typer.Exit(1)
+
+    return command
+
+
+gat_cora, gat_citeseer, gat_pubmed, gat_ppi, graph_zinc = (study(name) for name in PUBLISHED)
+
+
+def completed(runs: Sequence[Run], store: Store, workers: int | None, console: Console) -> list[Mapping[str, Any]]:
+    """Run what is not done yet, each result on the disk before the next is waited for; give the records of all."""
+    if store.message:
+        console.print(store.message, markup=False)
+    keys = [key_of(asdict(run)) for run in runs]
+    todo = [asdict(run) for run, key in zip(runs, keys, strict=True) if not store.settled(key)]
+    if len(todo) < len(runs):
+        console.print(f"{len(runs) - len(todo)} of {len(runs)} trainings were done before.")
+    crew = min(len(todo), cores()) if workers is None else workers
+    with closing(run_all(WORK, todo, crew)) as results:
+        for config, result in track(results, "training", total=len(todo), console=console, disable=not todo):
+            store.add(key_of(config), config, result)
+    return [store.records[key] for key in keys]
+
+
+def told(model: str, name: str, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what came out, in lines.
+
+    Raises:
+        ConfigError: If no training succeeded.
+    """
+    protocol = PUBLISHED[name]
+    form, factor, what = SHOWN[protocol.score]
+    good = [factor * record[protocol.score] for record in records if "error" not in record]
+    failed = [record for record in records if "error" in record]
+    if not good:
+        raise ConfigError(f"none of {len(records)} trainings of {model!r} succeeded: {failed[0]['error']}")
+    numbers = " ± ".join(form.format(number) for number in (mean(good), *([stdev(good)] if len(good) > 1 else [])))
+    own = "published" if model == protocol.network else f"{protocol.network}, as published, for comparison"
+    lines = [
+        f"{model} by the protocol of {name}: {numbers} {what}, {len(good)} seeds",
+        f"{own}: {protocol.published} {what}, {protocol.seeds} seeds ({protocol.where})",
+    ]
+    return lines + [f"seed {record['config']['seed']} failed: {record['error']}" for record in failed]

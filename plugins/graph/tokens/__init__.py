@@ -1,0 +1,1 @@
+"""Nodes and edges as vectors, and positional encodings."""

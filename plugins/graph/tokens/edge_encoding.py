@@ -1,0 +1,116 @@
+"""What edges say to attention: a number for each score, or a vector for each key and value.
+
+Axes: e edges, h heads, d channels of a head.
+"""
+
+from collections.abc import Callable
+
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.layers.attention import Attention
+from zoo.core.patterns.edge_types import EdgeKinds
+from zoo.core.patterns.pattern import And, Or, Pattern
+from zoo.core.positions.attention_position import InnerPosition
+from zoo.core.scoring.bias import Bias
+from zoo.core.scoring.edge_bias import EdgeBias
+from zoo.core.tokens import Tokens
+from zoo.plugins.graph.structure.graph_pattern import Graph
+from zoo.plugins.graph.structure.tensor_cache import kept
+from zoo.plugins.graph.tokens.feature_encoders import Categories, Distinct, Kinds, distinct, features
+
+ROLES = ("vectors", "bias")
+
+
+class Relation(InnerPosition):
+    """Tell an attention how its keys are related to the query: by the features of the edge between them.
+
+    It stands where positions act inside attention elsewhere: between nodes there is no offset, but an edge.
+
+    Args:
+        kinds: features of edges: channels, or categories of each column.
+        layer: the attention.
+        role: `vectors` are added to keys and values (arXiv:2009.03509 eq. 3 and 4), or a `bias` of each head to scores,
+            which takes far less memory.
+
+    Raises:
+        ConfigError: If the role is neither, or keys and values have different channels.
+    """
+
+    def __init__(self, kinds: Kinds, layer: Attention, role: str = "vectors") -> None:
+        super().__init__()
+        if role not in ROLES:
+            raise ConfigError(f"edges_as={role!r} is not one of {', '.join(ROLES)}")
+        if role == "vectors" and layer.head_dim != layer.value_dim:
+            shown = f"keys of {layer.head_dim} channels and values of {layer.value_dim}"
+            raise ConfigError(f"edges_as='vectors' for {shown}: they get the same vectors")
+        self.heads = layer.num_heads
+        channels = layer.num_heads * (layer.head_dim if role == "vectors" else 1)
+        self.features = features(kinds, channels, bias=False)
+        self.role = role
+
+    def bias_of(self, source: Tokens) -> Bias | None:
+        """See `InnerPosition.bias_of`.
+
+        Raises:
+            InputError: If no graph with features is read.
+        """
+        graph = graph_of(source.pattern)
+        if graph is None or graph.features is None:
+            raise InputError("an attention made for the features of edges reads nodes whose edges have none")
+        found, kinds = self._read(graph.features, graph.index.shape[1])
+        if self.role == "bias":
+            return EdgeBias(graph, added=found, kinds=kinds)
+        vectors = found.unflatten(1, (self.heads, -1))
+        return EdgeBias(graph, to_keys=vectors, to_values=vectors, kinds=kinds)
+
+    def _read(self, given: Shaped[Tensor, "e f"], edges: int) -> tuple[Float[Tensor, "rows c"], EdgeKinds | None]:
+        """Give what is said by each edge, or by each kind of edges; those behind the given ones say nothing."""
+        if not isinstance(self.features, Categories):
+            return pad(self.features(given), (0, 0, 0, edges - len(given))), None
+        alike = distinct(given, self.features.kinds)
+        question = "kinds", self.features.kinds, edges
+        kinds: EdgeKinds = kept(given, question, lambda: _kinds(alike, edges - len(given)))
+        return pad(self.features.of_rows(alike.rows), (0, 0, 0, kinds.count - len(alike.rows))), kinds
+
+
+def _kinds(alike: Distinct, more: int) -> EdgeKinds:
+    count = len(alike.rows)
+    return EdgeKinds(pad(alike.of, (0, more), value=count), count + (more > 0))
+
+
+def graph_of(pattern: Pattern | None) -> Graph | None:
+    """Find the graph in a pattern; None where there is none."""
+    if isinstance(pattern, And | Or):
+        return graph_of(pattern.left) or graph_of(pattern.right)
+    return pattern if isinstance(pattern, Graph) else None
+
+
+def with_relation(
+    attention: Callable[[int, int], nn.Module], kinds: Kinds, role: str = "vectors"
+) -> Callable[[int, int], nn.Module]:
+    """Let each attention know the features of edges; unchanged where these have none.
+
+    Args:
+        attention: makes an attention from (dim, num_heads).
+        kinds: features of edges.
+        role: as for `Relation`.
+    """
+    if kinds == 0:
+        return attention
+
+    def make(dim: int, num_heads: int) -> nn.Module:
+        layer = attention(dim, num_heads)
+        if not isinstance(layer, Attention):
+            raise ConfigError(
+                f"edge_features={kinds!r} act inside attention, where {type(layer).__name__} has no place for them: "
+                "edge_features=0 leaves them out"
+            )
+        if layer.position is not None:
+            raise ConfigError(f"edge_features={kinds!r} for an attention that has {layer.position} already")
+        layer.position = Relation(kinds, layer, role)
+        return layer
+
+    return make

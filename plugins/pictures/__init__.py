@@ -1,1 +1,0 @@
-"""Pictures as patches: what makes vectors of them; what several plugins share."""

@@ -1,0 +1,1 @@
+"""Sound: log-mel features, subsampling, streaming, and speech recognition."""

@@ -1,0 +1,214 @@
+"""`FrameStem`: from sounds to `Tokens`, a vector every 40 ms; and how far each of them looks, in milliseconds.
+
+Axes: b sounds, t samples, n frames, m bands, d channels.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.patterns.local import Window
+from zoo.core.patterns.padding import Lengths
+from zoo.core.patterns.pattern import Pattern
+from zoo.core.positions.absolute import Sinusoidal, position_encoding
+from zoo.core.streaming.stages import Chain, Each, Placed, stream_of
+from zoo.core.tokens import Tokens
+from zoo.plugins.shared.audio.feature_norm import NORMS, norm_of, stream_of_norm
+from zoo.plugins.shared.audio.lengths import cleared, quartered
+from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.audio.subsample import Subsample
+
+TOKEN = 40
+"""Milliseconds from vector to vector."""
+FAR = 1000
+"""Offsets to each side that a table knows where everyone reads everyone: 40 s."""
+
+
+class FrameStem(nn.Module):
+    """Give a vector for every 40 ms of a sound: log-mel features, normed, and two convolutions.
+
+    Args:
+        dim: channels.
+        bands: features of a frame.
+        normalise: how each band gets mean 0 and variance 1: by the `utterance`, `running` along, or `none`.
+        augment: changes features (b, n, m), of so many frames each, in training; nothing if None.
+        subsample: makes what gives one vector for four frames from `(bands, dim, ahead=)`.
+        ahead: whether a vector reads up to 3 frames that come later.
+        pattern: who may read whom of the vectors; everyone everyone if None.
+        position: `sinusoidal` is added to the vectors; `none`, or a name of what acts inside attention, adds nothing.
+        dropout: probability in [0, 1).
+
+    Raises:
+        ConfigError: If a name is unknown, or positions are learned, since sounds have no greatest length.
+    """
+
+    spacing = (TOKEN / 1000, "s")
+    """From vector to vector."""
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        bands: int = 80,
+        normalise: str = "utterance",
+        augment: nn.Module | None = None,
+        subsample: Callable[..., nn.Module] = Subsample,
+        ahead: bool = True,
+        pattern: Pattern | None = None,
+        position: str = "none",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if position == "learned":
+            raise ConfigError(f"position={position!r}: sounds have no greatest length; sinusoidal or rotary have none")
+        self.features = LogMel(bands)
+        self.normalise = norm_of(normalise)
+        self.augment = augment
+        self.subsample = subsample(bands, dim, ahead=ahead)
+        self.pattern = pattern
+        added = position_encoding(position, dim, (1,))
+        self.position = added if isinstance(added, Sinusoidal) else None
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, sounds: Tensor, lengths: Tensor | None = None) -> Tokens:
+        """Give the vectors.
+
+        Args:
+            sounds: samples (b, t) at 16 kHz, in -1 … 1, or features (b, n, m) as `LogMel` gives them; what lies behind
+                the length of a sound is not read.
+            lengths: samples, or frames, that each sound has; all if None.
+
+        Raises:
+            InputError: If shape, dtype, lengths or values do not fit, or a sound is shorter than a frame.
+        """
+        self.check(sounds, lengths)
+        x, count = sounds if sounds.dtype is torch.float64 else sounds.float(), lengths
+        if sounds.ndim == 2:
+            x = self.features(cleared(x, lengths))
+            count = None if lengths is None else self.features.count(lengths)
+        x = NORMS[self.normalise](cleared(x, count), count)
+        if self.training and self.augment is not None:
+            x = self.augment(x, count)
+        x, count = self.subsample(x.to(next(self.subsample.parameters()).dtype), count)
+        if self.position is not None:
+            x = x + self.position((x.shape[1],)).to(x.dtype)
+        return Tokens(self.dropout(x), self.pattern, None if count is None else Lengths(count))
+
+    def stream(self) -> Chain:
+        """Give the stages that make vectors of samples as they come: frames, their norm, convolutions, positions.
+
+        Raises:
+            ConfigError: If the norm, or what subsamples, has to see the whole sound.
+        """
+        dtype = next(self.subsample.parameters()).dtype
+        cast = Each(lambda x: x.to(dtype))
+        stages = [self.features.stream(), stream_of_norm(self.normalise), cast, stream_of(self.subsample)]
+        return Chain(stages if self.position is None else [*stages, Placed(self.placed)])
+
+    def placed(self, x: Float[Tensor, "b n d"], first: int) -> Float[Tensor, "b n d"]:
+        """Add their positions to vectors that stand at `first` and behind it."""
+        assert self.position is not None
+        return x + self.position.at(torch.arange(first, first + x.shape[1], device=x.device)).to(x.dtype)
+
+    def count(self, samples: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """Count the vectors of sounds of so many samples."""
+        return quartered(self.features.count(samples))
+
+    def check(self, sounds: Tensor, lengths: Tensor | None = None) -> None:
+        """Refuse what are no sounds, or not long enough; see `forward`."""
+        shape, bands = tuple(sounds.shape), self.features.bands
+        wanted = f"samples (batch, time), nor features (batch, frames, {bands})"
+        if sounds.ndim not in (2, 3) or (sounds.ndim == 3 and shape[2] != bands):
+            hint = "; one sound needs a batch axis: sound[None]" if sounds.ndim == 1 else ""
+            raise InputError(f"sounds of shape {shape} are neither {wanted}{hint}")
+        if not sounds.is_floating_point():
+            raise InputError(
+                f"sounds are {sounds.dtype}: samples lie in -1 … 1, zoo.preprocess(name)(sound) makes them"
+            )
+        if not shape[0]:
+            raise InputError(f"a batch of 0 sounds, shape {shape}")
+        what, least = ("samples", self.features.length) if sounds.ndim == 2 else ("frames", 1)
+        if shape[1] < least:
+            raise InputError(f"sounds of {shape[1]} {what}, shape {shape}: {_needed(least)}")
+        if lengths is not None:
+            check_lengths(lengths, shape, least, what)
+        check_values(sounds, lengths)
+
+
+def check_lengths(lengths: Tensor, shape: Sequence[int], least: int, what: str) -> None:
+    """Refuse lengths that cannot be those of sounds.
+
+    Args:
+        lengths: one for each sound.
+        shape: of the sounds.
+        least: that a sound needs.
+        what: is counted, `samples` or `frames`.
+
+    Raises:
+        InputError: If one does not fit; the text names the first.
+    """
+    if lengths.shape != tuple(shape[:1]) or lengths.is_floating_point() or lengths.dtype is torch.bool:
+        raise InputError(
+            f"lengths of shape {tuple(lengths.shape)} and {lengths.dtype} for {shape[0]} sounds: one whole number each"
+        )
+    if torch.compiler.is_compiling() or lengths.is_meta:
+        return
+    bad = ((lengths > shape[1]) | (lengths < least)).nonzero()
+    if len(bad):
+        row = int(bad[0, 0])
+        length = int(lengths[row])
+        why = f"there are {shape[1]}" if length > shape[1] else _needed(least)
+        raise InputError(f"sound {row} of {length} {what}: {why}")
+
+
+def _needed(least: int) -> str:
+    return "a sound has at least one frame" + (f", which is {least} samples, 25 ms" if least > 1 else "")
+
+
+def check_values(sounds: Tensor, lengths: Tensor | None = None, first: int = 0) -> None:
+    """Refuse what is not finite.
+
+    Args:
+        sounds: samples or features.
+        lengths: of each sound; all if None.
+        first: samples, or frames, that came before.
+
+    Raises:
+        InputError: If there is such a value; the text names the first.
+    """
+    if torch.compiler.is_compiling() or sounds.is_meta:
+        return
+    bad = ~torch.isfinite(cleared(sounds, lengths))
+    if bool(bad.any()):
+        place = bad.nonzero()[0].tolist()
+        raise InputError(
+            f"{sounds[tuple(place)].item()} at place {first + place[1]} of sound {place[0]}: sounds are finite"
+        )
+
+
+def window_of(milliseconds: Any) -> Window | None:
+    """Give the window of so many milliseconds; None for `full`, where everyone reads everyone.
+
+    Args:
+        milliseconds: to both sides, or (back, ahead), multiples of 40; or `full`.
+
+    Raises:
+        ConfigError: If it is none of these.
+    """
+    if milliseconds == "full":
+        return None
+    sides = (milliseconds, milliseconds) if isinstance(milliseconds, int) else milliseconds
+    if not isinstance(sides, list | tuple) or len(sides) != 2 or not all(type(side) is int for side in sides):
+        raise ConfigError(f"window={milliseconds!r} is neither milliseconds, nor (back, ahead), nor 'full'")
+    if any(side < 0 or side % TOKEN for side in sides):
+        raise ConfigError(f"window={milliseconds!r}: milliseconds are multiples of {TOKEN}, 0 or more")
+    return Window(sides[0] // TOKEN, sides[1] // TOKEN)
+
+
+def reach_of(window: Window | None) -> int:
+    """Give the offsets to each side that a table of positions needs to know."""
+    return FAR if window is None else max(window.left, window.right)

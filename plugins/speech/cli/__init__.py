@@ -1,0 +1,1 @@
+"""The commands `zoo transcribe` and `zoo say`."""

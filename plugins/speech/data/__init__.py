@@ -1,0 +1,1 @@
+"""Recordings to train on, and their metrics."""

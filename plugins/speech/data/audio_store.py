@@ -1,0 +1,117 @@
+"""Where the sounds of a corpus lie: in one long tensor, or in files, of which as many are kept as memory is granted.
+
+Axes: t samples.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from zoo.data.progress import shown
+from zoo.errors import InputError
+from zoo.plugins.speech.io.preprocess import Preprocess
+
+KEPT = 2**30
+"""Bytes of sounds that are kept in memory, 4.6 hours; others are read again when they are needed."""
+_BYTES = 4
+_AT_ONCE = 64
+"""Files that are begun before the sound of the first is taken: sounds stay in memory until then."""
+
+Thing = TypeVar("Thing")
+Answer = TypeVar("Answer")
+
+
+class Joined:
+    """Hold sounds one behind the other, as whole numbers of 16 bits.
+
+    Args:
+        flat: all samples.
+        lengths: of each sound.
+    """
+
+    def __init__(self, flat: Tensor, lengths: Tensor) -> None:
+        self.flat, self.lengths = flat, lengths
+        self.ends = lengths.cumsum(0).tolist()
+
+    def __getitem__(self, place: int) -> Float[Tensor, " t"]:
+        """Give a sound."""
+        end = self.ends[place]
+        return self.flat[end - int(self.lengths[place]) : end].float() / 2**15
+
+
+class Files:
+    """Read sounds from files that were read before.
+
+    Args:
+        paths: of the files.
+        lengths: samples of each, at 16 kHz.
+        kept: sounds that are in memory, by path.
+    """
+
+    def __init__(self, paths: Sequence[Path], lengths: Sequence[int], kept: dict[Path, Tensor]) -> None:
+        self.paths = list(paths)
+        self.lengths = torch.tensor(lengths, dtype=torch.long)
+        self.kept = kept
+
+    def __getitem__(self, place: int) -> Float[Tensor, " t"]:
+        """Give a sound."""
+        path = self.paths[place]
+        return self.kept[path] if path in self.kept else Preprocess().samples(path)
+
+
+class Heard(NamedTuple):
+    """Hold what was found in files.
+
+    Args:
+        lengths: samples of each that can be read, by path.
+        kept: their samples, as far as memory is granted.
+        skipped: why the others cannot be read, by path.
+    """
+
+    lengths: dict[Path, int]
+    kept: dict[Path, Tensor]
+    skipped: dict[Path, str]
+
+
+def hear(paths: Sequence[Path], most: int = KEPT) -> Heard:
+    """Read every file once, so that none fails in the middle of a training.
+
+    Args:
+        paths: of the files.
+        most: bytes of sounds that are kept.
+    """
+    found, room = Heard({}, {}, {}), most
+    for path, sound in zip(paths, shown(together(_read, paths), len(paths), "reading sounds"), strict=True):
+        if isinstance(sound, str):
+            found.skipped[path] = sound
+            continue
+        found.lengths[path] = len(sound)
+        size = _BYTES * len(sound)
+        if size <= room:
+            found.kept[path] = sound
+            room -= size
+    return found
+
+
+def together(change: Callable[[Thing], Answer], things: Iterable[Thing]) -> Iterable[Answer]:
+    """Give what becomes of things, in their order, some of them at a time on each processor."""
+    pool = ThreadPoolExecutor(cpu_count())
+    try:
+        waiting = list(things)
+        for first in range(0, len(waiting), _AT_ONCE):
+            yield from pool.map(change, waiting[first : first + _AT_ONCE])
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _read(path: Path) -> Tensor | str:
+    try:
+        return Preprocess().samples(path)
+    except InputError as error:
+        return str(error)

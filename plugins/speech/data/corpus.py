@@ -1,0 +1,122 @@
+"""What the corpora of sounds share: sounds that are kept or read again, heard another way in training; and clips.
+
+Axes: b sounds, t samples.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from zoo.data.batched_corpus import About, Served, judged
+from zoo.data.corpus import Batch
+from zoo.data.token_metrics import token_scores
+from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.speech.io.preprocess import RATE
+from zoo.spec import ModelSpec
+
+Change = Callable[[Tensor, torch.Generator], Tensor]
+"""Lets a sound be heard another way, drawn by the generator."""
+FRAME = LogMel(rate=RATE).length
+"""Samples of the shortest sound."""
+_SEEDS = {"train": 0, "validation": 1, "test": 2}
+
+
+@runtime_checkable
+class Sounds(Protocol):
+    """Give sounds by their place."""
+
+    lengths: Tensor
+    """Samples of each."""
+
+    def __getitem__(self, place: int) -> Tensor:
+        """Give the samples of one, at 16 kHz."""
+
+
+class Ways(NamedTuple):
+    """Say how sounds are heard: in training, and in validation and test, there the same each time; None as they are."""
+
+    training: Change | None = None
+    judging: Change | None = None
+
+
+AS_THEY_ARE = Ways()
+
+
+class SoundCorpus(Served):
+    """Serve sounds in batches of nearly equal length.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        sounds: of each part.
+        ways: in which they are heard.
+    """
+
+    def __init__(self, about: About, spec: ModelSpec, sounds: Mapping[str, Sounds], ways: Ways = AS_THEY_ARE) -> None:
+        super().__init__(about, spec, {split: part.lengths for split, part in sounds.items()})
+        self.sounds = sounds
+        self.ways = ways
+
+    def heard(
+        self, split: str, places: Sequence[int], generator: torch.Generator | None
+    ) -> tuple[Float[Tensor, "b t"], Int[Tensor, " b"]]:
+        """Give sounds, 0 behind the shorter ones, and how many samples each has."""
+        kept = [self._heard(split, place, generator) for place in places]
+        return pad_sequence(kept, batch_first=True), torch.tensor([len(sound) for sound in kept])
+
+    def least(self, split: str, place: int) -> int:
+        """Say how many samples of a sound are needed."""
+        return FRAME
+
+    def _heard(self, split: str, place: int, generator: torch.Generator | None) -> Tensor:
+        sound = self.sounds[split][place]
+        change = self.ways.judging if generator is None else self.ways.training
+        if change is None:
+            return sound
+        drawing = generator or torch.Generator().manual_seed(3 * place + _SEEDS[split])
+        changed = change(sound, drawing)
+        return sound if len(changed) < self.least(split, place) else changed
+
+
+class ClipsCorpus(SoundCorpus):
+    """Serve sounds with a label each.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        sounds: of each part.
+        classes: of each sound.
+        labels: their names; the place in the list is the class.
+        ways: in which sounds are heard.
+    """
+
+    task = "classify"
+    metric = "accuracy"
+
+    def __init__(
+        self,
+        about: About,
+        spec: ModelSpec,
+        sounds: Mapping[str, Sounds],
+        classes: Mapping[str, Tensor],
+        labels: Sequence[str],
+        ways: Ways = AS_THEY_ARE,
+    ) -> None:
+        super().__init__(about, spec, sounds, ways)
+        self.classes = classes
+        self.labels = list(labels)
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give sounds, lengths and classes."""
+        return Batch(self.heard(split, places, generator), self.classes[split][list(places)])
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Give the share of sounds whose label the model ranks first, and the loss."""
+        with judged(model) as device:
+            found = token_scores(model, self.held_out(split, batch_size), device)
+        return {"accuracy": found.accuracy, "loss": math.log(found.perplexity)}

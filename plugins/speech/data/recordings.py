@@ -1,0 +1,154 @@
+"""The user's recordings for `zoo train`: what opens `recordings:DIR`, and what opens whatever is listed likewise."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from zoo.data.batched_corpus import About
+from zoo.data.labels import names_of
+from zoo.data.skip_report import Skipped, told
+from zoo.data.splits import Parts, complete, fingerprint
+from zoo.errors import DataError
+from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.speech.data.audio_store import Files, Heard, hear
+from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
+from zoo.plugins.speech.data.manifest import Recording, list_recordings
+from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, refuse_symbols
+from zoo.plugins.speech.io.preprocess import RATE
+from zoo.plugins.speech.io.speed_perturbation import change_speed
+from zoo.spec import ModelSpec
+
+WAYS = Ways(training=lambda sound, generator: change_speed(sound, RATE, generator))
+"""Other speeds, in training."""
+DEFAULT_TOKENIZER = "char"
+"""The characters of the training's transcripts."""
+
+
+def open_recordings(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> SoundCorpus:
+    """Open a folder of class folders, or a manifest."""
+    path = Path(argument).expanduser()
+    return corpus_of(path.name, list_recordings(path), spec, seed, tokenizer)
+
+
+def corpus_of(name: str, recordings: Sequence[Recording], spec: ModelSpec, seed: int, tokenizer: str) -> SoundCorpus:
+    """Make a corpus of what is listed: of transcripts, or of clips with labels.
+
+    Every file is read once. What cannot be read or learned is left out, with one warning that counts and names it.
+
+    Args:
+        name: of the data.
+        recordings: all with a transcript, or all with a label; with both, the model's task decides.
+        spec: of the model.
+        seed: splits what is not split.
+        tokenizer: of transcripts; their characters if empty.
+
+    Raises:
+        DataError: If nothing is left, or some recordings have a transcript and others a label.
+    """
+    wants_text = _wants_text(name, recordings, spec)
+    heard = hear([each.path for each in recordings])
+    skipped = [Skipped(str(path), why) for path, why in heard.skipped.items()]
+    good = [each for each in recordings if each.path in heard.lengths]
+    _refuse_empty(name, good, skipped, len(recordings))
+    parts = _split(name, good, seed)
+    corpus: SoundCorpus
+    if wants_text:
+        corpus, more = _transcripts(name, parts, heard, spec, seed, tokenizer)
+        skipped += more
+    else:
+        corpus = _clips(name, parts, heard, spec, seed)
+    if skipped:
+        warnings.warn(told(skipped, len(recordings), "recordings"), stacklevel=2)
+    return corpus
+
+
+def _clips(name: str, parts: Parts[Recording], heard: Heard, spec: ModelSpec, seed: int) -> ClipsCorpus:
+    labels = names_of((str(each.label) for part in parts for each in part), name)
+    classes = {
+        split: torch.tensor([labels.index(str(each.label)) for each in part]) for split, part in parts.by_name().items()
+    }
+    about = _about(name, f"with {len(labels)} labels", parts, heard, [str(seed), *labels])
+    return ClipsCorpus(about, spec, _sounds(parts, heard), classes, labels, WAYS)
+
+
+def _transcripts(
+    name: str, parts: Parts[Recording], heard: Heard, spec: ModelSpec, seed: int, tokenizer: str
+) -> tuple[TranscriptsCorpus, list[Skipped]]:
+    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [said(each) for each in parts.train])
+    refuse_symbols(chosen)
+    kept, skipped = _learnable(parts, heard, chosen, spec)
+    for split, part in kept.by_name().items():
+        if not part:
+            raise DataError(f"{name}: nothing is left for {split}. {told(skipped, sum(map(len, parts)), 'recordings')}")
+    about = _about(name, "with transcripts", kept, heard, [str(seed), chosen.content])
+    texts = {split: [said(each) for each in part] for split, part in kept.by_name().items()}
+    return TranscriptsCorpus(about, spec, chosen, _sounds(kept, heard), texts, WAYS), skipped
+
+
+def said(recording: Recording) -> str:
+    """Give what is said, in words with one space between."""
+    return " ".join((recording.text or "").split())
+
+
+def _learnable(
+    parts: Parts[Recording], heard: Heard, tokenizer: Tokenizer, spec: ModelSpec
+) -> tuple[Parts[Recording], list[Skipped]]:
+    """Part what a model can learn from what it cannot."""
+    aligned = spec.config.get("by") != "attention"
+    kept: list[list[Recording]] = []
+    skipped: list[Skipped] = []
+    for part in parts:
+        kept.append([])
+        for each in part:
+            why = fault(said(each), heard.lengths[each.path], tokenizer, aligned)
+            if why:
+                skipped.append(Skipped(str(each.path), why))
+            else:
+                kept[-1].append(each)
+    return Parts(*kept), skipped
+
+
+def _split(name: str, recordings: Sequence[Recording], seed: int) -> Parts[Recording]:
+    """Part the recordings as they say, else by chance; one speaker's stay together."""
+    given: dict[str, list[Recording]] = {"train": []}
+    for each in recordings:
+        given.setdefault(each.part or "train", []).append(each)
+    if not given["train"]:
+        raise DataError(f"{name}: no recording that can be read is for training")
+    return complete(given, lambda each: each.speaker or each.path, seed, name)
+
+
+def _wants_text(name: str, recordings: Sequence[Recording], spec: ModelSpec) -> bool:
+    texts = sum(each.text is not None for each in recordings)
+    labels = sum(each.label is not None for each in recordings)
+    if texts == labels == len(recordings):
+        return spec.task == "generate"
+    if len(recordings) not in (texts, labels):
+        raise DataError(
+            f"{name}: of {len(recordings)} recordings {texts} have a 'text' and {labels} a 'label': give all of them "
+            "one, or all the other"
+        )
+    return texts == len(recordings)
+
+
+def _sounds(parts: Parts[Recording], heard: Heard) -> Mapping[str, Files]:
+    return {
+        split: Files([each.path for each in part], [heard.lengths[each.path] for each in part], heard.kept)
+        for split, part in parts.by_name().items()
+    }
+
+
+def _refuse_empty(name: str, good: Sequence[Recording], skipped: Sequence[Skipped], total: int) -> None:
+    if not good:
+        raise DataError(f"{name}: none of the recordings can be read. {told(skipped, total, 'recordings')}")
+
+
+def _about(name: str, what: str, parts: Parts[Recording], heard: Heard, further: Sequence[str]) -> About:
+    every = [each for part in parts for each in part]
+    hours = sum(heard.lengths[each.path] for each in every) / RATE / 3600
+    pieces = (f"{each.path.name} {each.label} {each.text} {heard.lengths[each.path]}" for each in every)
+    described = f"`{name}` holds {len(every):,} recordings {what}, {hours:.2f} hours."
+    return About(name, described, fingerprint([*pieces, *further]))

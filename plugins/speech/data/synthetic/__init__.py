@@ -1,0 +1,1 @@
+"""Speech that programs make."""

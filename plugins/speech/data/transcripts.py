@@ -1,0 +1,185 @@
+"""`TranscriptsCorpus`: sounds with what is said in them, for models that write; and which of them can be learned.
+
+Axes: b sounds, n tokens.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from zoo.core.losses.loss import IGNORED
+from zoo.core.special_tokens import SYMBOLS, Symbols
+from zoo.data.batched_corpus import About, judged
+from zoo.data.corpus import Batch
+from zoo.data.ragged_ids import Rows
+from zoo.errors import ConfigError
+from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
+from zoo.plugins.speech.data.corpus import AS_THEY_ARE, FRAME, SoundCorpus, Sounds, Ways
+from zoo.plugins.speech.data.error_rates import character_error_rate, word_error_rate
+from zoo.plugins.speech.io.preprocess import RATE
+from zoo.spec import ModelSpec
+
+VECTOR = 4 * LogMel(rate=RATE).step
+"""Samples from vector to vector of a model."""
+READER = "zoo.plugins.speech.io.entries:preprocess"
+"""What prepares the input of models that read sounds."""
+_LONGER = 2
+"""Times the longest transcript of the training that a model may write."""
+
+
+class Written(NamedTuple):
+    """Hold what a model wrote of a sound, and what was said in it."""
+
+    text: str
+    wanted: str
+
+
+class TranscriptsCorpus(SoundCorpus):
+    """Serve sounds with their transcripts: sounds, lengths and the text shifted by one, to write the text.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of the transcripts; it is saved beside the model.
+        sounds: of each part.
+        texts: said in them.
+        ways: in which sounds are heard.
+
+    Raises:
+        ConfigError: If padding, begin and end of the vocabulary are not 0, 1 and 2, or the model reads no sounds.
+    """
+
+    task = "generate"
+    metric = "-word error rate"
+    tokenizer: Tokenizer
+
+    def __init__(
+        self,
+        about: About,
+        spec: ModelSpec,
+        tokenizer: Tokenizer,
+        sounds: Mapping[str, Sounds],
+        texts: Mapping[str, Sequence[str]],
+        ways: Ways = AS_THEY_ARE,
+    ) -> None:
+        super().__init__(about, spec, sounds, ways)
+        refuse_writer(about, spec)
+        refuse_symbols(tokenizer)
+        self.tokenizer = tokenizer
+        self.texts = texts
+        frame = Frame((tokenizer.bos,), (tokenizer.eos,))
+        self.rows = {split: Rows(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give sounds, lengths and transcripts from the begin; and transcripts to the end."""
+        rows = [self.rows[split][place] for place in places]
+        shifted, _ = pad_rows([row[:-1] for row in rows], self.tokenizer.pad)
+        target, _ = pad_rows([row[1:] for row in rows], IGNORED)
+        return Batch((*self.heard(split, places, generator), shifted), target)
+
+    def least(self, split: str, place: int) -> int:
+        """Say how many samples are needed to write the transcript, if each vector writes a token."""
+        return samples_for(self.rows[split][place][1:-1])
+
+    def write(self, model: Any, split: str, batch_size: int) -> list[Written]:
+        """Let a model write what it hears in the sounds of a part, greedily."""
+        written: list[Written] = []
+        most = _LONGER * int(self.rows["train"].lengths.max())
+        with judged(model) as device:
+            for places in self.places(split, batch_size):
+                sounds, lengths = self.heard(split, places, None)
+                best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
+                wanted = (self.texts[split][place] for place in places)
+                written += map(Written, self.tokenizer.decode_batch(best), wanted)
+        return written
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Give the error rates of words and of characters, turned round; and the share of texts without an error."""
+        written, wanted = zip(*self.write(model, split, batch_size), strict=True)
+        right = sum(one.split() == other.split() for one, other in zip(written, wanted, strict=True))
+        return {
+            "-word error rate": -word_error_rate(written, wanted),
+            "-character error rate": -character_error_rate(written, wanted),
+            "exact match": right / len(wanted),
+        }
+
+
+def refuse_writer(about: About, spec: ModelSpec) -> None:
+    """Refuse a model that reads texts.
+
+    Raises:
+        ConfigError: If it does.
+    """
+    if spec.preprocess not in (None, READER):
+        raise ConfigError(f"'{about.name}' are sounds to be written down, and '{spec.name}' reads no sounds")
+
+
+def refuse_symbols(tokenizer: Tokenizer) -> None:
+    """Refuse a vocabulary whose symbols are not where the models of speech expect them.
+
+    Raises:
+        ConfigError: If they are not.
+    """
+    symbols = Symbols(tokenizer.pad, tokenizer.bos, tokenizer.eos)
+    if symbols != SYMBOLS:
+        raise ConfigError(
+            f"a vocabulary with padding, begin and end at {', '.join(map(str, symbols))}: models of speech expect "
+            f"{', '.join(map(str, SYMBOLS))}, as those of tokenizer='char', 'word', 'byte' or 'bpe:1000'"
+        )
+
+
+def vectors_for(row: Sequence[int]) -> int:
+    """Count the vectors that CTC needs for some tokens: one for each, and one between two that are the same."""
+    return len(row) + sum(one == other for one, other in pairwise(row))
+
+
+def samples_for(row: Sequence[int]) -> int:
+    """Count the samples of so many vectors."""
+    return FRAME + VECTOR * (max(vectors_for(row), 1) - 1)
+
+
+def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
+    """Say why a model cannot learn a transcript; an empty string if it can.
+
+    Args:
+        text: that is said.
+        samples: of the sound.
+        tokenizer: of the model.
+        aligned: whether the model writes at most a token with each vector, as CTC does.
+    """
+    if not text.strip():
+        return "nothing is said"
+    (row,) = _rows([text], tokenizer)
+    if not row:
+        return f"{text!r} has no tokens"
+    if tokenizer.symbols.intersection(row):
+        return f"not in the vocabulary: {', '.join(map(repr, _unknown(text, tokenizer)))}"
+    needed, there = vectors_for(row), 1 + (samples - FRAME) // VECTOR
+    if aligned and needed > there:
+        return (
+            f"{len(row)} tokens need {needed} vectors, {samples / RATE:.2f} s have {there}: CTC writes one with each "
+            "40 ms, and parts equal ones"
+        )
+    return ""
+
+
+def _unknown(text: str, tokenizer: Tokenizer) -> list[str]:
+    """List the words that are unknown; or the characters, where a word is several tokens and some are."""
+    words = text.split()
+    whole = all(len(row) <= 1 for row in _rows(words, tokenizer))
+    return _strange(words if whole else text, tokenizer) or _strange(words, tokenizer)
+
+
+def _strange(units: Iterable[str], tokenizer: Tokenizer) -> list[str]:
+    found = list(dict.fromkeys(units))
+    rows = _rows(found, tokenizer)
+    return [unit for unit, row in zip(found, rows, strict=True) if tokenizer.symbols.intersection(row)]
+
+
+def _rows(texts: Sequence[str], tokenizer: Tokenizer) -> list[list[int]]:
+    """Give the tokens of each text, also of one that has none."""
+    return [row[1:] for row in tokenizer.rows(texts, Frame((tokenizer.bos,)))]

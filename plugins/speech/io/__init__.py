@@ -1,0 +1,1 @@
+"""Sound before and after a model: preprocessing and postprocessing."""

@@ -1,0 +1,84 @@
+"""Files of sound: WAV, FLAC, OGG and what else libsndfile reads, of any width of samples; half a file is no sound.
+
+Axes: t samples, c channels.
+"""
+
+import re
+from os import PathLike
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from zoo.errors import InputError
+from zoo.plugins.speech.sources import SOUNDFILE
+from zoo.registry.entry_loading import require
+
+ENDLESS = 2**31 - 2**16
+"""Bytes from which on a WAV's header says nothing: what was piped is written before its length is known."""
+PAGE = 2**16
+"""More bytes than a page of OGG has."""
+MAGIC, HEADER, LAST = b"OggS", 27, 4
+"""How a page of OGG begins, the bytes before its table of pieces, and the flag of the last page: RFC 3533 sec. 6."""
+
+
+def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
+    """Read a file: its samples, in -1 … 1, and how many there are in a second.
+
+    Raises:
+        InputError: If there is no such file, it is a folder, a pipe or no sound, or its end is missing.
+    """
+    require(f"reading {str(path)!r}", (SOUNDFILE,))
+    import soundfile
+
+    _refuse_other(Path(path))
+    try:
+        with soundfile.SoundFile(path) as file:
+            told, rate, about = file.frames, file.samplerate, file.extra_info
+            samples = file.read(dtype="float32", always_2d=True)
+    except (soundfile.SoundFileError, RuntimeError, OSError) as error:
+        raise InputError(f"{str(path)!r} cannot be read as sound: {error}") from error
+    lost = missing(path, about, told - len(samples))
+    if lost:
+        raise InputError(f"{str(path)!r} is truncated: {lost}")
+    return torch.from_numpy(samples), rate
+
+
+def _refuse_other(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder: name the files in it")
+    if path.is_fifo():
+        raise InputError(f"{str(path)!r} is a pipe: zoo transcribe --stream reads what comes through it")
+    if not path.is_file():
+        raise InputError(f"There is no file {str(path)!r}")
+
+
+def missing(path: str | PathLike[str] | None, about: str, frames: int) -> str:
+    """Say what is missing of a file; an empty string if nothing is.
+
+    Args:
+        path: the file; None if it cannot be read again.
+        about: what libsndfile found in it.
+        frames: samples that were announced and did not come.
+    """
+    if frames > 0:
+        return f"{frames} samples are missing"
+    size = re.search(r"^data : (\d+) \(should be (\d+)\)", about, re.MULTILINE)
+    if size and int(size[2]) < int(size[1]) < ENDLESS:
+        return f"its header tells of {size[1]} bytes, and {size[2]} are there"
+    return "" if path is None or _ends(Path(path)) else "its last page is missing"
+
+
+def _ends(path: Path) -> bool:
+    """Tell whether an OGG ends with a whole page that is marked as the last; other files are taken to end."""
+    with path.open("rb") as file:
+        if file.read(4) != MAGIC:
+            return True
+        file.seek(max(0, path.stat().st_size - PAGE))
+        tail = file.read()
+    page = tail[max(0, tail.rfind(MAGIC)) :]
+    if not page.startswith(MAGIC) or len(page) < HEADER:
+        return False
+    pieces = page[HEADER : HEADER + page[HEADER - 1]]
+    return bool(page[5] & LAST) and len(page) >= HEADER + len(pieces) + sum(pieces)

@@ -1,0 +1,83 @@
+"""From the answers of a model to what users read: `Postprocess` gives labels, or what is said."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from zoo.data.labels import labels_of, ranked
+from zoo.errors import ConfigError, InputError, WeightsError
+from zoo.plugins.shared.audio.lengths import quartered
+from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.speech.io.preprocess import RATE, Preprocess
+from zoo.weights import hub
+
+
+class Postprocess:
+    """Turn an answer into what users read.
+
+    Args:
+        config: of the model; `repository` says where its tokenizer.json or labels.json lies.
+
+    Raises:
+        WeightsError: If the names of labels are not as many as the model has.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = dict(config)
+        self.labels = labels_of(config)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model's weights; that of bytes where none are named.
+
+        Raises:
+            WeightsError: If the weights come without one.
+            ConfigError: If its vocabulary is not the model's.
+        """
+        where, wanted = self.config.get("repository"), self.config.get("vocab_size")
+        path = hub.fetch(where, ("tokenizer.json",)) if where else None
+        if where and path is None:
+            raise WeightsError(f"{where!r} has no tokenizer.json")
+        tokenizer = Tokenizer.load(path) if path else Tokenizer.byte_level()
+        if wanted is not None and tokenizer.vocab_size != wanted:
+            raise ConfigError(
+                f"the tokenizer of {where or 'bytes'!r} has {tokenizer.vocab_size} tokens, the model's vocab_size is "
+                f"{wanted}"
+            )
+        return tokenizer
+
+    def __call__(self, answer: Any, sounds: Sequence[Any] | None = None) -> list[Any]:
+        """Give texts for what was written, labels with probabilities for sounds, or a label for each 40 ms.
+
+        Args:
+            answer: what `generate` gave, rows of ids, or scores (batch, labels) or (batch, vectors, labels).
+            sounds: what was given to `preprocess`, for labels of vectors: those behind the end of a sound are left out.
+
+        Raises:
+            InputError: If the answer is none of these.
+        """
+        if hasattr(answer, "best"):
+            return self.tokenizer.decode_batch(answer.best())
+        if isinstance(answer, list) or not answer.is_floating_point():
+            return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
+        if not answer.numel() or answer.ndim not in (2, 3):
+            raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
+        names = self._names(answer.shape[-1])
+        if answer.ndim == 2:
+            return [ranked(row, names) for row in answer.float().softmax(-1)]
+        counts = [answer.shape[1]] * len(answer) if sounds is None else vectors_of(sounds)
+        best = answer.argmax(-1).tolist()
+        return [[names[place] for place in row[:count]] for row, count in zip(best, counts, strict=True)]
+
+    def _names(self, count: int) -> Sequence[str]:
+        names = self.labels or [str(place) for place in range(count)]
+        if len(names) != count:
+            raise ConfigError(f"an answer of {count} labels: labels.json names {len(names)}")
+        return names
+
+
+def vectors_of(sounds: Sequence[Any]) -> list[int]:
+    """Count the vectors, one for each 40 ms, that a model makes of sounds."""
+    _, lengths = Preprocess()(list(sounds))
+    return quartered(LogMel(rate=RATE).count(lengths)).tolist()

@@ -1,0 +1,58 @@
+"""The entries around `speech-synthesis-…`: an example of its inputs, and from its answer to samples.
+
+Nothing heavy is imported before a library that is missing was named.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from zoo.plugins.speech.sources import TORCHAUDIO
+from zoo.registry.entry_loading import require
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from zoo.plugins.speech.models.text_to_speech import Spoken
+
+CHARACTERS, STEPS = 12, 10
+"""Of the longest text of an example, and of all its sounds."""
+
+
+def example(config: Mapping[str, Any], batch_size: int, seed: int) -> "tuple[Tensor, Tensor, Tensor]":
+    """Draw texts, their lengths, and frames around 0."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(4, config["vocab_size"], (batch_size, CHARACTERS), generator=generator)
+    lengths = torch.linspace(CHARACTERS, CHARACTERS // 4, batch_size).long()
+    frames = torch.randn(batch_size, STEPS, config["reduction"], config["bands"], generator=generator)
+    return ids, lengths, frames
+
+
+class Sounds:
+    """Turn what a model has spoken into samples at 16 kHz.
+
+    Args:
+        bands: of a frame.
+    """
+
+    def __init__(self, bands: int) -> None:
+        from zoo.plugins.shared.audio.log_mel import LogMel
+
+        self.features = LogMel(bands)
+
+    def __call__(self, spoken: "Spoken") -> "list[Tensor]":
+        """Give the samples of each text, in -1 … 1: louder ones are made softer as a whole."""
+        from zoo.plugins.shared.audio.griffin_lim import waveform
+
+        found = []
+        for frames, length in zip(spoken.frames, spoken.lengths.tolist(), strict=True):
+            samples = waveform(frames[None, :length], self.features)[0]
+            found.append(samples / samples.abs().max().clamp(min=1))
+        return found
+
+
+def postprocess(config: Mapping[str, Any]) -> Sounds:
+    """Make what turns a model's answer into samples."""
+    require("making sound of frames", (TORCHAUDIO,))
+    return Sounds(config["bands"])

@@ -1,0 +1,260 @@
+"""Text to speech: a decoder that writes frames instead of tokens, several at each step, and says when it is done.
+
+Axes: b texts, c characters, s steps, r frames of a step, m bands, n frames.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, pad
+
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.generation.stepping import evaluating
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.init import init_weights
+from zoo.core.layers.mlp import relu
+from zoo.core.layers.token_embedding import There, TokenEmbed
+from zoo.core.layers.transformer import Decoder, Encoder
+from zoo.core.losses.loss import IGNORED, count_asked
+from zoo.core.models.model import Composition, take
+from zoo.core.ops.linear import Linear
+from zoo.core.positions.absolute import Sinusoidal
+from zoo.core.tokens import Tokens
+
+MEAN, DEVIATION = -7.0, 4.0
+"""Of log-mel energies of speech, about: the model writes numbers around 0."""
+STEP = 0.01
+"""Seconds from frame to frame."""
+ENDS = 5.0
+"""Weight of a step that ends, arXiv:1809.08895 sec. 3.7: there is one for each text."""
+
+
+class Spoken(NamedTuple):
+    """Hold what was written.
+
+    Args:
+        frames: log-mel energies as `LogMel` gives them; what lies behind the length of a text is no speech.
+        lengths: frames of each text.
+    """
+
+    frames: Float[Tensor, "b n m"]
+    lengths: Int[Tensor, " b"]
+
+
+class FrameEmbed(nn.Module):
+    """Give a vector for each step: two layers of the frames before it, with dropout, and its position.
+
+    The bottleneck of arXiv:1703.10135 sec. 3.2: what it drops has to be heard from the text.
+
+    Args:
+        reduction: frames of a step.
+        bands: numbers of a frame.
+        dim: channels.
+        dropout: probability in [0, 1), after each layer.
+    """
+
+    def __init__(self, reduction: int, bands: int, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.spacing = (reduction * STEP, "s")
+        """From step to step."""
+        self.first = Linear(reduction * bands, dim)
+        self.second = Linear(dim, dim)
+        self.position = Sinusoidal(dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, before: Float[Tensor, "b s r m"], start: int = 0) -> Tokens:
+        """Give the vectors.
+
+        Args:
+            before: frames of the step before each, 0 before the first.
+            start: steps that were embedded earlier.
+        """
+        x = self.dropout(relu(self.first(before.flatten(2))))
+        x = self.dropout(relu(self.second(x)))
+        places = torch.arange(start, start + x.shape[1], device=x.device)
+        return Tokens(x + self.position.at(places).to(x.dtype))
+
+
+class FrameHead(nn.Module):
+    """Give the frames of each step and, last, the score of the end.
+
+    Args:
+        dim: channels of the vectors.
+        numbers: of the frames of a step.
+    """
+
+    def __init__(self, dim: int, numbers: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.num_classes = numbers + 1
+        self.linear = Linear(dim, numbers + 1)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "b s f"]:
+        """Give the numbers."""
+        return self.linear(tokens.x)
+
+    def reset(self, num_classes: int) -> None:
+        """Refuse to be a classifier.
+
+        Raises:
+            ConfigError: If it is asked for other numbers.
+        """
+        if num_classes != self.num_classes:
+            raise ConfigError(f"num_classes={num_classes} of a model that writes {self.num_classes - 1} numbers a step")
+
+
+class Synthesiser(Composition):
+    """Read characters and write frames until it says that it is done: arXiv:1809.08895, arXiv:1710.08969.
+
+    Inputs are ids, which of them are there, and the frames of all steps (b, s, r, m); a step is given the frames of the
+    one before. We leave out the paper's convolutions before the text and behind the frames.
+
+    Args:
+        vocab_size: characters, or other tokens, there are.
+        dim: channels.
+        depth: blocks of the encoder, and of the decoder.
+        num_heads: heads.
+        mlp_dim: channels inside each MLP.
+        bands: log-mel features of a frame.
+        reduction: frames of a step.
+        max_steps: the most steps of a text.
+        dropout: probability in [0, 1), of embedded texts, after attention and in each MLP.
+        before_dropout: the same for the frames that a step is given.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int = 260,
+        dim: int = 128,
+        depth: int = 3,
+        num_heads: int = 4,
+        mlp_dim: int = 512,
+        bands: int = 80,
+        reduction: int = 4,
+        max_steps: int = 500,
+        dropout: float = 0.1,
+        before_dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        shape = (dim, depth, num_heads, mlp_dim)
+        self.stem = TokenEmbed(vocab_size, dim, scaled=True, dropout=dropout)
+        self.encoder = Encoder(*shape, dropout=dropout)
+        self.target = FrameEmbed(reduction, bands, dim, before_dropout)
+        self.decoder = Decoder(*shape, cross=Attention, dropout=dropout)
+        self.head = FrameHead(dim, reduction * bands)
+        self.step = (reduction, bands)
+        """Frames of a step, and numbers of a frame."""
+        self.max_steps = max_steps
+        init_weights(self)
+        nn.init.normal_(self.stem.embed.weight, std=dim**-0.5)
+
+    def forward(self, *inputs: Any) -> Float[Tensor, "b s f"]:
+        """Give, for each step, its frames and the score that it is the last, from the frames before it."""
+        tokens, context = self.read(*inputs)
+        return self.head(self.decoder(tokens, context))
+
+    def forward_features(self, *inputs: Any) -> Float[Tensor, "b s d"]:
+        """Give the decoder's vectors before the head."""
+        return self.decoder(*self.read(*inputs)).x
+
+    def forward_intermediates(
+        self, *inputs: Any, indices: Any = None
+    ) -> tuple[Float[Tensor, "b s d"], list[Float[Tensor, "b s d"]]]:
+        """Give the vectors before the head, and those after each block of the decoder; indices as in `Model`."""
+        states = [each.x for each in self.decoder.states(*self.read(*inputs))]
+        return states[-1], [states[i] for i in take(indices, len(states))]
+
+    def read(self, *inputs: Any) -> tuple[Tokens, Tokens]:
+        """Give the steps' vectors, and the text's.
+
+        Raises:
+            InputError: If the frames are not those of steps.
+        """
+        *text, frames = inputs
+        if not text or frames.ndim != 4 or tuple(frames.shape[2:]) != self.step:
+            raise InputError(
+                f"{len(inputs)} inputs, the last of shape {tuple(frames.shape)}: give ids, which are there, and frames "
+                f"(batch, steps, {self.step[0]}, {self.step[1]})"
+            )
+        return self.target(pad(frames[:, :-1], (0, 0, 0, 0, 1, 0))), self.encode(*text)
+
+    def encode(self, ids: Int[Tensor, "b c"], there: There = None) -> Tokens:
+        """Give the vectors of texts as the decoder reads them."""
+        encoded: Tokens = self.encoder(self.stem(ids, there))
+        return Tokens(encoded.x, None, encoded.keys, encoded.position)
+
+    def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
+        """See `Composition.with_answer`; the steps of the longest text."""
+        frames = self.generate(*inputs, max_steps=max_len).frames
+        return *inputs, ((frames - MEAN) / DEVIATION).unflatten(1, (-1, self.step[0]))
+
+    def training_loss(
+        self, inputs: tuple[Any, ...], target: Int[Tensor, "b s"], smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Give the mean distance of the frames, and the cross-entropy of the end.
+
+        Args:
+            inputs: as for the model.
+            target: 1 for the last step of each text, 0 before it, -100 behind it.
+            smoothing: share of the right answer, ended or not, that is given to the other.
+        """
+        asked = target != IGNORED
+        frames = inputs[-1].masked_fill(~asked[..., None, None], 0)  # NaN there would be NaN times 0 in the loss
+        y = self(*inputs[:-1], frames).float()
+        count = count_asked(target).clamp(min=1)
+        far = (y[..., :-1] - frames.flatten(2).float()).abs().mean(-1)
+        last = target.clamp(min=0).to(y.dtype)
+        wanted = last * (1 - smoothing) + (1 - last) * smoothing
+        ends = binary_cross_entropy_with_logits(y[..., -1], wanted, reduction="none") * (1 + (ENDS - 1) * last)
+        return ((far + ends) * asked).sum() / count
+
+    def generate(self, ids: Int[Tensor, "b c"], there: There = None, *, max_steps: int | None = None) -> Spoken:
+        """Speak texts, in evaluation mode and without gradients; each ends on its own.
+
+        Args:
+            ids: characters.
+            there: which of them are there; all if None.
+            max_steps: the most steps, at most as many as the model holds.
+
+        Raises:
+            ConfigError: If there can be no such number of steps.
+        """
+        most = self.max_steps if max_steps is None else max_steps
+        if not 1 <= most <= self.max_steps:
+            raise ConfigError(f"max_steps={most}: a number from 1 to {self.max_steps}, the model's own")
+        with evaluating(self.modules()):
+            steps, counts = self._write(self.encode(ids, there), most)
+        frames = steps.flatten(1, 2) * DEVIATION + MEAN
+        return Spoken(frames, counts * self.step[0])
+
+    def _write(self, context: Tokens, most: int) -> tuple[Float[Tensor, "b s r m"], Int[Tensor, " b"]]:
+        b, device = len(context.x), context.x.device
+        state = self.decoder.state(b)
+        before = context.x.new_zeros(b, 1, *self.step)
+        written = []
+        counts = torch.zeros(b, dtype=torch.long, device=device)
+        speaks = torch.ones(b, dtype=torch.bool, device=device)
+        for step in range(most):
+            y = self.head(self.decoder(self.target(before, step), None if step else context, state))
+            before = y[..., :-1].unflatten(2, self.step)
+            written.append(before)
+            counts += speaks
+            speaks = speaks & (y[:, 0, -1] <= 0)
+            if not bool(speaks.any()):
+                break
+        return torch.cat(written, dim=1), counts
+
+
+def steps_of(frames: Float[Tensor, "n m"], reduction: int) -> Float[Tensor, "s r m"]:
+    """Give the frames of a sound as a model reads them: around 0, and several to a step; the last is filled up.
+
+    Args:
+        frames: log-mel energies as `LogMel` gives them.
+        reduction: frames of a step.
+    """
+    missing = -len(frames) % reduction
+    filled = torch.cat([frames, frames[-1:].expand(missing, -1)]) if missing else frames
+    return ((filled - MEAN) / DEVIATION).unflatten(0, (-1, reduction))

@@ -1,0 +1,192 @@
+"""wav2vec 2.0, arXiv:2006.11477: a vector every 20 ms from the samples themselves; sizes are in `plugin.py`.
+
+Axes: b sounds, n vectors, d channels, c channels of a group, k places of a kernel.
+"""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import conv2d, pad
+
+from zoo.core.errors import ConfigError
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.blocks import Block, PostNormBlock, PreNormBlock
+from zoo.core.layers.heads import head
+from zoo.core.layers.init import init_weights
+from zoo.core.layers.mlp import gelu
+from zoo.core.layers.position_factory import with_position
+from zoo.core.layers.transformer import Encoder
+from zoo.core.models.model import Model
+from zoo.core.positions.absolute import Sinusoidal, position_encoding
+from zoo.plugins.shared.audio.frame_stem import FAR
+from zoo.plugins.speech.tokens import WaveStem
+
+REACH, GROUPS = 128, 16
+"""Vectors that the convolution of positions reads, and groups of channels that it keeps apart: sec. 4.2."""
+BLOCKS: dict[str, type[Block]] = {"post": PostNormBlock, "pre": PreNormBlock}
+"""By where they norm."""
+
+
+class Wav2Vec2(Model):
+    """Seven convolutions of the samples, a convolution that tells positions, and a Transformer encoder.
+
+    What is not there counts as zeros, or not at all, so a sound in a batch is answered as alone. Published models with
+    `conv_norm="group"` are not so elsewhere: other libraries let zeros behind a sound into the statistics of the norm,
+    so their answers to padded batches differ from ours, and from their own to the sound alone.
+
+    Args:
+        dim: channels.
+        depth: blocks.
+        num_heads: heads.
+        mlp_dim: channels inside each MLP.
+        conv_dim: channels of frames.
+        conv_norm: `group` norms each channel of the first convolution over time, `layer` each frame of every
+            convolution; only then convolutions have biases.
+        norm: `post` or `pre`: where the blocks norm.
+        num_classes: labels of `classify` and `tag`; 0 for features.
+        task: `classify` (a label for the sound, from the mean), `tag` (a label for every 20 ms) or `features`.
+        normalise: samples by the mean and variance of the `utterance`, as models with `conv_norm="layer"` were trained;
+            or `none`: with `group` it makes no difference.
+        attention: makes an attention from (dim, num_heads).
+        position: `convolution`; inside attention `rotary`, `transformer-xl`, `relative` (a table), `alibi`, `shaw`; or
+            `sinusoidal`, added to the vectors; or `none`.
+        dropout: probability in [0, 1), of the vectors, after attention and in each MLP.
+        drop_path: probability in [0, 1) that the last block is skipped in training.
+        eps: of the layer norms.
+
+    Raises:
+        ConfigError: If a value is not one of those there are.
+    """
+
+    def __init__(
+        self,
+        *,
+        dim: int = 768,
+        depth: int = 12,
+        num_heads: int = 12,
+        mlp_dim: int = 3072,
+        conv_dim: int = 512,
+        conv_norm: str = "group",
+        norm: str = "post",
+        num_classes: int = 0,
+        task: str = "tag",
+        normalise: str = "none",
+        attention: Callable[[int, int], nn.Module] = Attention,
+        position: str = "convolution",
+        dropout: float = 0.1,
+        drop_path: float = 0.0,
+        eps: float = 1e-5,
+    ) -> None:
+        for keyword, value, known in (
+            ("conv_norm", conv_norm, ("group", "layer")),
+            ("norm", norm, tuple(BLOCKS)),
+            ("normalise", normalise, ("utterance", "none")),
+        ):
+            if value not in known:
+                raise ConfigError(f"{keyword}={value!r} is not one of {', '.join(known)}")
+        stem = WaveStem(
+            dim,
+            conv_dim,
+            layer_norms=conv_norm == "layer",
+            normalised=normalise == "utterance",
+            position=position_of(position, dim),
+            norm=nn.LayerNorm(dim, eps=eps) if norm == "post" else None,
+            dropout=dropout,
+            eps=eps,
+        )
+        make = attention if position == "convolution" else with_position(attention, position, FAR + 1)
+        encoder = Encoder(
+            dim,
+            depth,
+            num_heads,
+            mlp_dim,
+            block=BLOCKS[norm],
+            attention=make,
+            dropout=dropout,
+            drop_path=drop_path,
+            eps=eps,
+        )
+        super().__init__(stem, encoder, head(task, dim, num_classes, pool="mean"))
+        init_weights(self)
+
+    def stream(self, batch: int = 1) -> NoReturn:
+        """Refuse to listen.
+
+        Raises:
+            ConfigError: In any case.
+        """
+        raise ConfigError(
+            "wav2vec 2.0 reads a sound whole: models of speech-… and conformer-…, made with window=[640, 0] and "
+            "normalise='running', answer while it comes"
+        )
+
+
+class PositionalConvolution(nn.Module):
+    """Tell positions by a convolution of the vectors, with GELU: arXiv:1904.11660, as arXiv:2006.11477 sec. 2.
+
+    Each place of the kernel has its length as a parameter of its own (weight norm, arXiv:1602.07868).
+
+    Args:
+        dim: channels.
+        kernel_size: vectors that are read; an even number reads one more behind than ahead.
+        groups: of channels that are kept apart.
+
+    Raises:
+        ConfigError: If channels do not divide evenly.
+    """
+
+    def __init__(self, dim: int, kernel_size: int = REACH, groups: int = GROUPS) -> None:
+        super().__init__()
+        if dim % groups:
+            raise ConfigError(f"dim={dim} is not a multiple of {groups}, the groups of the convolution of positions")
+        self.groups = groups
+        self.padding = (kernel_size // 2, (kernel_size - 1) // 2)
+        self.direction = nn.Parameter(torch.randn(dim, dim // groups, kernel_size) * (4 / (kernel_size * dim)) ** 0.5)
+        self.gain = nn.Parameter(lengths_of(self.direction.detach()))
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
+        """Give what is added to vectors; those that are not there are 0."""
+        kernel = self.direction * (self.gain / lengths_of(self.direction))
+        # in two dimensions, which keep channels last
+        plane = pad(x, (0, 0, *self.padding)).transpose(1, 2).unsqueeze(2)
+        y = conv2d(plane, kernel.unsqueeze(2), self.bias, groups=self.groups)
+        return gelu(y.squeeze(2).transpose(1, 2))
+
+
+class AddedSinusoids(nn.Module):
+    """Give the sinusoids of the places of vectors.
+
+    Args:
+        sinusoidal: gives those of so many places.
+    """
+
+    def __init__(self, sinusoidal: Sinusoidal) -> None:
+        super().__init__()
+        self.sinusoidal = sinusoidal
+
+    def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "n d"]:
+        """Give what is added to vectors."""
+        return self.sinusoidal((x.shape[1],)).to(x.dtype)
+
+
+def position_of(name: str, dim: int) -> nn.Module | None:
+    """Make what gives the vectors to add from the vectors; None for what acts inside attention, and for `none`.
+
+    Raises:
+        ConfigError: If the name is unknown, or positions are learned, since sounds have no greatest length.
+    """
+    if name == "convolution":
+        return PositionalConvolution(dim)
+    if name == "learned":
+        raise ConfigError(f"position={name!r}: sounds have no greatest length; convolution or rotary have none")
+    added = position_encoding(name, dim, (1,))
+    return AddedSinusoids(added) if isinstance(added, Sinusoidal) else None
+
+
+def lengths_of(kernel: Float[Tensor, "d c k"]) -> Float[Tensor, "1 1 k"]:
+    """Give the Euclidean length of a kernel at each place."""
+    return kernel.square().sum((0, 1), keepdim=True).sqrt()  # in a fifth of the time of vector_norm

@@ -1,0 +1,1 @@
+"""Texts to train on, and their metrics."""

@@ -1,0 +1,53 @@
+"""What the corpora of texts share: a tokenizer that is saved, lengths that a model reads, and symbols."""
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from zoo.core.special_tokens import SYMBOLS, Symbols
+from zoo.data.batched_corpus import About, Served
+from zoo.errors import DataError
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.spec import ModelSpec
+
+
+class TextCorpus(Served, ABC):
+    """Serve texts, as rows of ids.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of the texts; it is saved beside the model.
+        lengths: of the examples of each part, in tokens.
+    """
+
+    tokenizer: Tokenizer
+
+    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, lengths: Mapping[str, Tensor]) -> None:
+        super().__init__(about, spec, lengths)
+        self.tokenizer = tokenizer
+
+
+def check_lengths(
+    rows: Sequence[Sequence[int]], places: Sequence[str], texts: Sequence[str], limit: int | None
+) -> None:
+    """Refuse a row that is longer than the model reads.
+
+    Raises:
+        DataError: If there is one; the text names where it comes from.
+    """
+    for row, place, text in zip(rows, places, texts, strict=True):
+        if limit is not None and len(row) > limit:
+            start = text if len(text) <= 40 else f"{text[:40]}…"
+            raise DataError(
+                f"{place}: {len(row)} tokens ({start!r}) are more than the model's max_len={limit}: "
+                f"make it with max_len={len(row)}, or shorten the text"
+            )
+
+
+def symbols_of(spec: ModelSpec, tokenizer: Tokenizer) -> dict[str, Any]:
+    """Give the keyword that tells a model which tokens are padding, begin and end, unless they are the usual ones."""
+    symbols = Symbols(tokenizer.pad, tokenizer.bos, tokenizer.eos)
+    return {"symbols": list(symbols)} if symbols != SYMBOLS or "symbols" in spec.config else {}

@@ -1,0 +1,149 @@
+"""`LabelledCorpus` and `TaggedCorpus`: texts with a label each, and sentences with a label for each word."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from zoo.core.losses.loss import IGNORED
+from zoo.data.batched_corpus import About, judged
+from zoo.data.corpus import Batch
+from zoo.data.ragged_ids import Rows
+from zoo.data.splits import Parts
+from zoo.data.token_metrics import token_scores
+from zoo.errors import ConfigError, DataError
+from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
+from zoo.plugins.text.data.corpus import TextCorpus, check_lengths
+from zoo.plugins.text.data.file_readers import Sentence
+from zoo.plugins.text.io.forms import form_of
+from zoo.plugins.text.io.preprocess import frame_of, limit_of
+from zoo.spec import ModelSpec
+
+
+class Labelled(NamedTuple):
+    """Hold a text, its label, and where they are from."""
+
+    text: str
+    label: str
+    place: str = ""
+
+
+class _Labels(TextCorpus):
+    """Score what both corpora ask."""
+
+    metric = "accuracy"
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Give the share of labels, of texts or of words, that the model ranks first."""
+        with judged(model) as device:
+            return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}
+
+
+class LabelledCorpus(_Labels):
+    """Serve texts with a label each to an encoder.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of the texts.
+        parts: the texts.
+        labels: their names; the place in the list is the class.
+
+    Raises:
+        ConfigError: If the model is no encoder.
+        DataError: If a text is longer than the model reads, or a label is not among the names.
+    """
+
+    task = "classify"
+
+    def __init__(
+        self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Labelled], labels: Sequence[str]
+    ) -> None:
+        tokenizer, frame = _framed(about, spec, tokenizer)
+        self.rows, self.classes = {}, {}
+        classes = {label: number for number, label in enumerate(labels)}
+        for split, examples in parts.by_name().items():
+            _check_known(((each.label, each.place) for each in examples), classes)
+            rows = tokenizer.rows([each.text for each in examples], frame)
+            check_lengths(
+                rows, [each.place for each in examples], [each.text for each in examples], limit_of(spec.config)
+            )
+            self.rows[split] = Rows(rows)
+            self.classes[split] = torch.tensor([classes[each.label] for each in examples])
+        super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
+        self.labels = list(labels)
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give texts, lengths and classes."""
+        rows = [self.rows[split][place] for place in places]
+        return Batch(pad_rows(rows, self.tokenizer.pad), self.classes[split][list(places)])
+
+
+class TaggedCorpus(_Labels):
+    """Serve sentences to an encoder, with the label of each word at its first token, as arXiv:1810.04805 sec. 5.3.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of the sentences.
+        parts: the sentences.
+        labels: names of the labels; the place in the list is the class.
+
+    Raises:
+        ConfigError: If the model is no encoder.
+        DataError: If a sentence is longer than the model reads, or a label is not among the names.
+    """
+
+    task = "tag"
+
+    def __init__(
+        self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Sentence], labels: Sequence[str]
+    ) -> None:
+        tokenizer, frame = _framed(about, spec, tokenizer)
+        self.rows, self.targets = {}, {}
+        classes = {label: number for number, label in enumerate(labels)}
+        for split, sentences in parts.by_name().items():
+            _check_known(((tag, each.place) for each in sentences for tag in each.tags), classes)
+            found = tokenizer.word_rows([each.words for each in sentences], frame)
+            check_lengths(
+                [row for row, _ in found],
+                [each.place for each in sentences],
+                [" ".join(each.words) for each in sentences],
+                limit_of(spec.config),
+            )
+            self.rows[split] = Rows([row for row, _ in found])
+            self.targets[split] = Rows(
+                [
+                    _spread(len(row), starts, [classes[tag] for tag in each.tags])
+                    for (row, starts), each in zip(found, sentences, strict=True)
+                ]
+            )
+        super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
+        self.labels = list(labels)
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give sentences, lengths, and the class of each word at its first token."""
+        rows = [self.rows[split][place] for place in places]
+        targets = [self.targets[split][place] for place in places]
+        return Batch(pad_rows(rows, self.tokenizer.pad), pad_rows(targets, IGNORED)[0])
+
+
+def _framed(about: About, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:
+    if form_of(spec) != "encoder":
+        raise ConfigError(f"'{about.name}' are texts with labels, and '{spec.name}' gives none: take an encoder")
+    frame = frame_of(tokenizer, "encoder")
+    return tokenizer.with_frame(frame), frame
+
+
+def _check_known(found: Iterable[tuple[str, str]], classes: dict[str, Any]) -> None:
+    for label, place in found:
+        if label not in classes:
+            raise DataError(f"{place}: label {label!r} is in no training example; they have {', '.join(classes)}")
+
+
+def _spread(length: int, starts: Sequence[int], classes: Sequence[int]) -> list[int]:
+    target = [IGNORED] * length
+    for start, number in zip(starts, classes, strict=True):
+        target[start] = number
+    return target

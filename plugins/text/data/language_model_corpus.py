@@ -1,0 +1,140 @@
+"""Corpora of texts alone: `LinesCorpus` asks for the next token, `MaskedCorpus` for tokens that are hidden."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor, nn
+
+from zoo.core.losses.loss import IGNORED
+from zoo.data.batched_corpus import About, judged
+from zoo.data.corpus import Batch
+from zoo.data.ragged_ids import Rows
+from zoo.data.splits import Parts
+from zoo.data.token_metrics import token_scores
+from zoo.errors import ConfigError
+from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
+from zoo.plugins.text.data.corpus import TextCorpus, symbols_of
+from zoo.plugins.text.io.forms import form_of
+from zoo.plugins.text.io.preprocess import frame_of
+from zoo.spec import ModelSpec
+
+_HIDDEN, _MASKED, _RANDOM = 0.15, 0.8, 0.1
+"""Shares of the tokens that are asked for, and of those that show a mask or a random token, arXiv:1810.04805 A.1."""
+_SEEDS = {"validation": 1, "test": 2}
+
+
+class Line(NamedTuple):
+    """Hold a text, and where it is from."""
+
+    text: str
+    place: str = ""
+
+
+class _Texts(TextCorpus):
+    """Score what both corpora ask."""
+
+    metric = "-perplexity"
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Give the negative perplexity of the tokens that are asked for, and how many the model ranks first."""
+        with judged(model) as device:
+            found = token_scores(model, self.held_out(split, batch_size), device)
+        return {"-perplexity": -found.perplexity, "token accuracy": found.accuracy}
+
+
+class LinesCorpus(_Texts):
+    """Serve texts to a decoder alone, from begin to end; longer ones than it reads follow in pieces.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of the texts.
+        parts: the texts.
+
+    Raises:
+        ConfigError: If the model is no decoder alone.
+    """
+
+    task = "generate"
+
+    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
+        if form_of(spec) != "prompt":
+            raise ConfigError(f"'{about.name}' are lines of text to continue, and '{spec.name}' is no decoder alone")
+        tokenizer = tokenizer.with_frame(Frame((tokenizer.bos,)))
+        self.symbols = symbols_of(spec, tokenizer)
+        self.rows = {}
+        for split, examples in parts.by_name().items():
+            whole = tokenizer.rows([each.text for each in examples], Frame((tokenizer.bos,), (tokenizer.eos,)))
+            step = spec.config.get("max_len") or max(map(len, whole))
+            self.rows[split] = Rows([row[at : at + step + 1] for row in whole for at in range(0, len(row) - 1, step)])
+        super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
+
+    def overrides(self) -> dict[str, Any]:
+        """Give the keywords for `zoo.create`, the symbols among them where the model takes them."""
+        return super().overrides() | self.symbols
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give texts without their last token, and without their first."""
+        rows = [self.rows[split][place] for place in places]
+        inputs = pad_rows([row[:-1] for row in rows], self.tokenizer.pad)
+        return Batch(inputs, pad_rows([row[1:] for row in rows], IGNORED)[0])
+
+
+class MaskedCorpus(_Texts):
+    """Serve texts with hidden tokens to an encoder; longer ones than it reads follow in pieces.
+
+    Training hides others each time, validation and test always the same.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of the texts; it gets a mask if it has none.
+        parts: the texts.
+
+    Raises:
+        ConfigError: If the model is no encoder.
+    """
+
+    task = "masked-token"
+
+    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
+        if form_of(spec) != "encoder":
+            raise ConfigError(f"'{about.name}' are lines of text with gaps, and '{spec.name}' is no encoder")
+        frame = frame_of(tokenizer, "encoder")
+        tokenizer = tokenizer.with_frame(frame).with_mask()
+        self.rows = {}
+        for split, examples in parts.by_name().items():
+            whole = tokenizer.rows([each.text for each in examples])
+            step = (spec.config.get("max_len") or max(map(len, whole)) + len(frame)) - len(frame)
+            pieces = [row[at : at + step] for row in whole for at in range(0, len(row), step)]
+            self.rows[split] = Rows([[*frame.before, *piece, *frame.behind] for piece in pieces])
+        assert tokenizer.mask is not None
+        self.hidden = tokenizer.mask
+        self.words = torch.tensor([place for place in range(tokenizer.vocab_size) if place not in tokenizer.symbols])
+        super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give texts with hidden tokens, lengths, and the hidden tokens."""
+        if generator is None:
+            generator = torch.Generator().manual_seed(_SEEDS.get(split, 0) + 1000 * places[0])
+        ids, lengths = pad_rows([self.rows[split][place] for place in places], self.tokenizer.pad)
+        hidden = choose(torch.isin(ids, self.words), generator)
+        shown = self._masked(ids, hidden, generator)
+        return Batch((shown, lengths), torch.where(hidden, ids, IGNORED))
+
+    def _masked(
+        self, ids: Int[Tensor, "b n"], hidden: Bool[Tensor, "b n"], generator: torch.Generator
+    ) -> Int[Tensor, "b n"]:
+        chance = torch.rand(ids.shape, generator=generator)
+        random = self.words[torch.randint(len(self.words), ids.shape, generator=generator)]
+        shown = torch.where(hidden & (chance < _MASKED), self.hidden, ids)
+        return torch.where(hidden & (chance >= _MASKED) & (chance < _MASKED + _RANDOM), random, shown)
+
+
+def choose(allowed: Bool[Tensor, "b n"], generator: torch.Generator) -> Bool[Tensor, "b n"]:
+    """Choose 15 in 100 of the places that are allowed, and at least one of each row that has any."""
+    chance = torch.rand(allowed.shape, generator=generator).masked_fill(~allowed, 2.0)
+    first = torch.zeros_like(allowed).scatter_(1, chance.argmin(1, keepdim=True), True)
+    return allowed & ((chance < _HIDDEN) | first)

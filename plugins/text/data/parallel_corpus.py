@@ -1,0 +1,168 @@
+"""`ParallelCorpus`: pairs of texts, for models that write one after reading the other."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core.losses.loss import IGNORED
+from zoo.data.batched_corpus import About, judged
+from zoo.data.corpus import Batch
+from zoo.data.ragged_ids import Rows
+from zoo.data.splits import Parts
+from zoo.data.token_metrics import token_scores
+from zoo.errors import ConfigError
+from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
+from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
+from zoo.plugins.text.data.metrics import bleu, exact_match
+from zoo.plugins.text.io.forms import form_of
+from zoo.plugins.text.io.preprocess import frame_of, limit_of
+from zoo.spec import ModelSpec
+
+_LONGER = 2
+"""Times its input an output may be long, where that is more than the longest target of the training."""
+
+
+class Pair(NamedTuple):
+    """Hold what is read, what is to be written, and where they are from."""
+
+    source: str
+    target: str
+    place: str = ""
+
+
+class Written(NamedTuple):
+    """Hold what a model wrote for a pair, and what was wanted in the same spelling of the tokenizer."""
+
+    pair: Pair
+    text: str
+    wanted: str
+
+
+class ParallelCorpus(TextCorpus):
+    """Serve pairs to an encoder-decoder, or one behind the other, with an end between, to a decoder alone.
+
+    Of a decoder alone, only the target is asked. Its tokenizer is saved with a template that makes a prompt of a
+    source.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        tokenizer: of both sides.
+        parts: the pairs.
+        metric: `BLEU` or `exact match`.
+        units: how BLEU parts texts, see `bleu`.
+
+    Raises:
+        ConfigError: If the model writes nothing.
+        DataError: If a pair is longer than the model reads.
+    """
+
+    task = "generate"
+
+    def __init__(
+        self,
+        about: About,
+        spec: ModelSpec,
+        tokenizer: Tokenizer,
+        parts: Parts[Pair],
+        metric: str = "BLEU",
+        units: str = "13a",
+    ) -> None:
+        form = form_of(spec)
+        if form not in ("source", "prompt"):
+            raise ConfigError(f"'{about.name}' are pairs of texts, and '{spec.name}' writes none")
+        self.alone = form == "prompt"
+        frame = Frame((tokenizer.bos,), (tokenizer.eos,)) if self.alone else frame_of(tokenizer, "source")
+        tokenizer = tokenizer.with_frame(frame)
+        self.symbols = symbols_of(spec, tokenizer)
+        self.metric, self.units = metric, units
+        self.parts = parts.by_name()
+        self.sources: dict[str, Rows] = {}
+        self.targets: dict[str, Rows] = {}
+        for split, pairs in self.parts.items():
+            self.sources[split], self.targets[split] = _rows(pairs, tokenizer, frame, limit_of(spec.config), self.alone)
+        lengths = {
+            split: torch.maximum(self.sources[split].lengths, self.targets[split].lengths) for split in self.parts
+        }
+        super().__init__(about, spec, tokenizer, lengths)
+
+    def overrides(self) -> dict[str, Any]:
+        """Give the keywords for `zoo.create`, the symbols among them where the model takes them."""
+        return super().overrides() | self.symbols
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Give source, lengths and target shifted; or whole sequences and lengths."""
+        sources = [self.sources[split][place] for place in places]
+        targets = [self.targets[split][place] for place in places]
+        if self.alone:
+            whole = [source + target[1:] for source, target in zip(sources, targets, strict=True)]
+            asked = [
+                [IGNORED] * (len(source) - 1) + target[1:] for source, target in zip(sources, targets, strict=True)
+            ]
+            return Batch(self._padded([row[:-1] for row in whole]), pad_rows(asked, IGNORED)[0])
+        shifted = self._padded([row[:-1] for row in targets])[0]
+        return Batch((*self._padded(sources), shifted), pad_rows([row[1:] for row in targets], IGNORED)[0])
+
+    def prompts(self, split: str, places: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Give what a model reads before it writes."""
+        rows = [self.sources[split][place] for place in places]
+        return pad_rows(rows, self.tokenizer.pad, "left" if self.alone else "right")
+
+    def write(self, model: Any, split: str, batch_size: int) -> list[Written]:
+        """Let a model write a text for each pair of a part, greedily."""
+        written: list[Written] = []
+        most = int(self.targets["train"].lengths.max())
+        with judged(model) as device:
+            for places in self.places(split, batch_size):
+                ids, there = self.prompts(split, places)
+                limit = _room(model, max(most, _LONGER * ids.shape[1]), ids.shape[1] if self.alone else 0)
+                best = model.generate(ids.to(device), there.to(device), max_len=limit).best()
+                texts = self.tokenizer.decode_batch(best)
+                wanted = self.tokenizer.decode_batch(self.targets[split][place] for place in places)
+                pairs = (self.parts[split][place] for place in places)
+                written += map(Written, pairs, texts, wanted)
+        return written
+
+    def judge(self, written: Sequence[Written]) -> dict[str, float]:
+        """Score what was written; the metric comes first."""
+        texts = [each.text for each in written]
+        found = {"exact match": exact_match(texts, [each.wanted for each in written])}
+        if self.metric == "BLEU":
+            return {"BLEU": bleu(texts, [each.pair.target for each in written], self.units)} | found
+        return found
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Judge the texts a model writes and, where it writes token by token, its tokens given the right ones."""
+        found = self.judge(self.write(model, split, batch_size))
+        if hasattr(model, "training_loss"):
+            return found
+        with judged(model) as device:
+            tokens = token_scores(model, self.held_out(split, batch_size), device)
+        return found | {"token accuracy": tokens.accuracy, "perplexity": tokens.perplexity}
+
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        return pad_rows(rows, self.tokenizer.pad)
+
+
+def _rows(
+    pairs: Sequence[Pair], tokenizer: Tokenizer, frame: Frame, limit: int | None, alone: bool
+) -> tuple[Rows, Rows]:
+    sources = tokenizer.rows([pair.source for pair in pairs], frame)
+    targets = tokenizer.rows([pair.target for pair in pairs], Frame((tokenizer.bos,), (tokenizer.eos,)))
+    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    checked = (
+        [([left + right[2:] for left, right in zip(sources, targets, strict=True)], texts[0])]
+        if alone
+        else [(sources, texts[0]), ([row[1:] for row in targets], texts[1])]
+    )
+    for rows, own in checked:
+        check_lengths(rows, [pair.place for pair in pairs], own, limit)
+    return Rows(sources), Rows(targets)
+
+
+def _room(model: Any, wanted: int, prompt: int) -> int:
+    """Write no more than a model has places for."""
+    limit = getattr(model, "max_len", None)
+    return wanted if limit is None else max(1, min(wanted, limit - prompt))

@@ -1,0 +1,1 @@
+"""Text before and after a model: preprocessing and postprocessing."""

@@ -1,0 +1,96 @@
+"""From the answers of a model to texts and labels: `Postprocess`."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.data.labels import labels_of, ranked
+from zoo.errors import ConfigError, InputError
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.text.io.preprocess import frame_of, tokenizer_of
+
+
+class Postprocess:
+    """Turn an answer into what users read.
+
+    Args:
+        config: of the model; `repository` says where its tokenizer.json and labels.json lie.
+
+    Raises:
+        ConfigError: If the tokenizer's vocabulary, or the number of labels, is not the model's.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = dict(config)
+        self.labels = labels_of(config)
+        self.task = config.get("task")
+        if "repository" in config or "default" not in config:
+            self.tokenizer  # noqa: B018  a vocabulary that does not fit is refused at once
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model's weights."""
+        return tokenizer_of(self.config)
+
+    def __call__(
+        self, answer: Any, texts: str | Sequence[str] | None = None, there: Tensor | None = None
+    ) -> list[str] | list[dict[str, float]] | list[list[str]]:
+        """Give texts for what was generated, labels with probabilities for sets, labels for words or tokens.
+
+        Args:
+            answer: what `generate` gave, rows of ids, or scores (batch, labels) or (batch, tokens, labels).
+            texts: what was given to `preprocess`: each of its words gets a label. Without, each token does.
+            there: which tokens are there, for labels of tokens.
+
+        Raises:
+            InputError: If the answer is none of these or empty, or there are not as many texts.
+        """
+        if hasattr(answer, "best"):
+            return self.tokenizer.decode_batch(answer.best())
+        if isinstance(answer, list) or not answer.is_floating_point():
+            return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
+        if not answer.numel():
+            raise InputError(f"an answer of shape {tuple(answer.shape)}: it holds no scores")
+        texts = [texts] if isinstance(texts, str) else texts
+        if texts is not None and len(texts) != len(answer):
+            raise InputError(f"{len(texts)} texts for an answer of {len(answer)} rows: give those it answers")
+        if answer.ndim == 2:
+            return [ranked(row, self._names(len(row))) for row in answer.float().softmax(-1)]
+        if answer.ndim != 3:
+            raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
+        if self.task == "masked-token":
+            return self._filled(answer, texts)
+        return self._tags(answer.argmax(-1), texts, there)
+
+    def _tags(self, classes: Tensor, texts: Sequence[str] | None, there: Tensor | None) -> list[list[str]]:
+        """Read the labels at the first token of each word, or at every token that is there."""
+        names = self._names(int(classes.max()) + 1)
+        if texts is not None:
+            frame = frame_of(self.tokenizer, "encoder")
+            read = self.tokenizer.word_rows(texts, frame, classes.shape[1], truncate=True)
+            return [[names[row[place]] for place in places] for row, (_, places) in zip(classes, read, strict=True)]
+        mask = torch.ones_like(classes, dtype=torch.bool)
+        if there is not None:
+            place = torch.arange(classes.shape[1], device=there.device)
+            mask = (there if there.dtype == torch.bool else place < there[:, None]).to(classes.device)
+        return [[names[place] for place in row[kept]] for row, kept in zip(classes, mask, strict=True)]
+
+    def _filled(self, scores: Tensor, texts: Sequence[str] | None) -> list[str]:
+        """Put the best token in the place of each mask."""
+        if texts is None:
+            raise InputError("the texts with their masks are needed too: postprocess(answer, texts)")
+        rows = self.tokenizer.rows(texts, frame_of(self.tokenizer, "encoder"), scores.shape[1], truncate=True)
+        best = scores[..., : self.tokenizer.vocab_size].argmax(-1).tolist()
+        mask = self.tokenizer.mask
+        return self.tokenizer.decode_batch(
+            [[best[i][j] if token == mask else token for j, token in enumerate(row)] for i, row in enumerate(rows)]
+        )
+
+    def _names(self, count: int) -> Sequence[str]:
+        names = self.labels or [str(place) for place in range(count)]
+        if len(names) < count:
+            raise ConfigError(f"an answer with label {count - 1}: labels.json names {len(names)}")
+        return names

@@ -1,0 +1,116 @@
+"""From texts to the inputs of a model: `Preprocess`, and the tokenizer that lies beside its weights."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from torch import Tensor
+
+from zoo.errors import ConfigError, WeightsError
+from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
+from zoo.plugins.text.io.forms import Form
+from zoo.weights import hub
+
+_FILLED, _MULTIPLE = 128, 8
+"""Published vocabularies are filled up to multiples of 8 … 128 for speed: by fewer than the first, to one of the
+second."""
+
+
+class Preprocess:
+    """Turn a text, or a list of them, into a batch of model inputs.
+
+    Args:
+        config: of the model; `repository` says where its tokenizer.json lies, or `default` where that of its published
+            weights does, which is fetched when it is needed; without both bytes are read.
+        form: what the text is to the model.
+
+    Raises:
+        ConfigError: If the tokenizer's vocabulary is not the model's.
+    """
+
+    def __init__(self, config: Mapping[str, Any], form: Form) -> None:
+        self.config = dict(config)
+        self.form = form
+        self.max_len = limit_of(config)
+        if "repository" in config or "default" not in config:
+            self.tokenizer  # noqa: B018  a vocabulary that does not fit is refused at once
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model's weights."""
+        return tokenizer_of(self.config)
+
+    @property
+    def frame(self) -> Frame:
+        """The symbols around a text."""
+        return frame_of(self.tokenizer, self.form)
+
+    def __call__(
+        self, texts: str | Sequence[str], max_len: int | None = None, truncate: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Give ids and which of them are there.
+
+        Args:
+            texts: one or several; one makes a batch of one.
+            max_len: the most tokens, the model's own without.
+            truncate: cut what is longer.
+
+        Raises:
+            InputError: If there is no text, one has no tokens, or is too long.
+        """
+        texts = [texts] if isinstance(texts, str) else texts
+        empty = Frame((self.tokenizer.bos,)) if self.form == "prompt" else BARE
+        most = self.max_len if max_len is None else max_len
+        rows = self.tokenizer.rows(texts, self.frame, most, truncate, empty)
+        return pad_rows(rows, self.tokenizer.pad, "left" if self.form == "prompt" else "right")
+
+    def __repr__(self) -> str:
+        where = self.config.get("repository") or self.config.get("default") or "bytes"
+        return f"Preprocess({self.form}, {where})"
+
+
+def frame_of(tokenizer: Tokenizer, form: Form) -> Frame:
+    """Give the symbols around a text: those of the tokenizer's own template, or what the form needs.
+
+    An encoder reads begin and end, an encoder-decoder's source has an end (arXiv:1706.03762), a prompt a begin, unless
+    the vocabulary has one symbol for begin and end, as that of GPT-2, whose prompts are bare.
+    """
+    if tokenizer.frame:
+        return tokenizer.frame
+    if form == "prompt":
+        return Frame(() if tokenizer.bos == tokenizer.eos else (tokenizer.bos,))
+    return Frame((tokenizer.bos,) if form == "encoder" else (), (tokenizer.eos,))
+
+
+def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
+    """Give the tokenizer of a model's weights, or of bytes where none are named.
+
+    Raises:
+        WeightsError: If the weights come without a tokenizer.
+        ConfigError: If its vocabulary is not the model's.
+    """
+    where, wanted = config.get("repository") or config.get("default"), config.get("vocab_size")
+    if not where:
+        tokenizer = Tokenizer.byte_level()
+        if wanted is not None and wanted < tokenizer.vocab_size:
+            raise ConfigError(f"vocab_size={wanted} of the model is less than the {tokenizer.vocab_size} of the bytes")
+        return tokenizer
+    path = hub.fetch(where, ("tokenizer.json",))
+    if path is None:
+        raise WeightsError(f"{where!r} has no tokenizer.json")
+    tokenizer = Tokenizer.load(path)
+    if wanted is not None and not _fits(tokenizer.vocab_size, wanted):
+        raise ConfigError(
+            f"the tokenizer of {where!r} has {tokenizer.vocab_size} tokens, the model's vocab_size is {wanted}: "
+            "they are not of one model"
+        )
+    return tokenizer
+
+
+def _fits(tokens: int, wanted: int) -> bool:
+    return tokens == wanted or (wanted % _MULTIPLE == 0 and 0 < wanted - tokens < _FILLED)
+
+
+def limit_of(config: Mapping[str, Any]) -> int | None:
+    """Give the most tokens a model reads: those whose positions it learned; any number where it learned none."""
+    return config.get("max_len") if config.get("position") == "learned" else None

@@ -1,0 +1,60 @@
+"""From token ids to vectors, where more than `TokenEmbed` is asked: BERT's sum of three embeddings, normed."""
+
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from zoo.core.layers.token_embedding import There, TokenEmbed, check_ids
+from zoo.core.tokens import Tokens
+
+SEGMENTS = 2
+"""First and second text of a pair."""
+
+
+class BertStem(nn.Module):
+    """Add up a vector for the token, its position and its segment, and norm the sum: arXiv:1810.04805 sec. 3.
+
+    Args:
+        vocab_size: tokens there are.
+        dim: channels.
+        position: of the tokens, as in `TokenEmbed`.
+        max_len: positions that are learned.
+        dropout: probability in [0, 1), behind the norm.
+        eps: of the norm.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        dim: int,
+        *,
+        position: str = "learned",
+        max_len: int = 512,
+        dropout: float = 0.0,
+        eps: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        self.tokens = TokenEmbed(vocab_size, dim, position=position, max_len=max_len)
+        self.segments = nn.Embedding(SEGMENTS, dim)
+        self.norm = nn.LayerNorm(dim, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, ids: Int[Tensor, "b n"], there: There = None, segments: Int[Tensor, "b n"] | None = None
+    ) -> Tokens:
+        """Give the vectors.
+
+        Args:
+            ids: tokens; what is not there may be any of the vocabulary.
+            there: how many tokens each row has, from its front, or which; all if None.
+            segments: 0 for tokens of the first text, 1 for those of the second; all 0 if None.
+
+        Raises:
+            InputError: If an id is no token, or a segment is neither.
+        """
+        tokens = self.tokens(ids, there)
+        if segments is None:
+            added = self.segments.weight[0]
+        else:
+            check_ids(segments, SEGMENTS)
+            added = self.segments(segments)
+        return tokens.with_x(self.dropout(self.norm(tokens.x + added)))

@@ -1,0 +1,251 @@
+"""CNNs and whatever else timm has, with the surface of the zoo's models; hybrids of CNN and transformer."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import timm
+import torch
+from jaxtyping import Float
+from timm.models.resnet import BasicBlock, ResNet, downsample_conv
+from torch import Tensor, nn
+
+from zoo.core.errors import ConfigError
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.heads import head
+from zoo.core.layers.init import init_weights
+from zoo.core.layers.position_factory import with_position
+from zoo.core.layers.transformer import Encoder
+from zoo.core.models.inspection import refuse_unfit
+from zoo.core.models.model import Model, take
+from zoo.core.tokens import Tokens
+from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images, pair
+from zoo.plugins.vision.tokens import ConvStem
+
+
+class HybridTransformer(Model):
+    """A small residual network whose feature map is cut into patches for an encoder, arXiv:2010.11929 sec. 3.1.
+
+    Args:
+        layers: residual blocks of each stage of the network.
+        channels: of each stage.
+        strides: of each stage: 2 halves the map.
+        image_size: pixels, one number or (height, width).
+        patch_size: points of the map along each side of a patch.
+        in_chans: channels of the image.
+        dim: channels of a token.
+        depth: blocks of the encoder.
+        num_heads: heads.
+        mlp_dim: channels inside each MLP.
+        num_classes: labels; 0 for features.
+        task: `classify`, `tag` (a label for each patch) or `features`.
+        position: as for the vision transformer.
+        attention: makes an attention from (dim, num_heads).
+        drop_path: probability in [0, 1) that the last block is skipped in training.
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: Sequence[int],
+        channels: Sequence[int],
+        strides: Sequence[int],
+        dim: int,
+        depth: int,
+        num_heads: int,
+        mlp_dim: int,
+        image_size: Size = 24,
+        patch_size: int = 4,
+        in_chans: int = 3,
+        num_classes: int = 10,
+        task: str = "classify",
+        position: str = "learned",
+        attention: Callable[[int, int], nn.Module] = Attention,
+        drop_path: float = 0.0,
+    ) -> None:
+        reduction = math.prod(strides)
+        if any(side % (reduction * patch_size) for side in pair(image_size)):
+            raise ConfigError(f"image_size={image_size} is not a multiple of {reduction} x patch_size={patch_size}")
+        feature_map = [side // reduction for side in pair(image_size)]
+        patches = PatchStem(feature_map, patch_size, channels[-1], dim, position, class_token=False)
+        points = math.prod(side // patch_size for side in feature_map)
+        attention = with_position(attention, position, points)
+        encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=attention, drop_path=drop_path)
+        refuse_unfit(encoder, points)
+        init_weights(patches)
+        init_weights(encoder)
+        trunk = small_net(layers, channels, strides, in_chans, num_classes=0)
+        super().__init__(ConvStem(trunk, patches, in_chans), encoder, head(task, dim, num_classes, pool="mean"))
+
+
+def small_net(
+    layers: Sequence[int],
+    channels: Sequence[int],
+    strides: Sequence[int],
+    in_chans: int,
+    num_classes: int,
+    stem: int = 16,
+) -> ResNet:
+    """Make timm's ResNet for small images: up to four stages of basic blocks behind a 3x3 stem of stride 1."""
+    if not (len(layers) == len(channels) == len(strides) <= 4 and sum(layers) >= 1):
+        raise ConfigError(
+            f"layers={list(layers)}, channels={list(channels)}, strides={list(strides)}: one each for up to four stages"
+        )
+    # timm's own constructor starts from 64 channels and a stem of stride 4: its stem and stages are replaced
+    net: Any = ResNet(BasicBlock, (1, 1), num_classes, in_chans, channels=(stem, channels[-1]))  # type: ignore[arg-type]
+    net.conv1 = nn.Conv2d(in_chans, stem, 3, padding=1, bias=False)
+    net.bn1 = nn.BatchNorm2d(stem)
+    net.maxpool = nn.Identity()
+    inplanes = stem
+    for stage in range(4):
+        blocks = _stage(inplanes, channels[stage], layers[stage], strides[stage]) if stage < len(layers) else []
+        net.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))  # timm's forward walks through four
+        inplanes = channels[min(stage, len(channels) - 1)]
+    net.init_weights()
+    return net
+
+
+def _stage(inplanes: int, planes: int, count: int, stride: int) -> list[nn.Module]:
+    changes = stride != 1 or inplanes != planes
+    shortcut = downsample_conv(inplanes, planes, kernel_size=1, stride=stride) if changes else None
+    first = BasicBlock(inplanes, planes, stride=stride, downsample=shortcut)
+    return [first, *(BasicBlock(planes, planes) for _ in range(count - 1))]
+
+
+class TimmModel(nn.Module):
+    """Give a timm network the surface of the zoo's models; its own head answers the task `classify`.
+
+    Args:
+        net: the network.
+        task: `classify`, `tag` (a label for each point of the last map) or `features`.
+        num_classes: labels; 0 for features.
+        in_chans: channels of the image.
+    """
+
+    spec: Any = None
+
+    def __init__(self, net: Any, task: str, num_classes: int, in_chans: int) -> None:
+        super().__init__()
+        self.net: Any = net
+        self.in_chans = in_chans
+        if task != "classify":
+            self.net.reset_classifier(0)
+        prefix = getattr(net, "num_prefix_tokens", 0)
+        self.head: Any = None if task == "classify" else head(task, net.num_features, num_classes, prefix=prefix)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Give the answer of the model's task for images (b, c, h, w)."""
+        self._check(images)
+        return self.net(images) if self.head is None else self.head(Tokens(self.forward_features(images)))
+
+    def forward_features(self, images: Tensor) -> Float[Tensor, "b n d"]:
+        """Give the last feature map, point by point."""
+        self._check(images)
+        return self._vectors(self.net.forward_features(images))
+
+    def forward_intermediates(
+        self, images: Tensor, indices: int | Sequence[int] | None = None
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b m e"]]]:
+        """Give the last feature map and those of the stages, point by point; indices as in `Model`."""
+        self._check(images)
+        last, states = self.net.forward_intermediates(images)
+        return self._vectors(last), [self._vectors(states[i]) for i in take(indices, len(states))]
+
+    @torch.no_grad()
+    def attention_maps(self, images: Tensor) -> list[Float[Tensor, "b h q k"]]:
+        """Give the attention weights of each layer that has any; a CNN has none, so its list is empty."""
+        maps: list[Tensor] = []
+        parts = [part for part in self.net.modules() if hasattr(part, "fused_attn") and hasattr(part, "attn_drop")]
+        fused = [part.fused_attn for part in parts]
+        hooks = [part.attn_drop.register_forward_pre_hook(lambda _, args: maps.append(args[0])) for part in parts]
+        try:
+            for part in parts:
+                part.fused_attn = False
+            self(images)
+        finally:
+            for part, was in zip(parts, fused, strict=True):
+                part.fused_attn = was
+            for hook in hooks:
+                hook.remove()
+        return maps
+
+    def reset_classifier(self, num_classes: int) -> None:
+        """Replace the classifier by a fresh one; 0 for none."""
+        (self.net.reset_classifier if self.head is None else self.head.reset)(num_classes)
+
+    @property
+    def num_features(self) -> int:
+        """Channels of the vectors before the head."""
+        return self.net.num_features
+
+    @property
+    def num_classes(self) -> int:
+        """Labels of the classifier; 0 without one."""
+        return self.net.num_classes if self.head is None else self.head.num_classes
+
+    def _check(self, images: Tensor) -> None:
+        check_images(images, self.in_chans, next(self.parameters()).dtype)
+
+    def _vectors(self, x: Tensor) -> Tensor:
+        channels_last = x.ndim == 4 and getattr(self.net, "output_fmt", "NCHW") == "NHWC"
+        return x if x.ndim == 3 else x.flatten(1, 2) if channels_last else x.flatten(2).mT
+
+
+def timm_model(
+    *,
+    architecture: str,
+    task: str = "classify",
+    num_classes: int = 1000,
+    in_chans: int = 3,
+    image_size: Size = None,
+    tag: str = "",
+    **options: Any,
+) -> TimmModel:
+    """Make a network of timm's registry.
+
+    Args:
+        architecture: timm's name.
+        task: `classify`, `tag` or `features`.
+        num_classes: labels; 0 for features.
+        in_chans: channels of the image.
+        image_size: pixels, one number or (height, width); only networks of a fixed size need it.
+        tag: of the weights, which decides the preprocessing; the network is the same.
+        options: of timm's model, `drop_rate` and `drop_path_rate` among them.
+
+    Raises:
+        ConfigError: If timm cannot make it.
+    """
+    cfg = timm.get_pretrained_cfg(architecture)
+    if image_size is not None and cfg is not None and cfg.fixed_input_size:
+        options["img_size"] = pair(image_size)
+    try:
+        net = timm.create_model(architecture, num_classes=num_classes, in_chans=in_chans, **options)
+    except (AssertionError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"timm cannot make {architecture!r} of image_size={image_size}: {error}") from error
+    return TimmModel(net, task, num_classes, in_chans)
+
+
+def small_resnet(
+    *,
+    layers: Sequence[int],
+    channels: Sequence[int],
+    strides: Sequence[int],
+    stem: int = 16,
+    task: str = "classify",
+    num_classes: int = 10,
+    in_chans: int = 3,
+    image_size: Size = 24,
+) -> TimmModel:
+    """Make a residual network for small images.
+
+    Args:
+        layers: basic blocks of each stage.
+        channels: of each stage.
+        strides: of each stage: 2 halves the map.
+        stem: channels of the first convolution.
+        task: `classify`, `tag` or `features`.
+        num_classes: labels; 0 for features.
+        in_chans: channels of the image.
+        image_size: pixels; the network itself reads any.
+    """
+    return TimmModel(small_net(layers, channels, strides, in_chans, num_classes, stem), task, num_classes, in_chans)

@@ -1,1 +1,0 @@
-"""Texts as ids: tokenizers and vocabularies; what several plugins share."""

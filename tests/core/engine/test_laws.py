@@ -1,0 +1,342 @@
+"""The laws of attention, over random patterns, keys, lengths, dtypes and biases, on every backend.
+
+Law 5 (step by step = all at once) is in test_state.py and backends/test_linear.py, law 11 (convolution is attention) in
+test_conv.py, law 12 (RNN, ODE, REINFORCE, branches) in test_norm.py, test_floater.py and test_weighted.py, law 2
+for whole models in the conformance kit. Backends that serve a GPU only are held to the same where there is one, in the
+precisions that they have.
+"""
+
+import importlib.util
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from zoo.bench.speed.memory import peak_bytes
+from zoo.core import Causal, Chunk, ConfigError, Edges, Explicit, Full, Kernel, Valid, Window, plan
+from zoo.core.backends import BACKENDS
+from zoo.core.engine import tracing as observe
+from zoo.core.engine.dispatch import attend
+from zoo.core.flops import _MISSING as FORMULAS
+from zoo.core.patterns.pattern import And, Pattern
+from zoo.core.scoring.normalizers import Norm
+from zoo.testing.strategies import Case, cases, local_patterns, patterns
+
+TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 4e-2}
+PRECISIONS = {"flex": [torch.float32, torch.bfloat16], "flash": [torch.float16, torch.bfloat16]}
+"""Of backends that do not serve every one."""
+few = settings(max_examples=16, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+def device_of(backend: str) -> str:
+    return "cuda" if backend in ("flex", "flash") else "cpu"
+
+
+def precisions(backend: str) -> list[torch.dtype]:
+    """Give those in which a backend computes, the best first."""
+    return PRECISIONS.get(backend, [torch.float64, torch.float32, torch.bfloat16])
+
+
+def tensors_of(case: Case, backend: str) -> list[Tensor]:
+    """Draw a case where and as well as a backend computes."""
+    return case.tensors(precisions(backend)[0], device_of(backend))
+
+
+def backends(*left_out: str) -> list[Any]:
+    """Name all but some, those that cannot run here to be skipped."""
+    return [pytest.param(name, marks=marks_of(name)) for name in BACKENDS if name not in left_out]
+
+
+def marks_of(backend: str) -> list[pytest.MarkDecorator]:
+    missing = []
+    if device_of(backend) == "cuda" and not torch.cuda.is_available():
+        missing.append("a GPU")
+    if backend == "flash" and importlib.util.find_spec("flash_attn") is None:
+        missing.append("the package flash-attn")
+    return [pytest.mark.skip(f"{backend} needs {' and '.join(missing)}")] if missing else []
+
+
+def assert_close(got: Any, wanted: Any, tolerance: float = 1e-12) -> None:
+    """Compare up to a tolerance in double precision, and to what is usual in a lesser one."""
+    for one, other in zip(*((x if isinstance(x, list) else [x]) for x in (got, wanted)), strict=True):
+        limit = tolerance if one.dtype is torch.float64 else TOLERANCE[one.dtype]
+        scale = max(1.0, float(other.detach().abs().max())) if other.numel() else 1.0
+        torch.testing.assert_close(one.double(), other.double(), atol=limit * scale, rtol=limit)
+
+
+def answer(case: Case, tensors: list[Tensor], backend: str) -> Tensor:
+    """Compute on a backend; a case that it refuses is no case."""
+    try:
+        return case.attend(tensors, backend=backend)
+    except ConfigError as error:
+        assume("cannot serve" not in str(error))
+        raise
+
+
+def with_gradients(y: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64, device=y.device).view_as(y)).sum()
+    return [y, *torch.autograd.grad(loss, tensors, materialize_grads=True)]
+
+
+@pytest.mark.parametrize(
+    ("backend", "dtype"),
+    [pytest.param(name, dtype, marks=marks_of(name)) for name in BACKENDS for dtype in precisions(name)],
+)
+@given(data=st.data())
+@few
+def test_1_values_and_gradients_equal_the_float64_reference(
+    backend: str, dtype: torch.dtype, data: st.DataObject
+) -> None:
+    case = data.draw(cases(backend))
+    tensors, exact = case.tensors(dtype, device_of(backend)), case.tensors()
+    got = with_gradients(answer(case, tensors, backend), tensors)
+    wanted = with_gradients(case.attend(exact, backend="reference"), exact)
+    assert_close([x.cpu() for x in got], wanted, TOLERANCE[torch.float64])
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(data=st.data())
+@few
+def test_1_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(not case.bias)
+    tensors = tensors_of(case, backend)
+    y, of_query, *_ = with_gradients(answer(case, tensors, backend), tensors)
+    reads_nothing = ~case.mask().any(-1).transpose(1, 2).to(y.device)
+    assert not y[reads_nothing].any()
+    assert not of_query[reads_nothing].any()
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(data=st.data())
+@few
+def test_2_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(case.keys is not None and case.length)
+    assert case.keys is not None
+    missing = ~case.keys.valid(case.batch, case.length, torch.device("cpu"))
+    tensors = tensors_of(case, backend)
+    wanted = with_gradients(answer(case, tensors, backend), tensors)
+    for x in tensors[1:3]:
+        x.data[missing.to(x.device)] = torch.nan
+    got = with_gradients(answer(case, tensors, backend), tensors)
+    assert_close(got, wanted)
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(data=st.data(), t=st.integers(0, 9))
+@few
+def test_3_causal_answers_do_not_move_with_what_comes_later(backend: str, data: st.DataObject, t: int) -> None:
+    case = data.draw(cases(backend))
+    if isinstance(case.pattern, Edges):
+        backward = case.pattern.index[:, case.pattern.index[0] <= case.pattern.index[1]]
+        case = replace(case, pattern=Edges(backward), bias="")
+    elif backend == "linear":
+        case = replace(case, pattern=Causal())
+    elif case.pattern.cover().right != 0 or case.pattern.cover().queries:
+        case = replace(case, pattern=case.pattern & Causal())
+    assume(case.positions is None)
+    tensors = tensors_of(case, backend)
+    before = answer(case, tensors, backend)
+    assume(case.bias != "dense")
+    for x, first in zip(tensors[:3], (t - case.start, t, t), strict=True):
+        x.data[:, max(first, 0) :] += 1
+    after = answer(case, tensors, backend)
+    still = max(t - case.start, 0)
+    assert_close(before[:, :still], after[:, :still], 1e-13)
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(data=st.data())
+@few
+def test_4_a_row_does_not_depend_on_its_batch_mates(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    tensors = tensors_of(case, backend)
+    together = answer(case, tensors, backend)
+    for row in range(case.batch):
+        own = [x[row : row + 1] for x in tensors[:3]]
+        assert_close(answer(alone(case, row), [*own, *tensors[3:]], backend), together[row : row + 1])
+
+
+def alone(case: Case, row: int, **changes: Any) -> Case:
+    """Give the case of one row."""
+    keys = None if case.keys is None else case.keys.row(row)
+    places = None if case.positions is None else case.positions[row : row + 1]
+    return replace(case, batch=1, keys=keys, positions=places, **changes)
+
+
+@pytest.mark.parametrize("backend", backends("edges", "scatter", "strided"))
+@given(data=st.data())
+@few
+def test_4_rows_may_start_at_different_positions(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(case.batch > 1 and case.queries and case.bias != "dense")
+    tensors = tensors_of(case, backend)
+    starts = [case.start, data.draw(st.integers(0, 4))]
+    grid = case.pattern.by_value and "Neighbourhood" in repr(case.pattern)
+    assume(not grid and not isinstance(case.pattern, Edges | And) and "Explicit" not in repr(case.pattern))
+    together = answer_from(case, tensors, backend, torch.tensor(starts))
+    for row, start in enumerate(starts):
+        own = [x[row : row + 1] for x in tensors[:3]]
+        one = alone(case, row, start=start)
+        assert_close(answer(one, [*own, *tensors[3:]], backend), together[row : row + 1], 1e-7)
+
+
+@pytest.mark.parametrize("backend", ["edges", "scatter"])
+def test_4_rows_may_start_at_different_places_of_a_graph(backend: str) -> None:
+    index = (torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) < 0.5).nonzero().T
+    q, k, v = Case(Full(), None, 2, 2, 6, 0, 3).tensors()
+    starts = torch.tensor([1, 4])
+    answers = [attend(q, k, v, Edges(index), q_start=starts, backend=name) for name in (backend, "reference")]
+    torch.testing.assert_close(*answers)
+
+
+def answer_from(case: Case, tensors: list[Tensor], backend: str, starts: Tensor) -> Tensor:
+    try:
+        return case.attend(tensors, backend=backend, q_start=starts)
+    except ConfigError as error:
+        assume("cannot serve" not in str(error))
+        raise
+
+
+@pytest.mark.parametrize("backend", ["reference", "explicit", "dense", "linear"])
+@given(n=st.integers(0, 9), seed=st.integers(0, 999), padded=st.booleans())
+@few
+def test_6_full_attention_is_permutation_equivariant(backend: str, n: int, seed: int, padded: bool) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(n, generator=generator)
+    there = torch.rand(2, n, generator=generator) < 0.6
+    keys = (Valid(there), Valid(there[:, order])) if padded else (None, None)
+    norm = Kernel() if backend == "linear" else "softmax"
+    case = Case(Full(), keys[0], 2, n, n, 0, seed, norm=norm)
+    moved = [x[:, order] for x in case.tensors()]
+    straight = answer(case, case.tensors(), backend)
+    torch.testing.assert_close(
+        answer(replace(case, keys=keys[1]), moved, backend), straight[:, order], atol=1e-12, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("backend", ["edges", "scatter", "reference", "dense", "explicit"])
+@given(n=st.integers(1, 9), seed=st.integers(0, 999))
+@few
+def test_6_a_relabelled_graph_gives_relabelled_answers(backend: str, n: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    index = (torch.rand(n, n, generator=generator) < 0.4).nonzero().T
+    order = torch.randperm(n, generator=generator)
+    relabelled = order.argsort()[index]
+    case = Case(Edges(index), None, 2, n, n, 0, seed)
+    moved = [x[:, order] for x in case.tensors()]
+    straight = answer(case, case.tensors(), backend)
+    torch.testing.assert_close(
+        answer(replace(case, pattern=Edges(relabelled)), moved, backend), straight[:, order], atol=1e-12, rtol=1e-12
+    )
+
+
+@given(n=st.integers(1, 9), reach=st.integers(0, 9), seed=st.integers(0, 999))
+@few
+def test_7_patterns_that_mean_the_same_give_the_same(n: int, reach: int, seed: int) -> None:
+    complete = Edges(torch.ones(n, n).nonzero().T)
+    tensors = Case(Full(), None, 2, n, n, 0, seed).tensors()
+    for one, other in (
+        (Window(n, n), Full()),
+        (Window(n, 0), Causal()),
+        (complete, Full()),
+        (Chunk(1, reach), Window(reach, 0)),
+    ):
+        answers = [Case(p, None, 2, n, n, 0, seed).attend(tensors) for p in (one, other)]
+        torch.testing.assert_close(*answers, atol=1e-12, rtol=1e-12)
+    case = Case(Full(), None, 2, n, n, 0, seed)
+    whole = case.attend(tensors, backend="reference")
+    torch.testing.assert_close(replace(case, pattern=complete).attend(tensors, backend="edges"), whole)
+    chunk = Case(Chunk(1, reach), None, 2, n + 9, n + 9, 0, seed)
+    longer = chunk.tensors()
+    by_mask = replace(
+        chunk, pattern=Explicit(Chunk(1, reach).mask(torch.arange(n + 9)[None], torch.arange(n + 9))[0, 0])
+    )
+    if reach < n + 8:
+        torch.testing.assert_close(chunk.attend(longer, backend="banded"), by_mask.attend(longer, backend="dense"))
+
+
+@pytest.mark.parametrize("backend", backends("edges", "scatter", *PRECISIONS))
+@given(data=st.data())
+@few
+def test_8_the_plan_counts_what_is_computed(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    assume(not case.bias and case.queries and case.length)
+    planned: list[int] = []
+    counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
+    with torch.no_grad(), observe.watch(lambda plan, problem: planned.append(plan.flops)), counter:
+        answer(case, case.tensors(torch.float32), backend)
+    assert counter.get_total_flops() == sum(planned)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options"),
+    [
+        (Window(16), {}),
+        (Window(4, 0, 8), {}),
+        (Chunk(16, 2), {}),
+        (Causal(), {"norm": Kernel()}),
+        (Full(), {"norm": Kernel()}),
+    ],
+)
+def test_8_twice_the_length_costs_twice(pattern: object, options: dict[str, object]) -> None:
+    plans = [
+        plan(pattern, queries=n, keys=n, heads=4, head_dim=64, **options)  # type: ignore[arg-type]
+        for n in (8192, 16384)
+    ]
+    assert plans[1].flops <= 2.1 * plans[0].flops
+    assert plans[1].bytes <= 2.1 * plans[0].bytes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "norm"),
+    [(Window(16), "softmax"), (Window(4, 0, 8), "softmax"), (Chunk(16, 2), "softmax"), (Causal(), Kernel())],
+)
+@pytest.mark.parametrize("train", [False, True])
+def test_8_twice_the_length_takes_twice_the_memory(pattern: Pattern, norm: Norm, train: bool) -> None:
+    def used(n: int) -> int:
+        tensors = [torch.randn(1, n, 2, 16, requires_grad=train) for _ in range(3)]
+
+        def job() -> None:
+            y = attend(tensors[0], tensors[1], tensors[2], pattern, norm=norm)
+            if train:
+                torch.autograd.grad(y.sum(), tensors)
+
+        job()
+        return peak_bytes(job)
+
+    assert used(4096) <= 2.1 * used(2048)
+
+
+@pytest.mark.parametrize("backend", backends())
+@given(data=st.data())
+@few
+def test_9_weights_and_gradients_change_no_number(backend: str, data: st.DataObject) -> None:
+    case = data.draw(cases(backend))
+    tensors = tensors_of(case, backend)
+    y = answer(case, tensors, backend)
+    with torch.no_grad():
+        assert_close(answer(case, tensors, backend), y)
+    with_weights, _ = case.attend(tensors, return_weights=True)
+    assert_close(with_weights, y, 1e-9)
+
+
+@given(case=cases())
+@few
+def test_10_rows_of_weights_sum_to_one_or_to_zero(case: Case) -> None:
+    for backend in ("reference", "explicit"):
+        _, weights = case.attend(case.tensors(), return_weights=True, backend=backend)
+        torch.testing.assert_close(weights.sum(-1), case.mask().any(-1).double())
+
+
+@given(pattern=st.one_of(patterns(), local_patterns()), q=st.integers(0, 9), k=st.integers(0, 9))
+@few
+def test_causal_joined_with_anything_stays_causal(pattern: object, q: int, k: int) -> None:
+    joined = And(pattern, Causal())  # type: ignore[arg-type]
+    assert not joined.mask(torch.arange(q)[None], torch.arange(k)).triu(1).any()

@@ -1,0 +1,67 @@
+"""The composition of stem, encoder and head."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zoo.core import Classify, ConfigError, Encoder, Model, Tokens
+from zoo.core.models.model import take
+
+
+class Points(nn.Module):
+    """A stem for sets of points."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = nn.Linear(2, 8)
+
+    def forward(self, points: Tensor) -> Tokens:
+        return Tokens(self.project(points))
+
+
+def model() -> Model:
+    return Model(Points(), Encoder(8, 3, 2, 16), Classify(8, 4, "mean")).eval()
+
+
+def test_forward_is_head_of_encoder_of_stem() -> None:
+    m, x = model(), torch.randn(2, 5, 2)
+    torch.testing.assert_close(m(x), m.head(m.encoder(m.stem(x))))
+    assert m(x).shape == (2, 4)
+    assert m.forward_features(x).shape == (2, 5, 8)
+    assert (m.num_features, m.num_classes) == (8, 4)
+
+
+def test_a_set_without_positions_has_no_order() -> None:
+    m, x = model(), torch.randn(2, 5, 2)
+    torch.testing.assert_close(m(x), m(x.flip(1)))
+
+
+def test_intermediates_end_in_the_features() -> None:
+    m, x = model(), torch.randn(2, 5, 2)
+    features, states = m.forward_intermediates(x)
+    assert len(states) == 3
+    torch.testing.assert_close(features, m.forward_features(x))
+    torch.testing.assert_close(states[-1], features)
+    torch.testing.assert_close(m.forward_intermediates(x, indices=[-3])[1][0], states[0])
+
+
+def test_attention_maps_of_each_layer_sum_to_one() -> None:
+    maps = model().attention_maps(torch.randn(2, 5, 2))
+    assert [m.shape for m in maps] == [(2, 2, 5, 5)] * 3
+    torch.testing.assert_close(torch.stack(maps).sum(-1), torch.ones(3, 2, 2, 5))
+
+
+def test_reset_classifier_gives_another_number_of_labels() -> None:
+    m = model()
+    m.reset_classifier(0)
+    assert m(torch.randn(2, 5, 2)).shape == (2, 8)
+
+
+def test_take_reads_none_numbers_and_lists() -> None:
+    assert take(None, 3) == [0, 1, 2]
+    assert take(2, 3) == [1, 2]
+    assert take([0, -1], 3) == [0, 2]
+    with pytest.raises(ConfigError, match=r"indices=\[3\] of a model with 3 blocks"):
+        take([3], 3)
+    with pytest.raises(ConfigError, match="of a model with 3 blocks"):
+        take(4, 3)

@@ -1,0 +1,186 @@
+"""Hard attention: what is read, how it is drawn, and that the estimate of its gradient is unbiased."""
+
+from itertools import product
+
+import pytest
+import torch
+from torch import Tensor
+
+from zoo.core import Causal, ConfigError, Hard, Kernel, Valid, attend
+from zoo.core.backends import BACKENDS
+from zoo.core.scoring.normalizers import MovingAverage, choose, elu_features, log_probability, reinforce
+
+
+def draw(seed: int, q: int, k: int, h: int = 2, b: int = 1) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    made = [torch.randn(b, n, h, 4, generator=generator, dtype=torch.float64) for n in (q, k, k)]
+    return made[0], made[1], made[2]
+
+
+def test_the_best_key_alone_is_read() -> None:
+    q, k, v = draw(0, 3, 5)
+    y = attend(q, k, v, norm=Hard())
+    for i in range(3):
+        for head in range(2):
+            best = int((k[0, :, head] @ q[0, i, head]).argmax())
+            torch.testing.assert_close(y[0, i, head], v[0, best, head], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_only_a_key_that_may_be_read_is_chosen(sample: bool) -> None:
+    torch.manual_seed(0)
+    q, k, v = draw(1, 40, 40)
+    there = torch.rand(1, 40) < 0.5
+    there[0, :3] = False  # three queries with nothing to read
+    _, chosen = attend(q, k, v, Causal(), Valid(there), norm=Hard(sample), return_weights=True)
+    may_read = there[:, None] & torch.ones(40, 40, dtype=torch.bool).tril()
+    assert not chosen.masked_select(~may_read).any()
+    torch.testing.assert_close(chosen.sum(-1), may_read.any(-1)[:, None].expand(1, 2, 40).double())
+
+
+@pytest.mark.parametrize("sample", [False, True])
+@pytest.mark.parametrize("keys", [0, 3])
+def test_a_query_with_nothing_to_read_gives_zero(sample: bool, keys: int) -> None:
+    q, k, v = draw(2, 2, keys)
+    y = attend(q, k, v, keys=Valid(torch.zeros(1, keys, dtype=torch.bool)), norm=Hard(sample))
+    assert y.shape == (1, 2, 2, 4)
+    assert not y.any()
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_rows_of_no_queries_are_chosen_for(sample: bool) -> None:
+    assert choose(torch.zeros(2, 0, 3), Hard(sample)).shape == (2, 0, 3)
+
+
+def test_keys_are_drawn_as_often_as_the_softmax_says() -> None:
+    torch.manual_seed(0)
+    q, k, v = (x.expand(4000, -1, -1, -1) for x in draw(3, 1, 4))
+    _, chosen = attend(q, k, v, norm=Hard(sample=True), return_weights=True)
+    _, soft = attend(q[:1], k[:1], v[:1], return_weights=True)
+    torch.testing.assert_close(chosen.mean(0), soft[0], atol=4 * 0.5 / 4000**0.5, rtol=0)
+
+
+def test_the_value_that_was_read_gets_the_gradient_and_the_choice_none() -> None:
+    q, k, v = (x.requires_grad_() for x in draw(4, 1, 3, h=1))
+    y, chosen = attend(q, k, v, norm=Hard(), return_weights=True)
+    gradients = torch.autograd.grad(y.sum(), (q, k, v), allow_unused=True)
+    assert gradients[0] is None
+    assert gradients[1] is None
+    torch.testing.assert_close(gradients[2], chosen[0, 0, 0][None, :, None, None].expand(1, 3, 1, 4))
+
+
+def test_log_probabilities_are_those_of_the_choices() -> None:
+    soft = torch.tensor([[[0.2, 0.8], [0.5, 0.5], [0.0, 0.0]]], requires_grad=True)
+    chosen = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]])
+    logs = log_probability(chosen, soft)
+    torch.testing.assert_close(logs, torch.tensor([[0.2, 0.5, 1.0]]).log())
+    (gradient,) = torch.autograd.grad(logs.sum(), soft)
+    torch.testing.assert_close(gradient, torch.tensor([[[5.0, 0.0], [0.0, 2.0], [0.0, 0.0]]]))
+
+
+def soft_weights(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return attend(q, k, v, return_weights=True)[1]
+
+
+def reward(chosen: Tensor, v: Tensor) -> Tensor:
+    """A reward of each draw that is not linear in what was read and depends on the parameters itself."""
+    read = chosen @ v.transpose(1, 2)
+    return read.flatten(1).sum(1).sin() + read.flatten(1).square().sum(1)
+
+
+def every_choice(queries: int, places: int, heads: int) -> Tensor:
+    picks = torch.tensor(list(product(range(places), repeat=queries * heads)))
+    return torch.nn.functional.one_hot(picks, places).double().unflatten(1, (heads, queries))
+
+
+CASES = [(1, 6, 1), (2, 3, 1), (1, 3, 2), (2, 2, 2)]
+
+
+@pytest.mark.parametrize(("queries", "places", "heads"), CASES)
+@pytest.mark.parametrize("baseline", [0.0, 1.7])
+def test_the_estimate_is_unbiased_by_exact_enumeration(queries: int, places: int, heads: int, baseline: float) -> None:
+    q, k, v = (x.requires_grad_() for x in draw(5, queries, places, heads))
+    choices = every_choice(queries, places, heads)
+    logs = log_probability(choices, soft_weights(q, k, v))
+    chance = logs.flatten(1).sum(1).exp()
+    torch.testing.assert_close(chance.sum(), torch.ones((), dtype=torch.float64))
+    exact = torch.autograd.grad((chance * reward(choices, v)).sum(), (q, k, v))
+    expected = [torch.zeros_like(x) for x in (q, k, v)]
+    for n in range(len(choices)):
+        one = choices[n : n + 1]
+        log = log_probability(one, soft_weights(q, k, v))
+        gained = reward(one, v)
+        loss = reinforce(log, gained, baseline) - gained.mean()  # both terms of eq. 11
+        for total, gradient in zip(expected, torch.autograd.grad(loss, (q, k, v)), strict=True):
+            total -= float(chance[n].detach()) * gradient
+    torch.testing.assert_close(expected, list(exact), atol=1e-10, rtol=0)
+
+
+def test_the_mean_of_many_draws_nears_the_exact_gradient_and_a_baseline_helps() -> None:
+    torch.manual_seed(0)
+    draws = 20_000
+    q, k, v = draw(6, 1, 5, h=1)
+    q.requires_grad_()
+    choices = every_choice(1, 5, 1)
+    chance = soft_weights(q, k, v)[0, 0, 0]
+    (exact,) = torch.autograd.grad((chance * reward(choices, v)).sum(), q)
+    own = q.detach().repeat(draws, 1, 1, 1).requires_grad_()  # a query for each draw keeps the draws apart
+    many = (own, k.expand(draws, -1, -1, -1), v.expand(draws, -1, -1, -1))
+    _, chosen = attend(*many, norm=Hard(sample=True), return_weights=True)
+    logs, gained = log_probability(chosen, soft_weights(*many)), reward(chosen, v)
+    variances = []
+    for baseline in (0.0, float(gained.mean())):
+        (gradients,) = torch.autograd.grad(-reinforce(logs, gained, baseline) * draws, own, retain_graph=True)
+        error = gradients.std(0) / draws**0.5
+        assert ((gradients.mean(0) - exact[0]).abs() < 4 * error).all()
+        variances.append(float(gradients.var(0).sum()))
+    assert variances[1] < variances[0]
+
+
+def test_the_baseline_is_the_moving_average_of_the_paper() -> None:
+    baseline, by_hand = MovingAverage(), 0.0
+    for rewards in ([1.0, 3.0], [4.0], [-2.0, 0.0]):
+        baseline.update(torch.tensor(rewards))
+        by_hand = 0.9 * by_hand + 0.1 * sum(rewards) / len(rewards)
+        assert float(baseline.value) == pytest.approx(by_hand)
+
+
+def test_the_baseline_is_saved_with_the_model() -> None:
+    baseline = MovingAverage()
+    baseline.update(torch.tensor([5.0]))
+    again = MovingAverage()
+    again.load_state_dict(baseline.state_dict())
+    assert float(again.value) == pytest.approx(0.5)
+
+
+def test_features_are_positive_and_smooth_at_zero() -> None:
+    torch.testing.assert_close(elu_features(torch.tensor([[-1.0, 0.0, 2.0]])), torch.tensor([[0.36788, 1.0, 3.0]]))
+
+
+def test_a_kernel_counts_its_features_and_names_itself() -> None:
+    assert Kernel(lambda x: torch.cat([x, x, x], dim=-1)).width(4, torch.bfloat16, "cpu") == 12
+    assert repr(Kernel()) == "Kernel(elu_features)"
+
+
+@pytest.mark.parametrize("norm", [Hard(), Hard(sample=True), Kernel()])
+def test_a_forced_backend_that_cannot_do_a_norm_names_both(norm: Hard | Kernel) -> None:
+    with pytest.raises(
+        ConfigError, match=r"backend='dense' cannot serve Full\(\): it knows only softmax, not"
+    ) as error:
+        attend(*draw(7, 2, 2), norm=norm, backend="dense")
+    assert repr(norm) in str(error.value)
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+def test_every_backend_that_serves_the_best_key_gives_it(backend: str) -> None:
+    q, k, v = draw(8, 4, 4)
+    wanted = attend(q, k, v, Causal(), norm=Hard(), backend="reference")
+    answer: Tensor | str
+    try:
+        answer = attend(q, k, v, Causal(), norm=Hard(), backend=backend)
+    except ConfigError as refusal:
+        answer = str(refusal)
+    if isinstance(answer, str):
+        assert answer.startswith(f"backend='{backend}' cannot serve Causal(): ")
+    else:
+        torch.testing.assert_close(answer, wanted)

@@ -1,0 +1,235 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.errors import DataError
+from zoo.plugins.graph.data.user_files import open_graphs
+
+SPEC = zoo.info("graph-tiny")
+TRIANGLE = {"edges": [[0, 1], [1, 2], [2, 0]], "x": [[0.5, 1], [0, 2], [3, 4]]}
+
+
+def write(path: Path, rows: list[Any]) -> str:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return str(path)
+
+
+def lines(**asked: Any) -> list[Any]:
+    return [TRIANGLE | asked for _ in range(6)]
+
+
+def test_lines_of_json_are_graphs_with_features_and_a_label(tmp_path: Path) -> None:
+    rows = [TRIANGLE | {"label": label} for label in "abcabc"]
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    assert corpus.labels == ["a", "b", "c"]
+    assert corpus.overrides() == {"num_classes": 3, "node_features": 2, "edge_features": 0}
+    example = corpus.parts["train"][0]
+    assert example.graph.edge_index.tolist() == [[0, 1, 2], [1, 2, 0]]
+    assert sum(corpus.sizes.values()) == 6
+
+
+def test_a_folder_is_opened_by_its_manifest(tmp_path: Path) -> None:
+    write(tmp_path / "graphs.jsonl", lines(target=1.5))
+    corpus = open_graphs(str(tmp_path), SPEC, 0, "")
+    assert corpus.asked.target == "numbers"
+    assert corpus.parts["test"][0].target.tolist() == [1.5]
+
+
+def test_labels_are_any_of_those_there_are(tmp_path: Path) -> None:
+    rows = [*lines(labels=["toxic"]), *lines(labels=[]), *lines(labels=["toxic", "sweet"])]
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    assert corpus.labels == ["sweet", "toxic"]
+    targets = [example.target.tolist() for part in corpus.parts.values() for example in part]
+    assert sorted(targets) == [[0, 0]] * 6 + [[0, 1]] * 6 + [[1, 1]] * 6
+
+
+def test_graphs_without_features_have_as_many_nodes_as_edges_name_or_as_is_said(tmp_path: Path) -> None:
+    rows = [{"edges": [[0, 3]], "target": 1}] * 4 + [{"edges": [], "nodes": 2, "target": 1}] * 4
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    counts = sorted(len(example.graph.x) for part in corpus.parts.values() for example in part)
+    assert counts == [2] * 4 + [4] * 4
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("{", "no JSON"),
+        ({"label": "a"}, "it needs edges and one of label, labels, target"),
+        (TRIANGLE | {"edges": [[0, 7]], "label": "a"}, r"\(0, 7\), and there are 3 nodes"),
+        (TRIANGLE | {"edge_attr": [[1]], "label": "a"}, "one row for each edge"),
+        (TRIANGLE | {"x": [[1], [1, 2]], "label": "a"}, "is no table of numbers"),
+        ({"edges": [], "label": "a"}, "no nodes"),
+        (TRIANGLE | {"x": [[float("nan"), 1]] * 3, "label": "a"}, "not finite"),
+        (
+            TRIANGLE | {"edges": [[0, 1, 2], [1, 2, 0]], "label": "a"},
+            r"edges of shape \(2, 3\) are not .*: transpose them$",
+        ),
+        (
+            TRIANGLE | {"edges": [[[0, 1]], [[1, 2]]], "label": "a"},
+            r"shape \(2, 1, 2\) are not \[\[source, target\], …\]$",
+        ),
+        (TRIANGLE | {"edges": [0, 1], "label": "a"}, r"shape \(2,\) are not"),
+        (TRIANGLE | {"edges": [[0, 1], [1, 1.9]], "label": "a"}, r"edges name \[1, 1.9\], and nodes are whole numbers"),
+        (TRIANGLE | {"edges": [[0, 1], [True, 0]], "label": "a"}, r"edges name \[True, 0\], and nodes are whole"),
+        (TRIANGLE | {"edges": [[0, 10**30]], "label": "a"}, "is no table of numbers"),
+        (TRIANGLE | {"edges": None, "label": "a"}, "is no table of numbers"),
+        ({"edges": [[-5, -2]], "label": "a"}, r"edges\[:, 0\] is \(-5, -2\), and there are no nodes"),
+        ({"edges": [], "nodes": "abc", "label": "a"}, "nodes='abc' is no number of nodes"),
+        ({"edges": [], "nodes": 10**30, "label": "a"}, "nodes=1000000000000000000000000000000 is no number of nodes"),
+        ({"edges": [], "nodes": None, "label": "a"}, "nodes=None is no number of nodes"),
+        ({"edges": [], "nodes": -3, "label": "a"}, "nodes=-3 is no number of nodes"),
+        ({"edges": [[0, 4]], "nodes": 4, "label": "a"}, r"\(0, 4\), and there are 4 nodes"),
+        (TRIANGLE | {"x": 3, "label": "a"}, "x=3 is no table: one row for each"),
+        (TRIANGLE | {"nodes": 5, "label": "a"}, "nodes=5, and x has 3 rows"),
+        (TRIANGLE | {"label": None}, "None is no label"),
+        (TRIANGLE | {"label": ""}, "'' is no label"),
+        (TRIANGLE | {"label": float("nan")}, "nan is no label"),
+        (TRIANGLE | {"label": ["a"]}, r"\['a'\] is no label"),
+    ],
+)
+def test_what_is_no_graph_is_named_and_left_out(tmp_path: Path, row: Any, said: str) -> None:
+    rows = [TRIANGLE | {"label": label} for label in "abab"]
+    path = write(tmp_path / "graphs.jsonl", [*rows, row])
+    with pytest.warns(UserWarning, match=f"1 of 5 graphs are skipped:\n  line 5: .*{said}"):
+        assert sum(open_graphs(path, SPEC, 0, "").sizes.values()) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"labels": ["a", None]}, "None is no label"),
+        ({"target": float("inf")}, r"\[inf\] are not finite"),
+        ({"target": [1e300]}, r"\[1e\+300\] are not finite"),
+        ({"target": 10**400}, "are no numbers"),
+    ],
+)
+def test_what_cannot_be_asked_is_named_and_left_out(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+    (key,) = asked
+    rows = [*lines(**{key: ["a", "b"] if key == "labels" else 1.5}), TRIANGLE | asked]
+    with pytest.warns(UserWarning, match=f"1 of 7 graphs are skipped:\n  line 7: .*{said}"):
+        assert sum(open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "").sizes.values()) == 6
+
+
+@pytest.mark.parametrize("empty", [{"edge_attr": []}, {}])
+def test_a_graph_without_edges_has_none_of_the_features_that_edges_of_others_have(
+    tmp_path: Path, empty: dict[str, Any]
+) -> None:
+    alone = {"edges": [], "x": [[1, 2]], "target": 2} | empty
+    rows = [alone, *lines(target=1.5, edge_attr=[[1, 2], [3, 4], [5, 6]])]
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    assert corpus.overrides()["edge_features"] == 2
+    (found,) = [each.graph for part in corpus.parts.values() for each in part if not each.graph.edge_index.numel()]
+    assert found.edge_attr is not None
+    assert found.edge_attr.shape == (0, 2)
+
+
+def test_graphs_that_are_all_without_edges_have_no_features_of_them(tmp_path: Path) -> None:
+    rows = [{"edges": [], "nodes": 2, "edge_attr": [], "target": 1}] * 4 + [{"edges": [], "nodes": 3, "target": 1}] * 4
+    assert open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "").overrides()["edge_features"] == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"x": [[1], [2], [3]]}, r"nodes have \[1, 2\] features, edges \[0\]"),
+        ({"edge_attr": [1, 2, 3]}, r"nodes have \[2\] features, edges \[0, 1\]"),
+    ],
+)
+def test_graphs_with_different_features_are_refused(tmp_path: Path, other: dict[str, Any], said: str) -> None:
+    path = write(tmp_path / "graphs.jsonl", [*lines(target=1), TRIANGLE | other | {"target": 1}])
+    with pytest.raises(DataError, match=f"graphs.jsonl: {said}: give all graphs as many"):
+        open_graphs(path, SPEC, 0, "")
+
+
+def test_edges_of_two_by_two_are_two_edges(tmp_path: Path) -> None:
+    rows = [{"edges": [[0, 1], [2, 3]], "target": 1}] * 4 + [{"edges": [[0, 3]], "target": 1}] * 4
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    found = {str(each.graph.edge_index.tolist()) for part in corpus.parts.values() for each in part}
+    assert found == {"[[0, 2], [1, 3]]", "[[0], [3]]"}
+
+
+def test_graphs_that_are_asked_different_things_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "graphs.jsonl", [TRIANGLE | {"label": "a"}, TRIANGLE | {"target": 1}])
+    with pytest.raises(DataError, match=r"graphs.jsonl asks for label and target"):
+        open_graphs(path, SPEC, 0, "")
+
+
+def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
+    torch.save([1], tmp_path / "graphs.pt")
+    with pytest.raises(DataError, match=r"'.pt' is none of .jsonl, .csv, .tsv, and no pickle is opened"):
+        open_graphs(str(tmp_path / "graphs.pt"), SPEC, 0, "")
+
+
+SMILES = ["CCO", "c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccoc1", "c1ccsc1", "C1CCCC1", "CCN", "CC", "C1CC1", "CO", "CN"]
+
+
+def table(path: Path, header: str, cells: list[str]) -> str:
+    return write(path, [header, *(f"{smiles},{cell}" for smiles, cell in zip(SMILES, cells, strict=True))])
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [(["0", "1", ""] * 4, "labels"), (["0.5", "1", "-2"] * 4, "numbers"), (["sweet", "sour", "sour"] * 4, "class")],
+)
+def test_a_table_of_smiles_says_by_its_cells_what_is_asked(tmp_path: Path, cells: list[str], kind: str) -> None:
+    corpus = open_graphs(table(tmp_path / "some.csv", "SMILES,taste", cells), SPEC, 0, "")
+    assert corpus.asked.target == kind
+    assert corpus.labels == (["sour", "sweet"] if kind == "class" else ["taste"])
+    assert corpus.overrides().get("target", "class") == kind
+
+
+def test_invalid_smiles_are_named_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    table(path, "smiles,mass", ["1.5"] * 12)
+    path.write_text(path.read_text() + "C1CC,3\n,4\n")
+    with pytest.warns(UserWarning, match="2 of 14 graphs are skipped:\n  C1CC: 'C1CC' is no SMILES"):
+        corpus = open_graphs(str(path), SPEC, 0, "")
+    assert sum(corpus.sizes.values()) == 12
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd", "said", "kind"),
+    [
+        (["1.5"] * 12, "inf", r"\[inf\] are not finite", "numbers"),
+        (["1.5"] * 12, "1e300", r"\[1e\+300\] are not finite", "numbers"),
+        (["sweet", "sour"] * 6, "", "'' is no label", "class"),
+    ],
+)
+def test_molecules_of_which_nothing_can_be_asked_are_named_and_counted(
+    tmp_path: Path, cells: list[str], odd: str, said: str, kind: str
+) -> None:
+    path = tmp_path / "some.csv"
+    table(path, "smiles,taste", cells)
+    path.write_text(path.read_text() + f"CCCO,{odd}\n")
+    with pytest.warns(UserWarning, match=f"1 of 13 graphs are skipped:\n  CCCO: {said}"):
+        corpus = open_graphs(str(path), SPEC, 0, "")
+    assert corpus.asked.target == kind
+    assert sum(corpus.sizes.values()) == 12
+    assert corpus.labels == (["sour", "sweet"] if kind == "class" else ["taste"])
+
+
+def test_columns_are_chosen_and_chance_parts_where_asked(tmp_path: Path) -> None:
+    path = table(tmp_path / "some.csv", "smiles,mass,name", ["1.5,water"] * 12)
+    with pytest.raises(DataError, match="target=COLUMN"):
+        open_graphs(path, SPEC, 0, "")
+    corpus = open_graphs(f"{path}?target=mass&split=random", SPEC, 0, "")
+    assert corpus.labels == ["mass"]
+    assert corpus.sizes == {"train": 10, "validation": 1, "test": 1}
+
+
+@pytest.mark.parametrize(
+    ("header", "option", "said"),
+    [
+        ("name,mass", "", "none is smiles"),
+        ("smiles,mass", "?target=size", "not all of target=size"),
+        ("smiles,mass", "?split=chance", "split='chance' is not one of scaffold, random"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(tmp_path: Path, header: str, option: str, said: str) -> None:
+    path = table(tmp_path / "some.csv", header, ["1.5"] * 12)
+    with pytest.raises(DataError, match=said):
+        open_graphs(path + option, SPEC, 0, "")

@@ -1,0 +1,169 @@
+"""The user's recordings as a corpus: labels or transcripts, parts, and what is left out with a note."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.errors import ConfigError, DataError
+from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus
+from zoo.plugins.speech.data.recordings import open_recordings
+from zoo.plugins.speech.data.transcripts import TranscriptsCorpus
+
+Write = Callable[..., Path]
+Listed = Callable[[Sequence[dict[str, Any]]], str]
+CLIPS = zoo.info("speech-tiny")
+WRITES = CLIPS.with_config(by="ctc")
+
+
+@pytest.fixture
+def listed(write: Write, tmp_path: Path) -> Listed:
+    """Write a manifest and a sound for each of its entries that has a `seconds`."""
+
+    def make(entries: Sequence[dict[str, Any]]) -> str:
+        lines = []
+        for number, entry in enumerate(entries):
+            seconds = entry.pop("seconds", 0.3)
+            path = write(f"{number}.wav", seconds=seconds, subtype="FLOAT")
+            lines.append(json.dumps({"audio": path.name, **entry}))
+        (tmp_path / "manifest.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        return str(tmp_path)
+
+    return make
+
+
+def texts(corpus: SoundCorpus) -> Iterator[str]:
+    assert isinstance(corpus, TranscriptsCorpus)
+    for part in corpus.texts.values():
+        yield from part
+
+
+def test_labels_make_clips(listed: Listed) -> None:
+    corpus = open_recordings(listed([{"label": "yes" if n % 2 else "no"} for n in range(20)]), CLIPS, 0, "")
+    assert isinstance(corpus, ClipsCorpus)
+    assert corpus.sizes == {"train": 16, "validation": 2, "test": 2}
+    assert corpus.labels == ["no", "yes"]
+    assert corpus.overrides() == {"num_classes": 2}
+
+
+def test_class_folders_make_clips(write: Write, tmp_path: Path) -> None:
+    for label in ("yes", "no"):
+        (tmp_path / label).mkdir()
+        for number in range(10):
+            write(f"{label}/{number}.flac", seconds=0.2 + 0.01 * number, subtype="PCM_16")
+    corpus = open_recordings(str(tmp_path), CLIPS, 0, "")
+    assert isinstance(corpus, ClipsCorpus)
+    (batch,) = corpus.held_out("test", 4)
+    sounds, lengths = batch.inputs
+    assert sounds.shape == (2, int(lengths.max()))
+    assert set(lengths.tolist()) <= {3_200 + 160 * number for number in range(10)}
+    assert set(batch.target.tolist()) <= {0, 1}
+
+
+def test_transcripts_make_transcripts_and_white_space_is_one_space(listed: Listed) -> None:
+    corpus = open_recordings(listed([{"text": " ab \n c"} for _ in range(20)]), WRITES, 0, "")
+    assert set(texts(corpus)) == {"ab c"}
+    assert corpus.task == "generate"
+    assert corpus.overrides() == {"vocab_size": 4 + len(" abc"), "task": "generate"}
+
+
+def test_with_both_the_models_task_decides(listed: Listed) -> None:
+    place = listed([{"text": "ab", "label": "yes" if n % 2 else "no"} for n in range(20)])
+    assert isinstance(open_recordings(place, CLIPS, 0, ""), ClipsCorpus)
+    writes = zoo.info("speech-synthesis-tiny")
+    assert writes.task == "generate"
+    with pytest.raises(ConfigError, match="are sounds to be written down, and 'speech-synthesis-tiny' reads no sounds"):
+        open_recordings(place, writes, 0, "")
+
+
+def test_some_with_a_text_and_some_with_a_label_are_refused(listed: Listed) -> None:
+    place = listed([{"text": "a"}, {"label": "b"}, {"text": "c"}])
+    with pytest.raises(DataError, match="of 3 recordings 2 have a 'text' and 1 a 'label'"):
+        open_recordings(place, CLIPS, 0, "")
+
+
+def test_parts_and_speakers_are_kept(listed: Listed) -> None:
+    entries = [{"label": "ab"[n % 2], "split": ("train", "dev", "test")[n % 3]} for n in range(12)]
+    assert open_recordings(listed(entries), CLIPS, 0, "").sizes == {"train": 4, "validation": 4, "test": 4}
+    by_ten = [{"text": "abcdefghij"[n // 4], "speaker": str(n // 4)} for n in range(40)]
+    corpus = open_recordings(listed(by_ten), WRITES, 0, "byte")
+    assert isinstance(corpus, TranscriptsCorpus)
+    assert {split: len(set(part)) for split, part in corpus.texts.items()} == {"train": 8, "validation": 1, "test": 1}
+    assert set(corpus.texts["test"]).isdisjoint(corpus.texts["train"])
+
+
+def test_what_cannot_be_learned_is_named_skipped_and_counted(listed: Listed, tmp_path: Path) -> None:
+    bad: list[dict[str, Any]] = [
+        {"text": "ab", "seconds": 0.02},
+        {"text": "abba" * 20},
+        {"text": "  "},
+        {"text": "a\u00e9", "split": "test"},
+    ]
+    good = [{"text": "ab", "split": ("train", "dev", "test")[n % 3]} for n in range(12)]
+    place = listed([*bad, *good])
+    (tmp_path / "15.wav").write_bytes(b"RIFF")
+    words = [
+        "5 of 16 recordings are skipped:\n",
+        "0.wav: .*shorter than one frame",
+        "15.wav: .*cannot be read",
+        "1.wav: 80 tokens need 119 vectors, 0.30 s have 7: CTC writes one with each 40 ms",
+        "2.wav: nothing is said",
+        "3.wav: not in the vocabulary: '\u00e9'",
+    ]
+    with pytest.warns(UserWarning, match="skipped") as caught:
+        corpus = open_recordings(place, WRITES, 0, "")
+    (warning,) = caught
+    for word in words:
+        assert re.search(word, str(warning.message)), word
+    assert set(texts(corpus)) == {"ab"}
+    assert sum(corpus.sizes.values()) == 11
+
+
+def test_a_decoder_with_attention_may_write_more_than_one_token_with_each_vector(listed: Listed) -> None:
+    place = listed([{"text": "abba" * 20} for _ in range(9)])
+    assert sum(open_recordings(place, WRITES.with_config(by="attention"), 0, "").sizes.values()) == 9
+    with pytest.raises(DataError, match=r"nothing is left for train\. 9 of 9 recordings are skipped"):
+        open_recordings(place, WRITES, 0, "")
+
+
+def test_nothing_that_can_be_read_is_an_error(listed: Listed) -> None:
+    place = listed([{"label": "a", "seconds": 0.01}, {"label": "b", "seconds": 0.02}])
+    with pytest.raises(DataError, match=r"none of the recordings can be read\. 2 of 2 recordings are skipped"):
+        open_recordings(place, CLIPS, 0, "")
+
+
+def test_one_label_is_nothing_to_tell_apart(listed: Listed) -> None:
+    with pytest.raises(DataError, match="nothing to tell apart"):
+        open_recordings(listed([{"label": "a"} for _ in range(9)]), CLIPS, 0, "")
+
+
+def test_sounds_are_played_at_other_speeds_in_training_only(listed: Listed) -> None:
+    corpus = open_recordings(listed([{"label": "ab"[n % 2]} for n in range(20)]), CLIPS, 0, "")
+    drawn = torch.Generator().manual_seed(0)
+    _, lengths = corpus.batch(torch.arange(16), drawn).inputs
+    assert {round(4_800 / length, 1) for length in lengths.tolist()} == {0.9, 1.0, 1.1}
+    again = corpus.batch(torch.arange(16), torch.Generator().manual_seed(0)).inputs[1]
+    assert torch.equal(lengths, again)
+    assert all(batch.inputs[1].tolist() == [4_800, 4_800] for batch in corpus.held_out("test", 2))
+
+
+def test_no_speed_makes_a_sound_too_short_for_its_transcript(listed: Listed) -> None:
+    corpus = open_recordings(listed([{"text": "abcdefg", "seconds": 0.28} for _ in range(20)]), WRITES, 0, "")
+    least = corpus.least("train", 0)
+    assert 4_480 / 1.1 < least <= 4_480
+    lengths = corpus.batch(torch.arange(16), torch.Generator().manual_seed(0)).inputs[1]
+    assert int(lengths.min()) >= least
+    assert int(lengths.max()) > 4_480
+
+
+def test_a_tokenizer_may_be_named(listed: Listed) -> None:
+    place = listed([{"text": "ab cd"} for _ in range(9)])
+    assert open_recordings(place, WRITES, 0, "byte").overrides()["vocab_size"] == 260
+    assert open_recordings(place, WRITES, 0, "word").overrides()["vocab_size"] == 6
+    with pytest.raises(ConfigError, match="tokenizer='sylables' is not one of"):
+        open_recordings(place, WRITES, 0, "sylables")

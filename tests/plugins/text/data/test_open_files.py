@@ -1,0 +1,435 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+import torch
+from tokenizers import models
+from torch import Tensor, nn
+
+from zoo.data.corpus import Corpus
+from zoo.errors import ConfigError, DataError
+from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
+from zoo.plugins.text.data.language_model_corpus import LinesCorpus, MaskedCorpus, choose
+from zoo.plugins.text.data.open_files import open_labelled, open_lines, open_parallel, open_tagged
+from zoo.plugins.text.data.parallel_corpus import ParallelCorpus
+from zoo.plugins.text.io.entries import encoder, prompt, source
+from zoo.spec import ModelSpec, Task
+
+PAIRS = [(f"{number} apples", f"{number} {'Äpfel ' * (number % 7 + 1)}") for number in range(60)]
+Write = Callable[[str, str], str]
+
+
+def spec(form: str, task: Task = "generate", **config: Any) -> ModelSpec:
+    return ModelSpec(
+        name=f"made-{form}",
+        entry="m:a",
+        modality="text",
+        example="m:e",
+        task=task,
+        config=config,
+        preprocess=f"zoo.plugins.text.io.entries:{form}",
+    )
+
+
+SOURCE, PROMPT, ENCODER = spec("source"), spec("prompt"), spec("encoder", "classify")
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def make(name: str, content: str) -> str:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return make
+
+
+@pytest.fixture
+def pairs(write: Write) -> str:
+    return write("pairs.tsv", "".join(f"{one}\t{other}\n" for one, other in PAIRS))
+
+
+def everything(corpus: Any) -> Tensor:
+    return torch.arange(corpus.sizes["train"])
+
+
+def draw(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+class Mute(nn.Module):
+    """Find every token equally likely, and write what it was told."""
+
+    max_len: int | None = None
+
+    def __init__(self, vocab_size: int, told: Callable[[Tensor, Tensor], list[list[int]]] | None = None) -> None:
+        super().__init__()
+        self.vocab_size, self.told = vocab_size, told
+        self.asked: list[int] = []
+
+    def forward(self, ids: Tensor, there: Tensor, *written: Tensor) -> Tensor:
+        assert not self.training
+        return torch.zeros(*(written[-1] if written else ids).shape, self.vocab_size)
+
+    def generate(self, ids: Tensor, there: Tensor, max_len: int) -> "Mute":
+        assert not torch.is_grad_enabled()
+        assert self.told
+        self.asked.append(max_len)
+        self.written = self.told(ids, there)
+        return self
+
+    def best(self) -> list[list[int]]:
+        return self.written
+
+
+def knowing(corpus: ParallelCorpus, wrong: str = "") -> Mute:
+    """Make a model that knows all targets, but of one source."""
+    known = {}
+    for split, each in corpus.parts.items():
+        for place, pair in enumerate(each):
+            answer = corpus.targets[split][place][1:-1]
+            known[tuple(corpus.sources[split][place])] = answer[:-3] if pair.source == wrong else answer
+
+    def told(ids: Tensor, there: Tensor) -> list[list[int]]:
+        mask = there if there.dtype == torch.bool else torch.arange(ids.shape[1]) < there[:, None]
+        return [known[tuple(row[kept].tolist())] for row, kept in zip(ids, mask, strict=True)]
+
+    return Mute(corpus.tokenizer.vocab_size, told)
+
+
+def test_every_corpus_is_one(pairs: str, write: Write) -> None:
+    found: list[Any] = [
+        open_parallel(pairs, SOURCE, 0, "byte"),
+        open_labelled(pairs + "?text=1&label=1", ENCODER, 0, "byte"),
+        open_tagged(write("a.conll", "a X\n\nb Y\n\nc X\n\nd Y\n"), ENCODER, 0, "byte"),
+        open_lines(pairs, PROMPT, 0, "byte"),
+        open_lines(pairs, ENCODER, 0, "byte"),
+    ]
+    assert all(isinstance(corpus, Corpus) for corpus in found)
+
+
+def test_an_encoder_decoder_reads_the_source_and_the_target_shifted(pairs: str) -> None:
+    corpus = open_parallel(pairs, SOURCE, 0, "byte")
+    tokenizer = corpus.tokenizer
+    (ids, lengths, shifted), target = corpus.batch(everything(corpus), draw())
+    for row, pair in enumerate(corpus.parts["train"]):
+        read, asked = ids[row, : lengths[row]], target[row][target[row] != -100]
+        assert read[-1] == tokenizer.eos
+        assert tokenizer.decode(read) == pair.source
+        assert asked[-1] == tokenizer.eos
+        assert tokenizer.decode(asked) == pair.target
+        assert shifted[row, 0] == tokenizer.bos
+        assert shifted[row, 1 : len(asked)].tolist() == asked[:-1].tolist()
+        assert (ids[row, lengths[row] :] == tokenizer.pad).all()
+        assert (shifted[row, len(asked) :] == tokenizer.pad).all()
+
+
+def test_a_decoder_alone_is_asked_for_the_target_only(pairs: str) -> None:
+    corpus = open_parallel(pairs, PROMPT, 0, "byte")
+    tokenizer = corpus.tokenizer
+    (ids, lengths), target = corpus.batch(everything(corpus), draw())
+    for row, pair in enumerate(corpus.parts["train"]):
+        asked = target[row] != -100
+        assert tokenizer.decode(target[row][asked]) == pair.target
+        assert target[row][asked][-1] == tokenizer.eos
+        before = ids[row, : int(asked.nonzero()[0]) + 1]
+        assert before.tolist() == [tokenizer.bos, *tokenizer.rows([pair.source])[0], tokenizer.eos]
+        assert asked.nonzero()[-1] + 1 == lengths[row]
+        after = ids[row, len(before) : lengths[row]]
+        assert after.tolist() == target[row][asked][:-1].tolist()
+
+
+@pytest.mark.parametrize(("made", "prepare"), [(SOURCE, source), (PROMPT, prompt)])
+def test_what_is_saved_prepares_a_source_as_training_saw_it(
+    pairs: str, tmp_path: Path, made: ModelSpec, prepare: Any
+) -> None:
+    corpus = open_parallel(pairs, made, 0, "bpe:300")
+    corpus.save(tmp_path)
+    config = {"repository": f"local-dir:{tmp_path}", **corpus.overrides()}
+    texts = [pair.source for pair in corpus.parts["test"]]
+    ids, there = prepare(config, False)(texts)
+    wanted, wanted_there = corpus.prompts("test", list(range(len(texts))))
+    assert torch.equal(ids, wanted)
+    assert torch.equal(there, wanted_there)
+
+
+def test_an_epoch_has_each_example_once_and_little_padding(pairs: str) -> None:
+    corpus = open_parallel(pairs, SOURCE, 0, "byte")
+    batches = corpus.epoch(draw(), 8)
+    assert torch.cat(batches).sort().values.tolist() == everything(corpus).tolist()
+    assert [batch.tolist() for batch in corpus.epoch(draw(), 8)] == [batch.tolist() for batch in batches]
+    assert [batch.tolist() for batch in corpus.epoch(draw(1), 8)] != [batch.tolist() for batch in batches]
+
+    def computed(order: list[Tensor]) -> int:
+        return sum(corpus.batch(batch, draw()).target.numel() for batch in order)
+
+    needed = int((corpus.batch(everything(corpus), draw()).target != -100).sum())
+    assert computed(batches) < 1.25 * needed
+    assert computed(list(torch.randperm(corpus.sizes["train"], generator=draw()).split(8))) > 1.25 * needed
+
+
+def test_held_out_examples_come_once_each(pairs: str) -> None:
+    corpus = open_parallel(pairs, SOURCE, 0, "byte")
+    texts = [corpus.tokenizer.decode(row[row != -100]) for batch in corpus.held_out("test", 4) for row in batch.target]
+    assert sorted(texts) == sorted(pair.target for pair in corpus.parts["test"])
+    with pytest.raises(ConfigError, match="split='valid' is not one of train, validation, test"):
+        list(corpus.held_out("valid", 4))
+
+
+@pytest.mark.parametrize("made", [SOURCE, PROMPT], ids=["encoder-decoder", "decoder"])
+def test_a_model_that_knows_all_scores_full_marks_and_a_mute_one_the_vocabulary(pairs: str, made: ModelSpec) -> None:
+    corpus = open_parallel(pairs, made, 0, "byte")
+    scores = corpus.score(knowing(corpus), "test", 4)
+    assert next(iter(scores)) == corpus.metric == "BLEU"
+    assert scores["BLEU"] == pytest.approx(100)
+    assert scores["exact match"] == 1
+    assert scores["perplexity"] == pytest.approx(260)
+    wrong = corpus.parts["test"][0].source
+    worse = corpus.score(knowing(corpus, wrong), "test", 4)
+    assert worse["exact match"] == pytest.approx(1 - 1 / corpus.sizes["test"])
+    assert worse["BLEU"] < 100
+
+
+def test_scoring_leaves_the_mode_of_the_model_as_it_was(pairs: str) -> None:
+    corpus = open_parallel(pairs, SOURCE, 0, "byte")
+    model = knowing(corpus).train()
+    corpus.score(model, "validation", 4)
+    assert model.training
+
+
+def test_an_output_has_the_room_of_two_sources_but_no_more_than_the_model(pairs: str) -> None:
+    corpus = open_parallel(pairs, PROMPT, 0, "byte")
+    model = knowing(corpus)
+    corpus.score(model, "test", 1)
+    longest = int(corpus.targets["train"].lengths.max())
+    lengths = sorted(corpus.sources["test"].lengths.tolist())
+    assert sorted(model.asked) == [max(longest, 2 * length) for length in lengths]
+    model.max_len, model.asked = 30, []
+    corpus.score(model, "test", 1)
+    assert sorted(model.asked) == sorted(30 - length for length in lengths)
+
+
+def test_a_model_with_a_loss_of_its_own_is_judged_by_what_it_writes(pairs: str) -> None:
+    corpus = open_parallel(pairs, SOURCE, 0, "byte")
+    model = knowing(corpus)
+    model.training_loss = lambda inputs, target, smoothing: 0  # type: ignore[assignment]
+    assert list(corpus.score(model, "test", 4)) == ["BLEU", "exact match"]
+
+
+def test_keywords_fit_a_model_to_the_data(pairs: str, write: Write) -> None:
+    assert open_parallel(pairs, SOURCE, 0, "byte").overrides() == {"vocab_size": 260}
+    vocabulary = Tokenizer(tokenizers.Tokenizer(models.WordLevel({"<|endoftext|>": 0, "a": 1}, "<|endoftext|>")))
+    vocabulary.save(write("own.json", ""))
+    own = str(Path(pairs).with_name("own.json"))
+    assert open_parallel(pairs, PROMPT, 0, own).overrides() == {"vocab_size": 2, "symbols": [0, 0, 0]}
+    assert open_parallel(pairs, spec("source", symbols=[9, 9, 9]), 0, "byte").overrides()["symbols"] == [0, 1, 2]
+    labelled = open_labelled(write("l.tsv", "a\tx\nb\ty\nc\tx\nd\ty\n"), spec("encoder", "masked-token"), 0, "byte")
+    assert labelled.overrides() == {"vocab_size": 260, "task": "classify", "num_classes": 2}
+
+
+def test_a_pair_longer_than_the_model_reads(pairs: str) -> None:
+    said = re.escape("pairs.tsv:1: 9 tokens ('0 apples') are more than the model's max_len=8: make it with max_len=9")
+    with pytest.raises(DataError, match=said):
+        open_parallel(
+            pairs,
+            spec("source", max_len=8, position="learned"),
+            0,
+            "byte",
+        )
+    open_parallel(pairs, spec("source", max_len=8, position="sinusoidal"), 0, "byte")
+
+
+def test_a_folder_of_parts_and_two_files(write: Write, tmp_path: Path) -> None:
+    for part in ("train", "valid", "test"):
+        for language in ("en", "de"):
+            write(f"{part}.{language}", "".join(f"{part} {language} {number}\n" for number in range(4)))
+    corpus = open_parallel(f"{tmp_path}?source=en&target=de", SOURCE, 0, "byte")
+    assert corpus.sizes == {"train": 4, "validation": 4, "test": 4}
+    assert corpus.parts["test"][0][:2] == ("test en 0", "test de 0")
+    assert "your own split" in corpus.description
+    again = open_parallel(f"{tmp_path / 'train.en'},{tmp_path / 'train.de'}", SOURCE, 0, "byte")
+    assert sum(again.sizes.values()) == 4
+    assert again.fingerprint != corpus.fingerprint
+
+
+def test_a_fingerprint_changes_with_seed_tokenizer_and_texts(pairs: str, write: Write) -> None:
+    other = write("other.tsv", "".join(f"{one}\t{other}!\n" for one, other in PAIRS))
+    opened = [(pairs, 0, "byte"), (pairs, 1, "byte"), (pairs, 0, "bpe:300"), (other, 0, "byte")]
+    prints = [open_parallel(path, SOURCE, seed, tokenizer).fingerprint for path, seed, tokenizer in opened]
+    assert len(set(prints)) == 4
+    assert open_parallel(pairs, SOURCE, 0, "byte").fingerprint == prints[0]
+
+
+def test_a_model_of_another_kind_is_refused(pairs: str) -> None:
+    with pytest.raises(ConfigError, match=r"'pairs.tsv' are pairs of texts, and 'made-encoder' writes none"):
+        open_parallel(pairs, ENCODER, 0, "byte")
+    with pytest.raises(ConfigError, match="are texts with labels, and 'made-source' gives none: take an encoder"):
+        open_labelled(pairs, SOURCE, 0, "byte")
+    with pytest.raises(ConfigError, match="are lines of text to continue, and 'made-source' is no decoder alone"):
+        open_lines(pairs, SOURCE, 0, "byte")
+
+
+def test_labels_are_classes_in_alphabetical_order(write: Write, tmp_path: Path) -> None:
+    path = write(
+        "l.csv", "text,label\n" + "".join(f"t{number},{'no' if number % 3 else 'yes'}\n" for number in range(30))
+    )
+    corpus = open_labelled(path, ENCODER, 0, "byte")
+    (ids, lengths), target = corpus.batch(everything(corpus), draw())
+    for row, length, number in zip(ids, lengths, target, strict=True):
+        assert row[0] == corpus.tokenizer.bos
+        assert row[length - 1] == corpus.tokenizer.eos
+        text = corpus.tokenizer.decode(row[:length])
+        assert corpus.labels[number] == ("no" if int(text[1:]) % 3 else "yes")
+    corpus.save(tmp_path)
+    assert (tmp_path / "labels.json").read_text() == '[\n "no",\n "yes"\n]\n'
+    scores = corpus.score(Constant(corpus, 0), "test", 4)
+    assert scores == {"accuracy": float((corpus.classes["test"] == 0).float().mean())}
+
+
+class Constant(nn.Module):
+    """Rank one class first, always."""
+
+    def __init__(self, corpus: Any, number: int) -> None:
+        super().__init__()
+        self.count, self.number, self.set = len(corpus.labels), number, corpus.task == "classify"
+
+    def forward(self, ids: Tensor, there: Tensor) -> Tensor:
+        shape = ids.shape[:1] if self.set else ids.shape
+        return torch.eye(self.count)[self.number].expand(*shape, -1)
+
+
+def test_a_label_that_training_lacks_or_that_is_alone(write: Write, tmp_path: Path) -> None:
+    write("train.tsv", "a\tx\nb\ty\nc\tx\nd\tx\ne\ty\n")
+    write("test.tsv", "a\tx\nb\tz\n")
+    with pytest.raises(DataError, match=r"test.tsv:2: label 'z' is in no training example; they have x, y"):
+        open_labelled(str(tmp_path), ENCODER, 0, "byte")
+    with pytest.raises(DataError, match=re.escape("l.tsv has 1 label (x): there is nothing to tell apart")):
+        open_labelled(write("l.tsv", "a\tx\nb\tx\nc\tx\n"), ENCODER, 0, "byte")
+    with pytest.raises(DataError, match=r"m.tsv:1: the label is empty"):
+        open_labelled(write("m.tsv", "a\t \nb\tx\nc\tx\n"), ENCODER, 0, "byte")
+
+
+@pytest.mark.parametrize("tokenizer", ["byte", "bpe:300", "wordpiece:60"])
+def test_the_label_of_a_word_is_at_its_first_token(write: Write, tokenizer: str) -> None:
+    sentences = [[(f"w{number}", "N"), ("größer", "V"), (".", "P")][: number % 3 + 1] for number in range(30)]
+    text = "\n".join("".join(f"{word} x {tag}\n" for word, tag in each) for each in sentences)
+    corpus = open_tagged(write("t.conll", text), ENCODER, 0, tokenizer)
+    assert isinstance(corpus, TaggedCorpus)
+    (ids, lengths), target = corpus.batch(everything(corpus), draw())
+    for row, sentence in enumerate(corpus.rows["train"][place] for place in range(corpus.sizes["train"])):
+        asked = target[row] != -100
+        assert sentence == ids[row, : lengths[row]].tolist()
+        tags = [corpus.labels[number] for number in target[row][asked]]
+        assert tags == ["N", "V", "P"][: len(tags)]
+        assert len(tags) == len(corpus.tokenizer.decode(ids[row, : lengths[row]]).split())
+        assert asked.nonzero()[0] == 1
+    accuracy = corpus.score(Constant(corpus, corpus.labels.index("N")), "test", 4)["accuracy"]
+    held = [batch.target[batch.target != -100] for batch in corpus.held_out("test", 4)]
+    assert accuracy == pytest.approx(float((torch.cat(held) == corpus.labels.index("N")).float().mean()))
+
+
+def test_a_decoder_is_asked_for_each_token_of_a_line_once_in_pieces(write: Write) -> None:
+    path = write("l.txt", "".join(f"{'abcdefgh' * (number % 5)}{number}\n" for number in range(40)))
+    corpus = open_lines(path, spec("prompt", max_len=10, position="learned"), 0, "byte")
+    assert isinstance(corpus, LinesCorpus)
+    (ids, lengths), target = corpus.batch(everything(corpus), draw())
+    assert ids.shape[1] <= 10
+    text = "".join(corpus.tokenizer.decode(row[row != -100]) for row in target)
+    assert sum((row == corpus.tokenizer.eos).sum() for row in target) == 32
+    whole = open_lines(path, PROMPT, 0, "byte")
+    together = whole.batch(everything(whole), draw()).target
+    assert len(text) == sum(len(whole.tokenizer.decode(row[row != -100])) for row in together)
+    for row, length, wanted in zip(ids, lengths, target, strict=True):
+        assert row[1:length].tolist() == wanted[: length - 1].tolist()
+
+
+def test_uniform_guesses_have_the_perplexity_of_the_vocabulary(write: Write) -> None:
+    path = write("l.txt", "".join(f"line {number}\n" for number in range(40)))
+    for made in (PROMPT, ENCODER):
+        corpus = open_lines(path, made, 0, "byte")
+        tokens = corpus.overrides()["vocab_size"]
+        scores = corpus.score(Mute(tokens), "test", 3)
+        assert next(iter(scores)) == corpus.metric
+        assert scores["-perplexity"] == pytest.approx(-tokens)
+    assert tokens == 261
+
+
+def test_hidden_tokens_are_fifteen_in_a_hundred_most_of_them_masks(write: Write) -> None:
+    path = write("l.txt", "".join(f"{number} {'abcdefghijklmnop' * 12}\n" for number in range(100)))
+    corpus = open_lines(path, ENCODER, 0, "byte")
+    assert isinstance(corpus, MaskedCorpus)
+    (shown, lengths), target = corpus.batch(everything(corpus), draw())
+    hidden = target != -100
+    tokens = int(lengths.sum()) - 2 * len(lengths)
+    assert int(hidden.sum()) / tokens == pytest.approx(0.15, abs=0.01)
+    masked, same = shown[hidden] == corpus.hidden, shown[hidden] == target[hidden]
+    assert float(masked.float().mean()) == pytest.approx(0.8, abs=0.03)
+    assert float(same.float().mean()) == pytest.approx(0.1, abs=0.02)
+    assert (shown[hidden & (shown != corpus.hidden)] >= 4).all()
+    whole = torch.where(hidden, target, shown)
+    assert (whole[:, 0] == corpus.tokenizer.bos).all()
+    assert corpus.tokenizer.decode(whole[0]).endswith("abcdefghijklmnop")
+    assert not torch.equal(corpus.batch(everything(corpus), draw(1)).target, target)
+    first, second = ([batch.target for batch in corpus.held_out("test", 4)] for _ in range(2))
+    assert all(torch.equal(one, other) for one, other in zip(first, second, strict=True))
+
+
+def test_a_short_row_has_one_hidden_token_at_least_and_an_empty_one_none() -> None:
+    allowed = torch.tensor([[False, True, True, False], [False] * 4, [False, False, True, False]])
+    for seed in range(20):
+        chosen = choose(allowed, draw(seed))
+        assert not (chosen & ~allowed).any()
+        assert (chosen.sum(1) >= torch.tensor([1, 0, 1])).all()
+
+
+def test_long_lines_follow_in_pieces_between_begin_and_end(write: Write) -> None:
+    path = write("l.txt", "".join(f"{'abcdefgh' * (number % 5)}{number}\n" for number in range(40)))
+    corpus = open_lines(path, spec("encoder", max_len=10), 0, "byte")
+    (ids, lengths), _ = corpus.batch(everything(corpus), draw())
+    assert ids.shape[1] == 10
+    assert all(row[length - 1] == corpus.tokenizer.eos for row, length in zip(ids, lengths, strict=True))
+
+
+def test_a_masked_corpus_prepares_texts_as_it_was_trained(write: Write, tmp_path: Path) -> None:
+    corpus = open_lines(write("l.txt", "a b\nc d\ne f\ng h\n"), ENCODER, 0, "wordpiece:60")
+    corpus.save(tmp_path)
+    prepared = encoder({"repository": f"local-dir:{tmp_path}"}, False)
+    assert prepared.frame == corpus.tokenizer.frame
+    assert corpus.overrides() == {"vocab_size": corpus.tokenizer.vocab_size, "task": "masked-token"}
+
+
+@pytest.mark.parametrize("name", ["bytes", "bpe:many", "byte:3", "sentencepiece:8000"])
+def test_a_tokenizer_that_nobody_knows(name: str) -> None:
+    known = "byte, char, word, bpe:SIZE, wordpiece:SIZE, nor the path of a tokenizer.json"
+    said = f"tokenizer={name!r} is not one of {known}"
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        choose_tokenizer(name, "byte", ["a"])
+
+
+def test_words_with_spaces_have_one_label(write: Write) -> None:
+    text = "".join(f"1\t{number} 000\t_\tNUM\n2\tpommes\t_\tNOUN\n\n" for number in range(20))
+    corpus = open_tagged(write("t.conllu", text), ENCODER, 0, "byte")
+    (ids, _), target = corpus.batch(everything(corpus), draw())
+    for row, classes in zip(ids, target, strict=True):
+        first, second = (classes != -100).nonzero()[:, 0].tolist()
+        assert corpus.tokenizer.decode(row[first:second]).endswith(" 000 ")
+        assert [corpus.labels[classes[place]] for place in (first, second)] == ["NUM", "NOUN"]
+
+
+def test_a_target_longer_than_the_model_writes_is_quoted_itself(write: Write) -> None:
+    path = write("p.tsv", "".join(f"{number}\tone long answer {number}\n" for number in range(5)))
+    said = re.escape("tokens ('one long answer ")
+    with pytest.raises(DataError, match=said):
+        open_parallel(path, spec("source", max_len=8, position="learned"), 0, "byte")
+
+
+def test_a_pair_with_an_empty_side_names_its_line(write: Write) -> None:
+    with pytest.raises(DataError, match=r"p.tsv:2: the target is empty"):
+        open_parallel(write("p.tsv", "a\tb\nc\t \ne\tf\n"), SOURCE, 0, "byte")
+    one, other = write("p.en", "a\n\n\nd\n"), write("p.de", "a\n\nc\nd\n")
+    with pytest.raises(DataError, match=r"p.en:3: the source is empty"):
+        open_parallel(f"{one},{other}", SOURCE, 0, "byte")

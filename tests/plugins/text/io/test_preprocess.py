@@ -1,0 +1,127 @@
+import re
+from pathlib import Path
+
+import pytest
+import tokenizers
+from tokenizers import models, pre_tokenizers
+
+import zoo
+from zoo.errors import ConfigError, InputError, WeightsError
+from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer
+from zoo.plugins.text.io.entries import encoder, prompt, source
+from zoo.plugins.text.io.forms import form_of
+from zoo.plugins.text.io.preprocess import frame_of, limit_of
+from zoo.registry.lookup import registry
+from zoo.spec import ModelSpec
+
+BYTES = Tokenizer.byte_level()
+
+
+def saved(tokenizer: Tokenizer, folder: Path) -> dict[str, object]:
+    tokenizer.save(folder / "tokenizer.json")
+    return {"repository": f"local-dir:{folder}", "vocab_size": tokenizer.vocab_size}
+
+
+def gpt() -> Tokenizer:
+    vocabulary = {"<|endoftext|>": 0, "a": 1, "b": 2}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, "<|endoftext|>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return Tokenizer(backend)
+
+
+def test_an_encoder_reads_texts_between_begin_and_end() -> None:
+    ids, lengths = encoder({}, False)(["ab", ""])
+    assert ids.tolist() == [[1, 101, 102, 2], [1, 2, 0, 0]]
+    assert lengths.tolist() == [4, 2]
+
+
+def test_a_source_has_an_end() -> None:
+    ids, lengths = source({}, False)("ab")
+    assert ids.tolist() == [[101, 102, 2]]
+    assert lengths.tolist() == [3]
+
+
+def test_a_prompt_has_a_begin_and_padding_on_the_left() -> None:
+    ids, there = prompt({}, False)(["ab", ""])
+    assert ids.tolist() == [[1, 101, 102], [0, 0, 1]]
+    assert there.tolist() == [[True] * 3, [False, False, True]]
+
+
+def test_a_prompt_is_bare_where_one_symbol_is_begin_and_end_but_never_empty(tmp_path: Path) -> None:
+    prepare = prompt(saved(gpt(), tmp_path), False)
+    assert prepare("a b")[0].tolist() == [[1, 2]]
+    assert prepare("")[0].tolist() == [[0]]
+    ids, there = prepare(["a b", "", "b"])
+    assert [row[kept].tolist() for row, kept in zip(ids, there, strict=True)] == [[1, 2], [0], [2]]
+
+
+def test_the_template_of_a_tokenizer_goes_before_the_usual_frame() -> None:
+    pieces = Tokenizer.train(["a b"], "wordpiece", 20)
+    assert frame_of(pieces, "source") == Frame((1,), (2,))
+    assert frame_of(BYTES.with_frame(Frame((), (2, 2))), "encoder") == Frame((), (2, 2))
+
+
+def test_texts_are_cut_to_learned_positions_only_when_asked() -> None:
+    prepare = encoder({"max_len": 4, "position": "learned"}, False)
+    with pytest.raises(InputError, match=r"text 0 of 5 tokens is longer than max_len=4: pass truncate=True"):
+        prepare("abc")
+    assert prepare("abc", truncate=True)[0].tolist() == [[1, 101, 102, 2]]
+    assert prepare("abc", max_len=3, truncate=True)[0].tolist() == [[1, 101, 2]]
+    assert limit_of({"max_len": 4, "position": "sinusoidal"}) is None
+
+
+def test_no_text_at_all() -> None:
+    with pytest.raises(InputError, match="an empty batch: there is no text"):
+        source({}, False)([])
+
+
+def test_a_vocabulary_that_is_not_the_model_s(tmp_path: Path) -> None:
+    config = saved(gpt(), tmp_path)
+    said = f"the tokenizer of 'local-dir:{tmp_path}' has 3 tokens, the model's vocab_size is 2: they are not of one"
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        prompt(config | {"vocab_size": 2}, False)
+    for other in (131, 127, 4, 136):
+        with pytest.raises(ConfigError, match=f"has 3 tokens, the model's vocab_size is {other}"):
+            prompt(config | {"vocab_size": other}, False)
+    assert prompt(config | {"vocab_size": 128}, False).tokenizer.vocab_size == 3
+    with pytest.raises(ConfigError, match="vocab_size=100 of the model is less than the 260 of the bytes"):
+        prompt({"vocab_size": 100}, False)
+
+
+def test_weights_without_a_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
+        source({"repository": f"local-dir:{tmp_path}"}, False)
+
+
+def test_the_entry_of_its_preprocessing_says_how_a_model_reads() -> None:
+    forms = {spec.name: form_of(spec) for spec in registry().models if spec.modality == "text"}
+    assert forms["transformer-tiny"] == "source"
+    assert forms["bert-tiny"] == "encoder"
+    assert forms["decoder-tiny"] == "prompt"
+    other = ModelSpec(name="a", entry="m:a", modality="vision", example="m:e", preprocess="elsewhere:prompt")
+    assert form_of(other) is None
+
+
+def test_a_name_without_a_tag_reads_as_its_published_weights_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Tokenizer.byte_level().save(tmp_path / "tokenizer.json")
+    asked: list[str] = []
+
+    def fetch(reference: str, names: tuple[str, ...]) -> Path:
+        asked.append(reference)
+        return tmp_path / names[0]
+
+    monkeypatch.setattr("zoo.weights.hub.fetch", fetch)
+    prepare = zoo.preprocess("bert-base")
+    assert not asked  # nothing is fetched before there is something to read
+    with pytest.raises(ConfigError, match=r"has 260 tokens, the model's vocab_size is 30522"):
+        prepare("Attention")
+    assert asked == ["hf-hub:google-bert/bert-base-uncased"]
+
+
+def test_no_room_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="text 0 of 3 tokens is longer than max_len=0"):
+        source({}, False)("ab", max_len=0)
+    with pytest.raises(ConfigError, match="max_len=0 leaves no room for a text"):
+        source({}, False)("ab", max_len=0, truncate=True)

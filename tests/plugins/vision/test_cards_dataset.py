@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from zoo.plugins.vision.cards_dataset import GROUND, HUES, SIDE, ignoring_the_cue, make_cards, read_digits
+
+
+def test_the_digits_are_split_once_into_parts_without_a_common_digit() -> None:
+    parts = [read_digits(split).pictures for split in ("train", "validation", "test")]
+    assert [len(part) for part in parts] == [1297, 250, 250]
+    assert sum(len(part) for part in parts) == 1797
+
+
+def test_another_seed_splits_otherwise() -> None:
+    assert not np.array_equal(read_digits("test", 0).pictures, read_digits("test", 1).pictures)
+
+
+def test_fewer_pictures_are_the_beginning_of_more() -> None:
+    digits = read_digits("train")
+    few, some = make_cards(digits, 30, (0, 0)), make_cards(digits, 1100, (0, 0))
+    assert np.array_equal(few[0], some[0][:30])
+    assert np.array_equal(few[1], some[1][:30])
+
+
+def test_every_round_of_ten_holds_every_class() -> None:
+    labels = make_cards(read_digits("train"), 500, (0, 0))[1]
+    assert all(sorted(part) == list(range(10)) for part in labels.reshape(-1, 10))
+
+
+def test_seeds_give_different_pictures() -> None:
+    digits = read_digits("train")
+    assert not np.array_equal(make_cards(digits, 10, (0, 0, 1))[0], make_cards(digits, 10, (0, 0, 2))[0])
+
+
+def test_pictures_are_bytes_of_24_pixels() -> None:
+    pictures, _ = make_cards(read_digits("train"), 10, (0, 0))
+    assert pictures.shape == (10, 3, SIDE, SIDE)
+    assert pictures.dtype == np.uint8
+
+
+def test_each_picture_has_one_cue_whose_hue_a_card_repeats() -> None:
+    pictures, _ = make_cards(read_digits("train"), 200, (0, 0))
+    flat = pictures.transpose(0, 2, 3, 1).reshape(200, -1, 3) / 255
+    cues = np.stack([(np.abs(flat - hue).max(2) < 0.15).sum(1) > 20 for hue in HUES], 1)
+    cards = np.stack([(np.abs(flat - GROUND * hue).max(2) < 0.15).sum(1) > 5 for hue in HUES], 1)
+    assert (cues.sum(1) == 1).mean() > 0.97  # a shifted neighbour may cover a part
+    assert (cues & cards).any(1).mean() > 0.97
+
+
+def test_ignoring_the_cue_reaches_what_the_issue_measured() -> None:
+    assert ignoring_the_cue() == pytest.approx(0.673, abs=5e-4)

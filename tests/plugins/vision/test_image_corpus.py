@@ -1,0 +1,74 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+import zoo
+from zoo.data.corpus import Corpus, open_corpus
+from zoo.factory import create as build
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write dark and bright pictures into class folders."""
+    draw = np.random.default_rng(0)
+    for name, level in (("bright", 180), ("dark", 20)):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        for number in range(12):
+            pixels = draw.integers(level, level + 50, (20, 20, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "pictures" / name / f"{number}.png")
+    return tmp_path / "pictures"
+
+
+def test_a_source_of_pictures_is_a_corpus_at_the_size_of_the_model(folder: Path) -> None:
+    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    assert isinstance(corpus, Corpus)
+    assert corpus.overrides() == {"num_classes": 2, "in_chans": 3, "image_size": 24}
+    assert corpus.sizes == {"train": 22, "validation": 2, "test": 2} or sum(corpus.sizes.values()) == 24
+    batch = corpus.batch(torch.tensor([0, 1, 2]), torch.Generator().manual_seed(0))
+    assert batch.inputs[0].shape == (3, 3, 24, 24)
+    held = list(corpus.held_out("test", 2))
+    assert sum(len(each.target) for each in held) == corpus.sizes["test"]
+
+
+def test_the_same_generator_augments_in_the_same_way(folder: Path) -> None:
+    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    one, two, other = (
+        corpus.batch(torch.arange(8), torch.Generator().manual_seed(seed)).inputs[0] for seed in (0, 0, 1)
+    )
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
+
+
+def test_an_answer_is_scored_by_accuracy(folder: Path) -> None:
+    corpus = open_corpus(str(folder), build.info("vit-micro"))
+
+    class Bright(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(()))
+
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            bright = pictures.mean((1, 2, 3)) > 0
+            return torch.stack([bright, ~bright], 1) * self.scale
+
+    with torch.no_grad():
+        assert corpus.score(Bright(), "test", 4)["accuracy"] == 1.0
+        assert next(iter(corpus.score(Bright(), "validation", 4))) == corpus.metric
+
+
+def test_predictions_prepare_pictures_as_the_training_did(folder: Path, tmp_path: Path) -> None:
+    tiny: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+    zoo.train("vit-micro", str(folder), tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
+    assert json.loads((tmp_path / "out" / "labels.json").read_text()) == ["bright", "dark"]
+    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    source = corpus.source  # type: ignore[attr-defined]
+    read = zoo.preprocess(f"local-dir:{tmp_path / 'out'}")(str(folder / "dark" / "3.png"))
+    resized = Image.open(folder / "dark" / "3.png").resize((24, 24), Image.Resampling.BICUBIC)
+    by_hand = source.prepare(torch.from_numpy(np.asarray(resized).copy()).permute(2, 0, 1)[None])[0]
+    torch.testing.assert_close(read, by_hand, atol=1e-4, rtol=0)

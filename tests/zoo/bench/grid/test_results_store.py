@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from zoo.bench.grid.results_store import Store, key_of
+from zoo.errors import DataError
+
+
+def test_a_result_is_there_after_a_restart(tmp_path: Path) -> None:
+    Store(tmp_path).add("k", {"seed": 0}, {"accuracy": 0.5})
+    store = Store(tmp_path)
+    assert store.succeeded("k")
+    assert store.records["k"]["accuracy"] == 0.5
+
+
+def test_a_run_that_failed_for_its_own_cause_is_settled(tmp_path: Path) -> None:
+    Store(tmp_path).add("k", {}, {"error": "the loss is nan"})
+    store = Store(tmp_path)
+    assert store.settled("k")
+    assert not store.succeeded("k")
+
+
+def test_a_run_that_the_machine_failed_is_not_settled(tmp_path: Path) -> None:
+    Store(tmp_path).add("k", {}, {"error": "no memory", "transient": True})
+    store = Store(tmp_path)
+    assert not store.settled("k")
+    assert not store.settled("another")
+
+
+def test_a_half_written_last_line_is_cut_with_a_message(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add("a", {}, {})
+    with store.path.open("a") as file:
+        file.write('{"version": 1, "key": "b"')
+    again = Store(tmp_path)
+    assert "the last line was half written (25 bytes) and was removed; that run is repeated" in again.message
+    assert list(again.records) == ["a"]
+    again.add("b", {}, {})
+    assert list(Store(tmp_path).records) == ["a", "b"]
+
+
+def test_results_of_another_version_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_text('{"version": 99, "key": "a"}\n')
+    with pytest.raises(DataError, match=r"results version 99, this is version 1; .* choose another --out"):
+        Store(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"hello", b"\xff\xfe", b"[]", b'{"version": 1}', b'{"version": 1, "key": "a"}', b'{"version": 1, "key": {}}'],
+)
+def test_something_else_is_refused(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "results.jsonl").write_bytes(line + b"\n")
+    with pytest.raises(DataError, match="line 1, is not a result"):
+        Store(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"cannot write results to .*file/out: Not a directory; choose another"):
+        Store(tmp_path / "file" / "out")
+
+
+def test_a_key_depends_on_content_not_on_order() -> None:
+    assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1}) != key_of({"a": 1, "b": 3})

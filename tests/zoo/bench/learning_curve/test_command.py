@@ -1,0 +1,239 @@
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import zoo
+from zoo.bench.grid import worker_pool as pool
+from zoo.bench.learning_curve import command as datasize
+from zoo.bench.learning_curve import plan as plan_module
+from zoo.bench.learning_curve.plan import Question, default_sizes, plan, quick, steps_for
+from zoo.bench.learning_curve.recipes import RECIPES, SWEEP
+from zoo.bench.learning_curve.results import Study
+from zoo.errors import ConfigError, DataError, UnknownModelError
+from zoo.plugins.vision.data import open_cards, open_digits
+
+TINY: dict[str, Any] = {
+    "models": ["resnet-micro", "vit-micro"],
+    "data": "digits",
+    "sizes": [10, 20],
+    "seeds": 2,
+    "steps": 2,
+}
+
+
+def study(out: Path, **options: Any) -> Study:
+    return zoo.bench.data_size(**{**TINY, "out": out, "workers": 0, "progress": False, **options})
+
+
+def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = study(tmp_path, seeds=1)
+    assert len(first.records) == 4
+    assert not first.failures
+    trained: list[dict[str, Any]] = []
+    execute = pool.run_all
+
+    def counted(work: str, configs: list[dict[str, Any]], workers: int) -> Iterator[Any]:
+        trained.extend(configs)
+        return execute(work, configs, workers)
+
+    monkeypatch.setattr(datasize, "run_all", counted)
+    assert study(tmp_path, seeds=1).points == first.points
+    assert trained == []
+    study(tmp_path, seeds=2)
+    assert {config["seed"] for config in trained} == {1}
+
+
+def test_a_run_is_a_function_of_its_configuration(tmp_path: Path) -> None:
+    one, two = (study(tmp_path / name, seeds=1, sizes=[20]).records for name in "ab")
+    assert [record["correct"] for record in one] == [record["correct"] for record in two]
+
+
+def test_the_record_holds_costs_and_the_budget_is_the_same(tmp_path: Path) -> None:
+    records = study(tmp_path, seeds=1, sizes=[20]).records
+    assert {record["config"]["steps"] for record in records} == {2}
+    assert all(record["parameters"] > 1000 and record["multiply_adds"] > 1e6 for record in records)
+
+
+def test_a_hybrid_of_another_plugin_is_a_contestant(tmp_path: Path) -> None:
+    found = study(tmp_path, models="conformer-vision-micro", seeds=1, sizes=[20])
+    (conformer,) = found.contestants
+    assert (conformer.kind, conformer.optimizer) == ("hybrid", RECIPES["hybrid"].optimizer)
+    assert conformer.multiply_adds > 1e6
+    assert list(found.points) == [("conformer-vision-micro", 20)]
+
+
+def test_a_run_that_fails_is_recorded_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RECIPES, "convolution", type(RECIPES["convolution"])(learning_rate=1e37, reason=""))
+    found = study(tmp_path, seeds=1, sizes=[20])
+    assert [record["error"] for record in found.failures] == ["DivergedError: the loss is nan by step 2"]
+    assert list(found.points) == [("vit-micro", 20)]
+
+
+def test_a_run_that_diverged_is_reported_again_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails: dict[str, Any] = {"error": "DivergedError: the loss is nan"}
+    monkeypatch.setattr(datasize, "run_all", lambda work, configs, workers: ((config, fails) for config in configs))
+    results = tmp_path / "results.jsonl"
+
+    def lines_after(**options: Any) -> int:
+        assert len(study(tmp_path, seeds=1, sizes=[20], **options).failures) == 2
+        return results.read_text().count("\n")
+
+    assert [lines_after(), lines_after(), lines_after(retry_failed=True)] == [2, 2, 4]
+    fails["transient"] = True
+    assert [lines_after(retry_failed=True), lines_after()] == [6, 8]
+
+
+@pytest.mark.slow
+def test_a_sweep_chooses_a_rate_for_each_on_validation(tmp_path: Path) -> None:
+    found = study(tmp_path, seeds=1, sizes=[20], lr_sweep=True)
+    lines = (tmp_path / "results.jsonl").read_text().splitlines()
+    assert len(lines) == 2 * 3 + 2
+    base = {name: RECIPES[zoo.info(name).kind].learning_rate for name in TINY["models"]}
+    for contestant in found.contestants:
+        assert contestant.learning_rate in [base[contestant.name] * factor for factor in SWEEP]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"seeds": 0}, ConfigError, "seeds=0: at least 1 is needed"),
+        ({"steps": 0}, ConfigError, "steps=0: at least 1 is needed"),
+        ({"workers": -1}, ConfigError, "workers=-1: at least 0 is needed"),
+        ({"models": []}, ConfigError, "no models: name at least one"),
+        ({"models": ["vit-micro", "vit-micro"]}, ConfigError, "models: vit-micro is named twice"),
+        ({"models": ["vit-mico"]}, UnknownModelError, "Did you mean 'vit-micro'"),
+        ({"sizes": [5]}, ConfigError, "sizes: 5 is less than one example for each of the 10 classes"),
+        ({"sizes": [5000]}, DataError, "5,000 training examples asked for, 'digits' has 1,265 besides"),
+        ({"data": "cifar"}, DataError, "Unknown source"),
+        ({"image_size": 20}, ConfigError, "'vit-micro' cannot read pictures of 20 x 20: .*; try --image-size 24"),
+        ({"models": ["vit-small"]}, ConfigError, "'vit-small' cannot read pictures of 24 x 24: .* --image-size 32"),
+        ({"models": ["timm:vgg11"]}, ConfigError, "timm:vgg11.* 24 x 24: .* too small; try --image-size 32"),
+        ({"precision": "bf8"}, ConfigError, "precision='bf8' is not one of auto, 32-true, bf16-mixed"),
+        ({"optimizer": "sgd"}, ConfigError, "optimizer='sgd' is not one of adamw, muon"),
+        ({"device": "abacus"}, ConfigError, "--device abacus --precision 32-true cannot be used here"),
+        ({"step": 0}, ConfigError, r"step=0: there is no such option. Did you mean 'steps'\?"),
+    ],
+)
+def test_a_question_that_does_not_fit_is_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    monkeypatch.setattr(plan_module, "profitable_precision", lambda: "32-true")
+    with pytest.raises(error, match=text):
+        study(tmp_path, **options)
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="cannot write results to"):
+        study(tmp_path / "file")
+
+
+def test_a_name_alone_is_one_model(tmp_path: Path) -> None:
+    found = study(tmp_path, models="vit-micro", seeds=1, sizes=[20])
+    assert [contestant.name for contestant in found.contestants] == ["vit-micro"]
+
+
+def test_a_quick_study_keeps_what_the_user_chose() -> None:
+    chosen = quick(Question(seeds=5, steps=7, sizes=[20]))
+    assert (chosen.seeds, chosen.steps, chosen.sizes) == (5, 7, [20])
+    assert quick(Question()).seeds == 2
+
+
+def test_the_command_repeats_the_study() -> None:
+    question = Question(
+        models=["vit-micro"], data="folder:my pictures", sizes=[20], seeds=1, image_size=24, steps=5,
+        precision="64-true", device="cpu", optimizer="adamw", augment=True,
+    )  # fmt: skip
+    text = datasize.command_for(question, Path("my runs"), lr_sweep=True)
+    asked: list[Any] = []
+
+    def answer(question: Question, folder: Path, how: datasize.How, show: object) -> None:
+        asked.extend((question, folder, how))
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasize, "answer", answer)
+        app = typer.Typer()
+        app.command()(datasize.command)
+        CliRunner().invoke(app, shlex.split(text)[3:])
+    assert asked == [
+        replace(question, models=("vit-micro",), sizes=(20,)), Path("my runs"), datasize.How(lr_sweep=True)
+    ]  # fmt: skip
+
+
+def test_a_measured_precision_stays_that_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "profitable_precision", lambda: "32-true")
+    question = Question(models=["vit-micro"], data="digits", sizes=[20], seeds=1)
+    _, (run,) = plan(question, tmp_path)
+    monkeypatch.setattr(plan_module, "profitable_precision", lambda: "bf16-mixed")
+    assert plan(question, tmp_path, [{"config": run.to_dict()}])[1] == [run]
+    others: list[dict[str, Any]] = [
+        {"config": run.to_dict() | {"fingerprint": "other"}},
+        {"config": run.to_dict(), "error": "no"},
+    ]
+    assert plan(question, tmp_path, others)[1][0].precision == "bf16-mixed"
+
+
+def test_options_hold_for_all_contestants_and_change_no_default(tmp_path: Path) -> None:
+    runs = {False: plan(Question(), tmp_path)[1], True: plan(Question(optimizer="adamw", augment=True), tmp_path)[1]}
+    assert {(run.optimizer, run.augment) for run in runs[True]} == {("adamw", True)}
+    assert {(run.optimizer, run.augment) for run in runs[False]} == {("adamw", False), ("muon", False)}
+
+
+def test_an_accelerator_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasize, "cores", lambda: 8)
+    assert [datasize.crew_for(None, "cpu"), datasize.crew_for(None, "cuda"), datasize.crew_for(3, "cuda")] == [8, 1, 3]
+
+
+def test_sizes_that_are_no_numbers() -> None:
+    with pytest.raises(ConfigError, match="--sizes 10,many: 'many' is not a whole number"):
+        datasize.command(sizes="10,many")
+
+
+def test_default_sizes_end_with_all_there_are() -> None:
+    sizes = default_sizes(open_digits())
+    assert sizes == sorted(set(sizes))
+    assert sizes[-1] == open_digits().limit
+    assert default_sizes(open_cards())[0] == 300
+
+
+def test_the_budget_grows_within_bounds() -> None:
+    assert steps_for(10, 2000) == 200
+    assert steps_for(1_000_000, 2000) == 2000
+    assert steps_for(300, 50) == 50
+
+
+@pytest.mark.slow
+def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path) -> None:
+    code = (
+        "import zoo; zoo.bench.data_size(models=['vit-micro'], data='digits', sizes=[20, 40], seeds=3, "
+        f"steps=10, workers=0, precision='32-true', progress=False, out={str(tmp_path)!r})"
+    )
+    results = tmp_path / "results.jsonl"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (results.exists() and results.read_text().count("\n") >= 2):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = results.read_text()
+    assert 2 <= before.count("\n") < 6
+    subprocess.run([sys.executable, "-c", code], check=True)
+    after = results.read_text()
+    assert after.startswith(before[: before.rindex("\n") + 1])
+    keys = [json.loads(line)["key"] for line in after.splitlines()]
+    assert len(keys) == len(set(keys)) == 6

@@ -1,0 +1,58 @@
+import csv
+import json
+from collections.abc import Callable
+
+import pytest
+
+from zoo.bench.learning_curve.report import write_report
+from zoo.bench.learning_curve.results import Study
+
+MakeStudy = Callable[..., Study]
+WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]
+
+
+@pytest.mark.parametrize("vit", [WORSE, CROSSING], ids=["none", "crossing"])
+def test_a_report_has_all_its_files(make_study: MakeStudy, vit: list[float]) -> None:
+    study = make_study(BETTER, vit)
+    names = {path.name for path in write_report(study, "zoo bench data-size")}
+    assert names == {"figure.png", "figure.svg", "results.csv", "summary.json", "report.html"}
+    assert all((study.folder / name).stat().st_size > 100 for name in names)
+
+
+def test_the_page_stands_alone_and_escapes_what_it_quotes(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE)
+    write_report(study, "zoo bench data-size --data folder:<me>")
+    page = (study.folder / "report.html").read_text()
+    assert "Toys &lt;of&gt; wood." in page
+    assert "folder:&lt;me&gt;" in page
+    assert "cnn is ahead of vit at every size" in page
+    assert "<svg" in page
+    assert not any(word in page for word in ("<script", "<link", 'src="http'))
+
+
+def test_the_summary_is_json_without_infinities(make_study: MakeStudy) -> None:
+    study = make_study([0.5] * 4, [0.3, 0.3, 0.3, 0.505])
+    write_report(study, "zoo bench data-size")
+    text = (study.folder / "summary.json").read_text()
+    assert "Infinity" not in text
+    assert json.loads(text)["contestants"]["vit"]["accuracy"]["100"]["value"] == pytest.approx(0.3, abs=0.05)
+
+
+def test_the_csv_has_a_line_for_each_run(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE, failed=[("vit", 100)])
+    write_report(study, "zoo bench data-size")
+    rows = list(csv.DictReader((study.folder / "results.csv").read_text().splitlines()))
+    assert len(rows) == 24
+    assert [row["error"] for row in rows if row["model"] == "vit"][:3] == ["no memory"] * 3
+
+
+def test_a_study_without_a_finished_run_has_a_report(make_study: MakeStudy) -> None:
+    study = make_study([0.5], [0.5], sizes=(10,), failed=[("cnn", 10), ("vit", 10)])
+    write_report(study, "zoo bench data-size")
+    assert "No run has finished." in (study.folder / "report.html").read_text()
+
+
+def test_perfect_contestants_have_a_report_too(make_study: Callable[..., Study]) -> None:
+    study = make_study([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0])
+    write_report(study, "zoo bench data-size")
+    assert (study.folder / "figure.png").exists()

@@ -1,0 +1,103 @@
+"""`attention=` with the text form of patterns, on the models that are built in."""
+
+import re
+
+import pytest
+import torch
+
+import zoo
+from zoo import ConfigError, Registry
+from zoo.core import Attention, Globals, Window
+from zoo.core.models.inspection import refuse_unfit
+from zoo.core.patterns.pattern import Or, Pattern
+from zoo.factory.attention_argument import attention, pattern
+from zoo.registry.lookup import using
+
+SMALL = ["vit-micro", "hybrid-micro"]
+"""One model for each encoder in the house, tiny."""
+
+
+def patterns(model: torch.nn.Module) -> set[Pattern]:
+    """Give the patterns of the attentions that `attention=` swaps, which those to an encoder's vectors are not."""
+    parts = {name: part for name, part in model.named_modules() if isinstance(part, Attention)}
+    return {part.pattern for name, part in parts.items() if not name.endswith(".cross")}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_encoder_takes_a_joined_pattern(name: str) -> None:
+    model = zoo.create(name, attention="window:2 | globals:0").eval()
+    assert patterns(model) == {Or(Window(2), Globals((0,)))}
+    for weights in model.attention_maps(*zoo.example(name)):
+        reads = weights[0, 0] > 0
+        n = len(reads)
+        expected = [[abs(i - j) <= 2 or 0 in (i, j) for j in range(n)] for i in range(n)]
+        assert reads.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["window:3", "chunk:4,1", "fixed:4,2", "strided:3", "globals:0,3 | causal", "window:2,2,2 | globals:0"]
+)
+def test_every_kind_of_pattern_trains(text: str) -> None:
+    model = zoo.create("hybrid-micro", attention=text)
+    model(*zoo.example("hybrid-micro")).square().sum().backward()
+    assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters())
+
+
+def test_the_pattern_is_recorded_as_it_was_written() -> None:
+    spec = zoo.create("vit-micro", attention="window:2 | globals:0").spec
+    assert isinstance(spec, zoo.ModelSpec)
+    assert spec.config["attention"] == "window:2 | globals:0"
+
+
+def test_every_model_of_the_house_takes_a_pattern_or_says_why_not() -> None:
+    refused = {}
+    for name in zoo.list_models():
+        try:
+            model = zoo.create(name, device="meta", attention="window:1 | globals:0")
+            assert patterns(model) == {Or(Window(1), Globals((0,)))}, name
+        except ConfigError as error:
+            refused[name] = str(error)
+    assert refused.pop("conv-attention-micro") == "dim=64 is not a multiple of num_heads=9"
+    nodes = {name for name in refused if name.startswith(("graph-", "gps-"))} - {"graph-transformer-conv"}
+    assert all("counts places, and nodes stand on no line" in refused.pop(name) for name in nodes)
+    assert len(nodes) == 4
+    assert all(f"Model '{name}' takes no attention=" in text for name, text in refused.items()), refused
+    assert "vit-micro" not in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("neighbourhood:7,7,1", "is a grid of 7 x 7: 49 positions, and there are 9"),
+        ("window:1 | globals:99", "globals:99 names position 99, and the 9 there are end at 8"),
+        ("bigbird:4,64", "has 16 blocks of 4, and 9 positions make 3"),
+    ],
+)
+def test_a_pattern_for_another_number_of_tokens_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        zoo.create("vit-micro", attention=text)
+
+
+@pytest.mark.parametrize("text", ["qk-norm & window:8", "window:8 | qk-norm"])
+def test_a_mechanism_in_a_join_is_named_as_it_is_written(text: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"attention={text!r} combines 'qk-norm', which is no pattern")):
+        attention(text)
+
+
+def test_a_model_is_held_to_its_number_of_vectors() -> None:
+    model = zoo.create("vit-micro", attention="window:1 | globals:0,3")
+    refuse_unfit(model, 4)
+    refused = "attention='window:1 | globals:0,3' does not fit: globals:0,3 names position 3"
+    with pytest.raises(ConfigError, match=re.escape(refused)):
+        refuse_unfit(model, 3)
+
+
+def test_every_pattern_says_how_it_is_written() -> None:
+    with using(Registry(plugins=["zoo.registry.builtin"], autoload=False)) as registry:
+        for spec in registry.attentions:
+            assert spec.description
+            if spec.takes:
+                with pytest.raises(ConfigError, match=re.escape(f"it is written {spec.name}:{spec.takes}")):
+                    pattern(spec.name)
+            else:
+                attention(spec.name)

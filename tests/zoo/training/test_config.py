@@ -1,0 +1,83 @@
+from typing import Any
+
+import pytest
+from torch import nn
+
+from zoo import ConfigError
+from zoo.factory import create as build
+from zoo.training.config import Settings, resolved
+
+
+def choose(quadrants: Any, given: Settings | None = None, name: str = "vit-micro", **changes: Any) -> Settings:
+    class Model(nn.Module):
+        num_features = 64
+
+    options: dict[str, Any] = {"per_epoch": 5.0, "tuned": False, "precision": "32-true", "model": Model()} | changes
+    return resolved(given or Settings(), build.info(name), quadrants, **options)
+
+
+def test_everything_is_chosen(quadrants: Any) -> None:
+    found = choose(quadrants)
+    assert (found.steps, found.optimizer, found.schedule, found.warmup) == (100, "muon", "trapezoid", 10)
+    assert (found.learning_rate, found.label_smoothing, found.validations) == (3e-3, 0.0, 10)
+    assert choose(quadrants, name="resnet-micro").optimizer == "adamw"
+
+
+def test_what_is_given_is_taken(quadrants: Any) -> None:
+    given = Settings(epochs=3.0, optimizer="adam", schedule="cosine", learning_rate=0.5, warmup=2, label_smoothing=0.0)
+    found = choose(quadrants, given)
+    assert (found.steps, found.optimizer, found.schedule, found.learning_rate) == (15, "adam", "cosine", 0.5)
+    assert (found.warmup, found.label_smoothing, found.validations) == (2, 0.0, 10)
+
+
+def test_weights_that_were_trained_take_small_steps(quadrants: Any) -> None:
+    found = choose(quadrants, tuned=True)
+    assert (found.optimizer, found.learning_rate, found.schedule) == ("adamw", 1e-4, "cosine")
+
+
+def test_noam_is_the_rate_of_the_paper(quadrants: Any) -> None:
+    found = choose(quadrants, Settings(schedule="noam", warmup=400, steps=10))
+    assert found.optimizer == "adam"
+    assert found.learning_rate == pytest.approx(64**-0.5 * 400**-0.5)
+
+
+def test_a_model_that_writes_smooths_its_labels_as_it_says_or_by_a_tenth(quadrants: Any) -> None:
+    quadrants.task = "generate"
+    assert choose(quadrants).label_smoothing == 0.1
+    model = nn.Linear(1, 1)
+    model.label_smoothing = 0.0  # type: ignore[assignment]
+    assert choose(quadrants, model=model).label_smoothing == 0.0
+
+
+def test_one_loss_scale_serves_one_optimizer(quadrants: Any) -> None:
+    assert choose(quadrants, precision="16-mixed").optimizer == "adamw"
+    with pytest.raises(ConfigError, match="optimizer='muon' with precision='16-mixed'"):
+        choose(quadrants, Settings(optimizer="muon"), precision="16-mixed")
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"steps": 0}, "steps=0: at least 1 is needed"),
+        ({"batch_size": -1}, "batch_size=-1: at least 1"),
+        ({"learning_rate": 0.0}, r"learning_rate=0\.0: more than 0"),
+        ({"learning_rate": float("nan")}, "learning_rate=nan: more than 0"),
+        ({"epochs": float("inf")}, "epochs=inf: a finite number"),
+        ({"guided_attention": -1.0}, r"guided_attention=-1\.0: a finite number of at least 0"),
+        ({"scheduled_sampling": 1.5}, r"scheduled_sampling=1\.5: a rate in \[0, 1\]"),
+        ({"label_smoothing": 1.0}, r"label_smoothing=1\.0 is not in \[0, 1\)"),
+        ({"seed": -1}, "seed=-1 is negative"),
+        ({"optimizer": "sgd"}, "optimizer='sgd' is not one of adam"),
+        ({"schedule": "step"}, "schedule='step' is not one of constant"),
+        ({"steps": 5, "epochs": 1.0}, r"steps=5 and epochs=1\.0: give one of them"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(values: dict[str, Any], error: str) -> None:
+    with pytest.raises(ConfigError, match=error):
+        Settings(**values)
+
+
+def test_nobody_has_to_wait_long_who_says_nothing(quadrants: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.training.config.MOST_STEPS", 30)
+    assert choose(quadrants).steps == 30
+    assert choose(quadrants, Settings(epochs=20.0)).steps == 100

@@ -1,0 +1,165 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zoo.core import Attention
+from zoo.core.losses.alignment import guided_attention, monotonic
+from zoo.core.losses.loss import cross_entropy
+from zoo.core.models.generator import Generator
+from zoo.data.corpus import Batch
+from zoo.errors import ConfigError
+from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling, Taught, rising
+
+Make = Callable[..., Generator]
+
+
+class Spy:
+    """Keep what an objective is given."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        self.batches.append(batch)
+        return cross_entropy(forward(*batch.inputs), batch.target)
+
+    @property
+    def read(self) -> Tensor:
+        ids: Tensor = self.batches[-1].inputs[-1]
+        return ids
+
+
+def test_teaching_is_the_loss_of_the_corpus_or_of_the_model(quadrants: Any, copier: Make, copies: Batch) -> None:
+    model = copier()
+    by_hand = cross_entropy(model(*copies.inputs), copies.target, 0.1)
+    torch.testing.assert_close(Taught(quadrants, 0.1)(model, copies, 0), by_hand)
+
+    class Own(nn.Module):
+        def training_loss(self, inputs: tuple[Tensor, ...], target: Tensor, smoothing: float) -> Tensor:
+            return inputs[0].sum() + smoothing
+
+    assert Taught(quadrants, 0.5)(Own(), copies, 0) == copies.inputs[0].sum() + 0.5
+
+
+def test_at_rate_1_a_decoder_reads_its_own_words_and_no_other(copier: Make, copies: Batch) -> None:
+    model, spy = copier().eval(), Spy()
+    own = model(*copies.inputs).argmax(-1)
+    ScheduledSampling(spy, model, lambda step: 1.0)(model, copies, 0)
+    ids = copies.inputs[-1]
+    assert torch.equal(spy.read[:, 0], ids[:, 0])  # the begin stays
+    assert torch.equal(spy.read[0, 1:], own[0, :-1])
+    assert torch.equal(spy.read[1, 1:3], own[1, :2])
+    assert torch.equal(spy.read[1, 3:], ids[1, 3:])  # and so does the padding
+    assert torch.equal(spy.batches[-1].target, copies.target)
+
+
+def test_the_rate_is_that_of_the_step(copier: Make) -> None:
+    model, spy = copier(), Spy()
+    ids = torch.randint(3, 10, (50, 21))
+    target = torch.cat([ids[:, 1:], torch.full((50, 1), 2)], 1)
+    batch = Batch((ids, torch.full((50,), 21), ids), target)
+    aid = ScheduledSampling(spy, model, lambda step: 0.25 * step)
+    shares = []
+    for step in (0, 1, 4):
+        aid(model, batch, step)
+        own = model(*batch.inputs).argmax(-1)[:, :-1]
+        differ = own != ids[:, 1:]
+        shares.append(float((spy.read[:, 1:] != ids[:, 1:])[differ].float().mean()))
+    assert shares[0] == 0
+    assert 0.15 < shares[1] < 0.35
+    assert shares[2] == 1
+
+
+def test_the_first_pass_has_no_gradient_of_its_own(copier: Make, copies: Batch) -> None:
+    model = copier().eval()
+    calls = []
+    model.head.register_forward_hook(lambda *args: calls.append(torch.is_grad_enabled()))
+    ScheduledSampling(Spy(), model, lambda step: 0.5)(model, copies, 0).backward()
+    assert calls == [False, True]
+
+
+def test_corrupted_words_are_wrong_words_and_never_symbols(copier: Make, copies: Batch) -> None:
+    model, spy = copier(), Spy()
+    for _ in range(20):
+        Corrupted(spy, model, 1.0)(model, copies, 0)
+        ids, read = copies.inputs[-1], spy.read
+        changed = read != ids
+        assert changed.tolist() == [[False, True, True, True, True], [False, True, True, False, False]]
+        assert int(read[changed].min()) >= 3
+    Corrupted(spy, model, 0.0)(model, copies, 0)
+    assert torch.equal(spy.read, copies.inputs[-1])
+
+
+def test_a_decoder_alone_has_its_input_changed_too(copier: Make) -> None:
+    model, spy = copier(crosses=False), Spy()
+    ids = torch.tensor([[1, 5, 6, 7, 8]])
+    target = torch.tensor([[-100, -100, 7, 8, 2]])  # the prompt is not asked for, and stays
+    Corrupted(spy, model, 1.0)(model, Batch((ids,), target), 0)
+    read = spy.batches[-1].inputs[0]
+    assert (read != ids).tolist() == [[False, False, False, True, True]]
+
+
+def test_guided_attention_adds_the_prior_of_every_layer(copier: Make, copies: Batch) -> None:
+    model = copier().eval()
+    queries, keys = torch.tensor([5, 3]), torch.tensor([4, 2])
+    maps = [each for each in model.attention_maps(*copies.inputs) if each.shape[-1] == 4 and each.shape[-2] == 5]
+    assert len(maps) == 2
+    plain = Spy()(model, copies, 0)
+    prior = sum(guided_attention(each, queries, keys) for each in maps) / 2
+    back = sum(monotonic(each, queries, keys) for each in maps) / 2
+    given = GuidedAttention(Spy(), model, 3.0, 2.0)(model, copies, 0)
+    torch.testing.assert_close(given, plain + 3 * prior + 2 * back)
+
+
+def test_guided_attention_turns_attention_to_the_diagonal(copier: Make, copies: Batch) -> None:
+    model = copier()
+
+    def only_prior(forward: Any, batch: Batch, step: int) -> Tensor:
+        return 0.0 * forward(*batch.inputs).sum()
+
+    aid = GuidedAttention(only_prior, model, 1.0)
+    optimizer = torch.optim.Adam(model.parameters(), 0.03)
+    losses = []
+    for step in range(12):
+        loss = aid(model, copies, step)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_nothing_watches_a_layer_after_the_step(copier: Make, copies: Batch) -> None:
+    model = copier()
+    GuidedAttention(Spy(), model, 1.0)(model, copies, 0)
+    crosses = [part for part in model.modules() if isinstance(part, Attention)]
+    assert not any(part._forward_pre_hooks for part in crosses)
+
+
+def test_aids_compose(copier: Make, copies: Batch) -> None:
+    model, spy = copier(), Spy()
+    aid = Corrupted(ScheduledSampling(GuidedAttention(spy, model, 0.5), model, lambda step: 0.5), model, 0.5)
+    aid(model, copies, 0).backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_a_rising_rate_ends_at_its_height() -> None:
+    rate = rising(0.4, 101)
+    assert [rate(step) for step in (0, 50, 100, 200)] == pytest.approx([0.0, 0.2, 0.4, 0.4])
+
+
+@pytest.fixture
+def linear() -> nn.Module:
+    return nn.Linear(2, 2)
+
+
+def test_models_that_do_not_write_are_refused(linear: nn.Module, copier: Make) -> None:
+    with pytest.raises(ConfigError, match="scheduled_sampling is for models that write token by token, and Linear"):
+        ScheduledSampling(Spy(), linear, lambda step: 0.5)
+    with pytest.raises(ConfigError, match="Linear, which has no attention to an encoder"):
+        GuidedAttention(Spy(), linear, 0.5)
+    with pytest.raises(ConfigError, match=r"corrupt=0.5 with a vocabulary of 1 words besides the symbols"):
+        Corrupted(Spy(), copier(vocab_size=4), 0.5)

@@ -1,0 +1,105 @@
+"""Optimisers and schedules by name."""
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import Muon
+
+from zoo import ConfigError
+from zoo.core import Attention, Decoder, Encoder, Tokens
+from zoo.core.layers.transformer import Stack
+from zoo.training.optimizers import block_matrices, noam, noam_peak, optimizers_for, schedule_for, trapezoid
+
+
+def test_decay_is_for_matrices_only() -> None:
+    (optimizer,) = optimizers_for("adamw", nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2)), 0.1, 0.5)
+    groups = [(len(group["params"]), group["weight_decay"]) for group in optimizer.param_groups]
+    assert groups == [(1, 0.5), (3, 0.0)]
+
+
+def test_muon_takes_the_matrices_of_blocks_and_adamw_the_rest() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), Encoder(8, 2, 2, 16))
+    muon, rest = optimizers_for("muon", model, 0.1, 0.5)
+    assert isinstance(muon, Muon)
+    taken = [p for optimizer in (muon, rest) for group in optimizer.param_groups for p in group["params"]]
+    assert sorted(map(id, taken)) == sorted(map(id, model.parameters()))
+    assert [id(p) for p in muon.param_groups[0]["params"]] == [id(p) for p in block_matrices(model)]
+    assert len(block_matrices(model)) == 8
+
+
+def test_blocks_of_any_kind_and_those_of_decoders_are_blocks() -> None:
+    stack, decoder = Stack([nn.Linear(8, 8)]), Decoder(8, 1, 2, 16, cross=Attention)
+    inside = [part.weight for part in (*stack.modules(), *decoder.modules()) if isinstance(part, nn.Linear)]
+    assert {id(p) for p in block_matrices(nn.Sequential(stack, decoder))} == {id(p) for p in inside}
+
+
+def test_without_blocks_muon_is_adamw() -> None:
+    assert len(optimizers_for("muon", nn.Linear(2, 2), 0.1, 0.0)) == 1
+
+
+def test_muon_learns() -> None:
+    torch.manual_seed(0)
+    encoder, x, y = Encoder(8, 1, 2, 16), torch.randn(4, 3, 8), torch.randn(4, 3, 8)
+    losses = []
+    optimizers = optimizers_for("muon", encoder, 0.02, 0.0)
+    for _ in range(40):
+        loss = nn.functional.mse_loss(encoder(Tokens(x)).x, y)
+        loss.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_the_schedule_rises_stays_and_falls_to_nothing() -> None:
+    factor = trapezoid(100, warmup=0.1, decay=0.3)
+    assert [factor(step) for step in (0, 4, 9, 50, 69)] == pytest.approx([0.1, 0.5, 1.0, 1.0, 1.0])
+    assert all(factor(step) > factor(step + 1) for step in range(70, 99))
+    assert 0 < factor(99) < 0.05
+    assert trapezoid(1)(0) == 1.0
+
+
+def test_noam_times_its_peak_is_the_rate_of_the_paper() -> None:
+    factor, peak = noam(4000), noam_peak(512, 4000)
+    for step in (1, 100, 4000, 4001, 100_000):
+        assert peak * factor(step - 1) == pytest.approx(512**-0.5 * min(step**-0.5, step * 4000**-1.5))
+    assert factor(3999) == 1.0
+
+
+def test_a_cosine_rises_to_its_peak_and_falls_to_nothing() -> None:
+    factor = schedule_for("cosine", 110, 10)
+    assert [factor(step) for step in (0, 4, 9, 59, 109)] == pytest.approx([0.1, 0.5, 1.0, 0.5, 0.0])
+
+
+def test_a_constant_rate_stays_after_its_warm_up() -> None:
+    factor = schedule_for("constant", 100, 10)
+    assert [factor(step) for step in (0, 9, 10, 99)] == pytest.approx([0.1, 1.0, 1.0, 1.0])
+
+
+def test_a_trapezoid_by_name_rises_in_the_steps_that_were_given() -> None:
+    assert schedule_for("trapezoid", 50, 5)(4) == 1.0
+    assert schedule_for("trapezoid", 50, 5)(3) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("warmup", [0, 11])
+def test_a_warm_up_outside_the_training_is_refused(warmup: int) -> None:
+    with pytest.raises(ConfigError, match=f"warmup={warmup}: between 1 step and all 10"):
+        schedule_for("cosine", 10, warmup)
+
+
+def test_an_unknown_schedule_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"schedule='cosin' is not one of .* Did you mean 'cosine'"):
+        schedule_for("cosin", 10, 1)
+
+
+def test_adam_is_set_as_in_the_paper() -> None:
+    (optimizer,) = optimizers_for("adam", nn.Linear(2, 2), 0.1, 0.5)
+    assert type(optimizer) is torch.optim.Adam
+    (group,) = optimizer.param_groups
+    assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
+
+
+def test_an_unknown_optimizer_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"optimizer='adamm' is not one of adam, adamw, muon. Did you mean"):
+        optimizers_for("adamm", nn.Linear(2, 2), 0.1, 0.0)

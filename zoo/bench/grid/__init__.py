@@ -1,0 +1,1 @@
+"""A grid of independent runs in worker processes, with results that survive a crash."""

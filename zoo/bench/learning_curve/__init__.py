@@ -1,0 +1,1 @@
+"""The study `data-size`: accuracy over the number of training examples."""

@@ -1,0 +1,214 @@
+"""The study `data-size`: how many training examples until self-attention beats a CNN?"""
+
+import shlex
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from zoo.bench.grid.results_store import Store, key_of
+from zoo.bench.grid.worker_pool import cores, run_all
+from zoo.bench.learning_curve.figure import draw
+from zoo.bench.learning_curve.plan import MODELS, SEEDS, Question, plan, quick, resolve_device
+from zoo.bench.learning_curve.progress import Progress, Silent
+from zoo.bench.learning_curve.recipes import SWEEP
+from zoo.bench.learning_curve.report import write_report
+from zoo.bench.learning_curve.results import Study, with_costs
+from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
+from zoo.errors import ConfigError
+from zoo.names import did_you_mean
+
+FOLDER = "runs/data-size"
+WORK = "zoo.bench.learning_curve.run:execute"
+
+Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its own file cannot import them
+
+
+def data_size(
+    models: Sequence[str] | str = MODELS,
+    data: str = "cards",
+    sizes: Sequence[int] | None = None,
+    seeds: int = SEEDS,
+    *,
+    out: str | Path = FOLDER,
+    workers: int | None = None,
+    lr_sweep: bool = False,
+    retry_failed: bool = False,
+    progress: bool = True,
+    **options: Any,
+) -> Study:
+    """Train every model on every size and compare; what `out` holds already is not trained again.
+
+    Args:
+        models: any names of the zoo, in a list or separated by commas.
+        data: `cards`, `digits`, `folder:PATH`, `npz:PATH` or another plugin's source.
+        sizes: numbers of training examples; by default a ladder that fits the data.
+        seeds: trainings of each model at each size; a seed decides the subset, the weights and the order.
+        out: folder of the results.
+        workers: processes, by default one for each core, one in all on an accelerator; 0 for none.
+        lr_sweep: choose each model's learning rate on validation first, at the middle size.
+        retry_failed: try runs again that failed for a cause of their own; a lack of memory is always tried again.
+        progress: whether to show progress.
+        options: `steps` (most at any size), `image_size`, `precision`, `device`, `optimizer`, `augment` of
+            `zoo.bench.learning_curve.plan.Question`.
+
+    Raises:
+        ConfigError: If a number, name or size does not fit.
+        DataError: If the data or the results folder cannot be used.
+    """
+    known = {field.name for field in fields(Question)}
+    for option in options.keys() - known:
+        raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
+    names = _listed(models) if isinstance(models, str) else tuple(models)
+    question = Question(models=names, data=data, sizes=sizes, seeds=seeds, **options)
+    how = How(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    return answer(question, Path(out), how, Progress() if progress else Silent())
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """Hold how a question is answered."""
+
+    workers: int | None = None
+    lr_sweep: bool = False
+    retry_failed: bool = False
+
+
+def answer(question: Question, folder: Path, how: How, show: Silent) -> Study:
+    """Plan, run what is not done yet, and write the report."""
+    if how.workers is not None and how.workers < 0:
+        raise ConfigError(f"workers={how.workers}: at least 0 is needed")
+    store = Store(folder)
+    study, runs = plan(question, folder, store.records.values())
+    for line in filter(None, (store.message, *study.data.notes)):
+        show.say(line)
+    if how.lr_sweep:
+        study, runs = _sweep(study, runs, store, how, show)
+    _complete(runs, store, how, show)
+    records = [store.records[key] for key in map(_key, runs) if key in store.records]
+    study = replace(study, records=records, contestants=[with_costs(c, records) for c in study.contestants])
+    write_report(study, command_for(question, folder, how.lr_sweep))
+    return study
+
+
+def command_for(question: Question, folder: Path, lr_sweep: bool = False) -> str:
+    """Write the command that asks the same question."""
+    seeds = SEEDS if question.seeds is None else question.seeds
+    words = ["zoo", "bench", "data-size", "--models", ",".join(question.models), "--data", question.data]
+    words += ["--sizes", ",".join(map(str, question.sizes))] if question.sizes else []
+    words += ["--seeds", str(seeds), "--out", str(folder)]
+    words += ["--steps", str(question.steps)] if question.steps else []
+    words += ["--image-size", str(question.image_size)] if question.image_size else []
+    words += ["--precision", question.precision] if question.precision != "auto" else []
+    words += ["--device", question.device] if question.device != "auto" else []
+    words += ["--optimizer", question.optimizer] if question.optimizer else []
+    words += ["--augment"] if question.augment else []
+    return shlex.join(words + (["--lr-sweep"] if lr_sweep else []))
+
+
+def crew_for(workers: int | None, device: str) -> int:
+    """Count the processes: as many as asked for, else one for each core; an accelerator is not shared."""
+    if workers is not None:
+        return workers
+    return cores() if resolve_device(device) == "cpu" else 1
+
+
+def _complete(runs: Sequence[Run], store: Store, how: How, show: Silent) -> None:
+    """Run what is not settled; each result is on the disk before the next is waited for."""
+    settled = store.succeeded if how.retry_failed else store.settled
+    todo = [run for run in runs if not settled(_key(run))]
+    if failed := sum(not store.succeeded(_key(run)) for run in runs if run not in todo):
+        show.say(f"{failed} runs failed before and are not tried again; --retry-failed tries them")
+    crew = crew_for(how.workers, runs[0].device)
+    with show.watching(runs, todo, max(1, crew)) as watch, closing(_results(todo, crew)) as results:
+        for run, result in results:
+            store.add(_key(run), run.to_dict(), result)
+            watch(run, result)
+
+
+def _results(todo: Sequence[Run], workers: int) -> Generator[tuple[Run, dict[str, Any]], None, None]:
+    with closing(run_all(WORK, [run.to_dict() for run in todo], workers)) as answers:
+        for config, result in answers:
+            yield Run(**config), result
+
+
+def _sweep(study: Study, runs: Sequence[Run], store: Store, how: How, show: Silent) -> tuple[Study, list[Run]]:
+    """Try the same grid of learning rates for every contestant; the best on validation is taken."""
+    size = study.sizes[len(study.sizes) // 2]
+    at = [replace(run, seed=run.seed + 1000) for run in runs if run.size == size and run.seed == 0]
+    grid = [replace(run, learning_rate=run.learning_rate * factor) for run in at for factor in SWEEP]
+    show.say(f"learning rates: {len(SWEEP)} for each contestant at {size:,} examples")
+    _complete(grid, store, how, show)
+    scores: dict[str, list[tuple[float, float]]] = {}
+    for run in grid:
+        if store.succeeded(_key(run)):
+            scores.setdefault(run.model, []).append((store.records[_key(run)]["validation"], run.learning_rate))
+    best = {model: max(tried)[1] for model, tried in scores.items()}
+    contestants = [replace(c, learning_rate=best.get(c.name, c.learning_rate)) for c in study.contestants]
+    chosen = [replace(run, learning_rate=best.get(run.model, run.learning_rate)) for run in runs]
+    return replace(study, contestants=contestants), chosen
+
+
+def _key(run: Run) -> str:
+    return key_of(run.to_dict())
+
+
+def command(
+    models: Annotated[str, typer.Option(help="Names of the models, separated by commas.")] = ",".join(MODELS),
+    data: Annotated[str, typer.Option(help="cards, digits, folder:PATH, npz:PATH or another source.")] = "cards",
+    sizes: Annotated[str, typer.Option(help="Numbers of training examples, separated by commas.")] = "",
+    seeds: Annotated[
+        int | None, typer.Option(help="Trainings of each model at each size: 3, with --quick 2.", show_default=False)
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results; a stopped study goes on there.")] = Path(FOLDER),
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one for each core, one on a GPU.")] = None,
+    fast: Annotated[bool, typer.Option("--quick", help="A smaller study: 90 seconds on two cores.")] = False,
+    image_size: Annotated[int | None, typer.Option(help="Pixels along a side; by default the source's own.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Most optimiser steps at any size.")] = None,
+    precision: Annotated[
+        str, typer.Option(help="auto (as the runs in --out, else measured), 32-true, bf16-mixed, ...")
+    ] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
+    optimizer: Annotated[str | None, typer.Option(help="adamw or muon for all; by default each recipe's.")] = None,
+    augment: Annotated[bool, typer.Option("--augment", help="Shift and flip training pictures, for all.")] = False,
+    lr_sweep: Annotated[bool, typer.Option("--lr-sweep", help="Choose learning rates on validation first.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try runs again that failed before.")] = False,
+) -> None:
+    """How many training examples until self-attention beats a CNN, on your data or on the default?"""
+    question = Question(
+        models=_listed(models), data=data, sizes=_numbers(sizes), seeds=seeds,
+        image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
+    )  # fmt: skip
+    console = Console()
+    try:
+        question = quick(question) if fast else question
+        how = How(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
+        study = answer(question, out, how, Progress(console))
+    except KeyboardInterrupt:
+        console.print(f"Stopped. Finished runs are in {out}: the same command goes on from there.")
+        raise typer.Exit(130) from None
+    console.print(study.table())
+    for line in conclusion(study):
+        console.print(line, style="bold")
+    console.print(study.data.description.replace("`", ""), style="dim", markup=False)
+    for line in missing(study):
+        console.print(line, style="yellow", markup=False)
+    console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
+    if study.failures:
+        raise typer.Exit(1)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    parts = _listed(text)
+    if wrong := [part for part in parts if not part.replace("_", "").isdigit()]:
+        raise ConfigError(f"--sizes {text}: {wrong[0]!r} is not a whole number")
+    return tuple(map(int, parts)) or None

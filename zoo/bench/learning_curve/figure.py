@@ -1,0 +1,141 @@
+"""The figure of a data-size study: error over training-set size, both on logarithmic axes."""
+
+import math
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from zoo.bench.learning_curve.results import Contestant, Study
+from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, describe
+from zoo.spec import Kind
+
+_COLOURS: Mapping[Kind, tuple[str, ...]] = {  # Okabe and Ito: told apart with any colour vision
+    "convolution": ("#D55E00", "#E69F00"),
+    "attention": ("#0072B2", "#56B4E9"),
+    "hybrid": ("#009E73", "#117733"),
+}
+_MARKERS: Mapping[Kind, str] = {"convolution": "s", "attention": "o", "hybrid": "D"}
+_QUIET = "#555555"
+_TICKS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def draw(study: Study) -> Figure:
+    """Draw points with intervals, fits, the reference line and the crossover."""
+    figure = Figure(figsize=(8, 5.6), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for contestant in study.contestants:
+        if study.sizes_of(contestant.name):
+            _curve(axes, study, contestant)
+    _limits(axes, study)
+    _reference(axes, study)
+    _crossover(axes, study)
+    _words(figure, axes, study)
+    return figure
+
+
+def colours(study: Study) -> dict[str, str]:
+    """Give each contestant the colour of its kind; the second of a kind has a lighter one."""
+    taken: dict[Kind, int] = {}
+    chosen = {}
+    for contestant in study.contestants:
+        shades = _COLOURS[contestant.kind]
+        chosen[contestant.name] = shades[taken.get(contestant.kind, 0) % len(shades)]
+        taken[contestant.kind] = taken.get(contestant.kind, 0) + 1
+    return chosen
+
+
+def save(figure: Figure, folder: Path) -> list[Path]:
+    """Write PNG and SVG."""
+    paths = [folder / "figure.png", folder / "figure.svg"]
+    for path in paths:
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    return paths
+
+
+def _curve(axes: Axes, study: Study, contestant: Contestant) -> None:
+    name, colour = contestant.name, colours(study)[contestant.name]
+    sizes = study.sizes_of(name)
+    points = [study.points[name, size] for size in sizes]
+    errors = [_error(point.value) for point in points]
+    axes.fill_between(
+        sizes, [_error(p.high) for p in points], [_error(p.low) for p in points], color=colour, alpha=0.18, lw=0
+    )
+    label = f"{name} ({KIND_NAMES[contestant.kind]}, {contestant.parameters / 1e3:,.0f} k parameters)"
+    axes.plot(sizes, errors, marker=_MARKERS[contestant.kind], ms=6, lw=2, color=colour, label=label, zorder=3)
+    for size in sizes:
+        seeds = [_error(run["accuracy"]) for run in study.runs(name, size)]
+        axes.scatter([size] * len(seeds), seeds, s=9, color=colour, alpha=0.55, lw=0, zorder=2)
+    if law := study.fit(name):
+        line = np.geomspace(sizes[0], sizes[-1] * 1.6, 100)
+        axes.plot(line, law(line), ls=(0, (4, 3)), lw=1, color=colour, alpha=0.8, zorder=1)
+
+
+def _error(accuracy: float) -> float:
+    return max(1 - accuracy, 1e-3)  # a logarithmic axis has no zero
+
+
+def _limits(axes: Axes, study: Study) -> None:
+    sizes = study.sizes
+    axes.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.6)
+    axes.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    errors = [_error(bound) for p in study.points.values() for bound in (p.low, p.high)] or [0.1, 1.0]
+    if study.data.reference:
+        errors.append(1 - study.data.reference.accuracy)
+    low, high = max(min(errors) / 1.25, 1e-3), min(max(*errors, 0.02) * 1.15, 1.0)
+    low = low * (low / high) ** (0.07 * len(study.contestants))  # room for the legend
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_locator(NullLocator())
+
+
+def _reference(axes: Axes, study: Study) -> None:
+    if reference := study.data.reference:
+        error = 1 - reference.accuracy
+        axes.axhline(error, color=_QUIET, lw=1, ls=":", zorder=1)
+        text = f"{reference.meaning} ({100 * error:.1f} %)"
+        axes.annotate(text, (axes.get_xlim()[0], error), (6, -4), textcoords="offset points", va="top", fontsize=9,
+                      color=_QUIET, bbox={"color": "white", "alpha": 0.8, "pad": 1}, zorder=2)  # fmt: skip
+
+
+def _crossover(axes: Axes, study: Study) -> None:
+    crossover = study.crossover()
+    if crossover is None or crossover.size is None or crossover.kind != "measured":
+        return
+    left, right = axes.get_xlim()
+    high = crossover.size.high if math.isfinite(crossover.size.high) else right
+    axes.axvspan(max(crossover.size.low, left), min(high, right), color=_QUIET, alpha=0.1, lw=0, zorder=0)
+    axes.axvline(crossover.size.value, color=_QUIET, lw=1, zorder=1)
+    text = f"crossover\n{describe(crossover, study.sizes[-1])}"
+    edge = axes.get_xaxis_transform()
+    axes.annotate(text, (crossover.size.value, 1), (-8, -6), xycoords=edge, textcoords="offset points", ha="right",
+                  va="top", fontsize=9, color=_QUIET)  # fmt: skip
+
+
+def _words(figure: Figure, axes: Axes, study: Study) -> None:
+    axes.set_xlabel("training examples")
+    axes.set_ylabel("test error")
+    axes.grid(color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    if study.points:
+        axes.legend(loc="lower left", frameon=False, fontsize=9)  # error falls to the right: that corner is free
+    found = conclusion(study)
+    title = found[0] if found else f"Test error by training-set size: {study.data.name}"
+    figure.suptitle(_wrapped(title, 88), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    note = f"{study.data.description.replace('`', '')} Bands: 95 % over {study.seeds} seeds and test examples; "
+    note += "small dots: single runs; dashed: power-law fits."
+    figure.supxlabel(_wrapped(note, 125), x=0.01, ha="left", fontsize=8, color=_QUIET)
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(text, width)

@@ -1,0 +1,95 @@
+"""Show a study while it runs: a line for each point as soon as it is complete, a bar, the time left."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from statistics import mean
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from zoo.bench.learning_curve.run import Run
+
+Watch = Callable[[Run, dict[str, Any]], None]
+
+
+class Silent:
+    """Show nothing."""
+
+    def say(self, line: str) -> None:
+        """Tell the user something in one line."""
+
+    @contextmanager
+    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int) -> Iterator[Watch]:
+        """Give a function to call with each finished run of those still to do."""
+        yield lambda run, result: None
+
+
+class Progress(Silent):
+    """Show progress on a terminal, or line by line where there is none."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console()
+
+    def say(self, line: str) -> None:
+        """Tell the user something in one line."""
+        self.console.print(line, style="yellow", markup=False)
+
+    @contextmanager
+    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int) -> Iterator[Watch]:
+        """Draw the bar until the block ends."""
+        if not todo:
+            self.console.print(f"All {len(runs)} runs were done before; nothing is trained.")
+            yield lambda run, result: None
+            return
+        done = f", {len(runs) - len(todo)} were done before" if len(todo) < len(runs) else ""
+        self.console.print(f"{len(todo)} trainings on {workers} at a time{done}; the first takes a while to start.")
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Bar(*columns, console=self.console) as bar:
+            task = bar.add_task("starting workers", total=len(runs), completed=len(runs) - len(todo))
+            yield _Watcher(self.console, bar, task, todo, workers).done
+
+
+class _Watcher:
+    def __init__(self, console: Console, bar: Bar, task: TaskID, todo: Sequence[Run], workers: int) -> None:
+        self.console, self.bar, self.task, self.workers = console, bar, task, workers
+        self.left = list(todo)
+        self.results: dict[tuple[str, int], list[float]] = {}
+        self.pace: dict[str, list[float]] = {}
+
+    def done(self, run: Run, result: dict[str, Any]) -> None:
+        self.left.remove(run)
+        if "error" in result:
+            self.console.print(f"{_name(run)}, seed {run.seed} failed: {result['error']}", style="red", markup=False)
+        else:
+            self.pace.setdefault(run.model, []).append(result["seconds"] / run.steps)
+            self.results.setdefault((run.model, run.size), []).append(result["accuracy"])
+        if not any((other.model, other.size) == (run.model, run.size) for other in self.left):
+            self._point(run)
+        self.bar.update(self.task, advance=1, description=self._time_left())
+
+    def _point(self, run: Run) -> None:
+        if found := self.results.get((run.model, run.size)):
+            seeds = " ".join(f"{accuracy:.3f}" for accuracy in found)
+            self.console.print(f"{_name(run):<32} accuracy {mean(found):.3f}   ({seeds})", highlight=False)
+
+    def _time_left(self) -> str:
+        """Estimate from the measured pace of each model; evaluation adds about a tenth."""
+        known = [pace for paces in self.pace.values() for pace in paces]
+        if not known:
+            return ""
+        seconds = sum(mean(self.pace.get(run.model, known)) * run.steps for run in self.left) * 1.1
+        longest = max((mean(self.pace.get(run.model, known)) * run.steps for run in self.left), default=0.0)
+        minutes, rest = divmod(round(max(seconds / self.workers, longest)), 60)
+        return f"about {minutes}:{rest:02} left"
+
+
+def _name(run: Run) -> str:
+    return f"{run.size:>7,}  {run.model}"

@@ -1,0 +1,184 @@
+"""What a study leaves in its folder: results.csv, summary.json, the figure and a report that stands alone."""
+
+import csv
+import html
+import io
+import json
+import math
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from zoo.bench.learning_curve.figure import colours, draw, save
+from zoo.bench.learning_curve.recipes import RECIPES
+from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, costs, describe, missing
+
+_COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
+            "parameters", "multiply_adds", "learning_rate", "precision", "device", "error")  # fmt: skip
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.6rem; line-height: 1.25 } h2 { font-size: 1.15rem; margin-top: 2.2rem }
+.found { font-size: 1.1rem; border-left: 4px solid #0072B2; padding: .2rem 0 .2rem 1rem; margin: 1rem 0 }
+.found p { margin: .3rem 0 } svg { width: 100%; height: auto }
+.wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem }
+th, td { padding: .3rem .9rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+th:first-child, td:first-child { text-align: left } td.text { text-align: left; white-space: normal }
+thead th { border-bottom: 2px solid #888 } tr.first td { border-top: 2px solid #888 }
+.quiet { color: #555; font-size: .9rem } code { background: #f3f3f3; padding: 0 .25rem }
+"""
+
+
+def write_report(study: Study, command: str) -> list[Path]:
+    """Write all files; the records themselves are in results.jsonl already.
+
+    Args:
+        study: with the runs there are.
+        command: that repeats it, for the report.
+    """
+    folder = study.folder
+    texts = {"results.csv": _csv(study), "summary.json": json.dumps(summary(study), indent=2) + "\n"}
+    figures = save(draw(study), folder)
+    texts["report.html"] = _page(study, command, figures[1].read_text())
+    for name, text in texts.items():
+        partial = folder / f"{name}.partial"
+        partial.write_text(text)
+        partial.replace(folder / name)
+    return [*figures, *(folder / name for name in texts)]
+
+
+def summary(study: Study) -> dict[str, Any]:
+    """Give all that was found as JSON values; what is infinite is null."""
+    pair, crossover = study.pair(), study.crossover()
+    found = {
+        "found": conclusion(study),
+        "data": asdict(study.data),
+        "seeds": study.seeds,
+        "steps": {str(size): steps for size, steps in study.steps.items()},
+        "contestants": {c.name: {**asdict(c), **_results(study, c.name)} for c in study.contestants},
+        "crossover": crossover and {"first": pair and pair[0], "second": pair and pair[1], **asdict(crossover)},
+        "missing": missing(study),
+    }
+    return _finite(found)
+
+
+def _results(study: Study, name: str) -> dict[str, Any]:
+    law = study.fit(name)
+    points = {str(size): asdict(study.points[name, size]) for size in study.sizes_of(name)}
+    return {"accuracy": points, "fit": law and asdict(law)}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _csv(study: Study) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", restval="")
+    writer.writeheader()
+    writer.writerows({**record["config"], **record} for record in study.records)
+    return text.getvalue()
+
+
+def _page(study: Study, command: str, svg: str) -> str:
+    data = study.data
+    found = "".join(f"<p>{html.escape(line)}</p>" for line in conclusion(study)) or "<p>No run has finished.</p>"
+    parts = [
+        "<h1>How many training examples until self-attention beats a CNN?</h1>",
+        f'<div class="found">{found}</div>',
+        f"<p>{_described(data.description)}</p>",
+        svg[svg.index("<svg") :],
+        "<h2>Test accuracy</h2>",
+        _accuracies(study),
+        '<p class="quiet">Mean over seeds ± half the 95 % interval (bootstrap over seeds and test examples). Every '
+        "contestant takes the same optimiser steps at a size; the checkpoint is the best on validation.</p>",
+        "<h2>Power laws</h2>",
+        _laws(study),
+        '<p class="quiet">err(N) = a·N<sup>-b</sup> + c, with 95 % intervals. The misfit is the mean distance of the '
+        "points from the curve in percent of the error; a large one says that this is not a power law.</p>",
+        "<h2>Recipes</h2>",
+        _recipes(study),
+        *_listed("Missing", missing(study)),
+        *_listed("Notes", list(data.notes)),
+        f'<p class="quiet">Repeat with <code>{html.escape(command)}</code>. Single runs: results.csv, '
+        "results.jsonl; everything above: summary.json.</p>",
+    ]
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width"><title>data-size: {html.escape(data.name)}</title><style>{_STYLE}</style></head>'
+        f"\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _described(text: str) -> str:
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
+
+
+def _accuracies(study: Study) -> str:
+    paint = colours(study)
+    head = ["examples", "steps"]
+    head += [f'<span style="color:{paint[c.name]}">■</span> {html.escape(c.name)}' for c in study.contestants]
+    rows = []
+    for size, steps in study.steps.items():
+        points = [study.points.get((c.name, size)) for c in study.contestants]
+        rows.append([f"{size:,}", f"{steps:,}", *(f"{p.value:.3f} ± {p.half:.3f}" if p else "-" for p in points)])
+    kinds = [KIND_NAMES[c.kind] for c in study.contestants]
+    extra = [["kind", "", *kinds], *([label, "", *values] for label, values in costs(study).items())]
+    return _table(head, rows, extra)
+
+
+def _laws(study: Study) -> str:
+    rows = []
+    for contestant in study.contestants:
+        if law := study.fit(contestant.name):
+            parts = [f"{p.value:.3g} ({p.low:.3g} to {p.high:.3g})" for p in (law.a, law.b, law.c)]
+            rows.append([html.escape(contestant.name), *parts, f"{100 * law.misfit:.1f} %"])
+    crossover = study.crossover()
+    words = describe(crossover, study.sizes[-1]) if crossover else "not known"
+    table = _table(["", "a", "b", "c", "misfit"], rows) if rows else "<p>A fit wants at least three sizes.</p>"
+    return f"{table}<p>Crossover of {html.escape(' and '.join(study.pair() or ()))}: {html.escape(words)}.</p>"
+
+
+def _recipes(study: Study) -> str:
+    rows = []
+    for contestant in study.contestants:
+        recipe = RECIPES[contestant.kind]
+        decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
+        change = "the source's" if contestant.augment else "none"
+        cells = [
+            html.escape(contestant.name),
+            contestant.optimizer,
+            f"{contestant.learning_rate:.2g}",
+            decay,
+            f"{recipe.batch_size}",
+            warm,
+        ]
+        own = contestant.optimizer == recipe.optimizer
+        rows.append([*cells, change, recipe.reason if own else "the optimiser was chosen with --optimizer"])
+    head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation", "why"]
+    return _table(head, rows, text=len(head) - 1)
+
+
+def _table(head: list[str], rows: list[list[str]], extra: list[list[str]] | None = None, text: int = -1) -> str:
+    def line(cells: list[str], kind: str = "") -> str:
+        inner = "".join(f'<td class="text">{c}</td>' if i == text else f"<td>{c}</td>" for i, c in enumerate(cells))
+        return f"<tr{kind}>{inner}</tr>"
+
+    lines = [line(row) for row in rows]
+    lines += [line(row, ' class="first"' if i == 0 else "") for i, row in enumerate(extra or [])]
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    inner = "\n".join(lines)
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>\n{inner}\n</tbody></table></div>'
+
+
+def _listed(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    return [f"<h2>{title}</h2>", "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"]

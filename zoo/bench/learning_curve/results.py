@@ -1,0 +1,170 @@
+"""What a data-size study found: points, fits and crossings, computed from its records and nothing else."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zoo.bench.learning_curve.curve_fit import (
+    Array,
+    Crossover,
+    Interval,
+    PowerLaw,
+    bootstrap,
+    draw_examples,
+    find_crossover,
+    fit_power_law,
+    interval,
+)
+from zoo.bench.learning_curve.run import unpack
+from zoo.data.image_source import Reference
+from zoo.errors import ConfigError
+from zoo.spec import Kind
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contestant:
+    """Describe one model of the study; costs are measured, 0 until a run is done."""
+
+    name: str
+    kind: Kind
+    learning_rate: float
+    optimizer: str = ""
+    augment: bool = False
+    parameters: int = 0
+    multiply_adds: int = 0
+    examples_per_second: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Describe the data of the study."""
+
+    name: str
+    description: str
+    num_classes: int
+    reference: Reference | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Hold a study's records and answer questions about them.
+
+    Args:
+        contestants: in the order of the report.
+        steps: number of training examples to optimiser steps, ascending.
+        seeds: wanted at each size.
+        records: of finished and failed runs; each has its `config`.
+    """
+
+    contestants: Sequence[Contestant]
+    data: Data
+    steps: Mapping[int, int]
+    seeds: int
+    records: Sequence[Record]
+    folder: Path
+    table: ClassVar[Callable[["Study"], "Table"]]
+    """Lay out accuracies and intervals by size, for the terminal; `zoo.bench.learning_curve.command` sets it."""
+    plot: ClassVar[Callable[["Study"], "Figure"]]
+    """Draw test error over training examples; `zoo.bench.learning_curve.command` sets it."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """Give the numbers of training examples."""
+        return list(self.steps)
+
+    @property
+    def failures(self) -> list[Record]:
+        """Give the runs that failed."""
+        return [record for record in self.records if "error" in record]
+
+    @cached_property
+    def points(self) -> dict[tuple[str, int], Interval]:
+        """Give the mean test accuracy of each contestant at each size that has a finished run."""
+        return {at: interval(value, self._draws[at]) for at, value in self._means.items()}
+
+    def runs(self, name: str, size: int) -> list[Record]:
+        """Give the finished runs of one contestant at one size, by seed."""
+        return self._finished.get((name, size), [])
+
+    def sizes_of(self, *names: str) -> list[int]:
+        """Give the sizes at which all of these contestants have a point."""
+        return [size for size in self.sizes if all((name, size) in self._means for name in names)]
+
+    def fit(self, name: str) -> PowerLaw | None:
+        """Fit err(N) = a N^-b + c to one contestant; None below three sizes."""
+        sizes = self.sizes_of(name)
+        return fit_power_law(sizes, 1 - self._values(name, sizes), 1 - self._replicates(name, sizes)) if sizes else None
+
+    def pair(self) -> tuple[str, str] | None:
+        """Give the two that the main question is about: the first CNN and the first of self-attention."""
+        firsts = [next((c.name for c in self.contestants if c.kind == k), "") for k in ("convolution", "attention")]
+        if all(firsts):
+            return firsts[0], firsts[1]
+        return (self.contestants[0].name, self.contestants[1].name) if len(self.contestants) > 1 else None
+
+    def crossover(self, first: str = "", second: str = "") -> Crossover | None:
+        """Find the size from which on the second contestant leads; by default self-attention against the CNN.
+
+        Raises:
+            ConfigError: If a name is not in the study.
+        """
+        pair = (first, second) if first and second else self.pair()
+        for name in pair or ():
+            if name not in [contestant.name for contestant in self.contestants]:
+                raise ConfigError(f"{name!r} is not in this study: {', '.join(c.name for c in self.contestants)}")
+        sizes = self.sizes_of(*pair) if pair else []
+        if not pair or not sizes:
+            return None
+        values = [self._values(name, sizes) for name in pair]
+        draws = (self._replicates(pair[0], sizes), self._replicates(pair[1], sizes))
+        return find_crossover(sizes, values[0], values[1], draws=draws)
+
+    def _values(self, name: str, sizes: Sequence[int]) -> Array:
+        return np.array([self._means[name, size] for size in sizes])
+
+    def _replicates(self, name: str, sizes: Sequence[int]) -> Array:
+        return np.stack([self._draws[name, size] for size in sizes], 1)
+
+    @cached_property
+    def _finished(self) -> dict[tuple[str, int], list[Record]]:
+        groups: dict[tuple[str, int], list[Record]] = {}
+        for record in sorted(self.records, key=lambda record: record["config"]["seed"]):
+            if "error" not in record:
+                groups.setdefault((record["config"]["model"], record["config"]["size"]), []).append(record)
+        return groups
+
+    @cached_property
+    def _means(self) -> dict[tuple[str, int], float]:
+        return {at: float(np.mean([r["accuracy"] for r in records])) for at, records in self._finished.items()}
+
+    @cached_property
+    def _draws(self) -> dict[tuple[str, int], Array]:
+        rng = np.random.default_rng(0)
+        correct = {at: [unpack(record["correct"]) for record in records] for at, records in self._finished.items()}
+        weights = draw_examples(len(next(iter(correct.values()))[0]), rng) if correct else np.empty((0, 0))
+        return {at: bootstrap(bits, weights, rng) for at, bits in correct.items()}
+
+
+def with_costs(contestant: Contestant, records: Sequence[Record]) -> Contestant:
+    """Add what the finished runs measured."""
+    own = [record for record in records if record["config"]["model"] == contestant.name and "error" not in record]
+    if not own:
+        return contestant
+    return replace(
+        contestant,
+        parameters=own[0]["parameters"],
+        multiply_adds=own[0]["multiply_adds"],
+        examples_per_second=median(record["examples_per_second"] for record in own),
+    )

@@ -1,0 +1,124 @@
+"""What a study found, in words and tables for the terminal."""
+
+import math
+
+from rich.table import Table
+
+from zoo.bench.learning_curve.curve_fit import Crossover, Interval
+from zoo.bench.learning_curve.results import Study
+
+KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid"}
+
+
+def accuracy_table(study: Study) -> Table:
+    """Lay out test accuracy ± half its 95 % interval, a row for each size, and the costs below."""
+    table = Table(title=f"Test accuracy by number of training examples: {study.data.name}")
+    table.add_column("examples", justify="right")
+    table.add_column("steps", justify="right")
+    for contestant in study.contestants:
+        table.add_column(f"{contestant.name}\n{KIND_NAMES[contestant.kind]}", justify="right")
+    for size, steps in study.steps.items():
+        cells = [_cell(study, contestant.name, size) for contestant in study.contestants]
+        table.add_row(f"{size:,}", f"{steps:,}", *cells)
+    table.add_section()
+    for label, values in costs(study).items():
+        table.add_row(label, "", *values)
+    return table
+
+
+def costs(study: Study) -> dict[str, list[str]]:
+    """Give what each contestant costs: label to one text for each."""
+    return {
+        "parameters": [f"{c.parameters / 1e3:,.0f} k" if c.parameters else "-" for c in study.contestants],
+        "multiply-adds": [f"{c.multiply_adds / 1e6:,.2f} M" if c.parameters else "-" for c in study.contestants],
+        "examples/s": [f"{c.examples_per_second:,.0f}" if c.parameters else "-" for c in study.contestants],
+        "learning rate": [f"{c.learning_rate:.2g}" for c in study.contestants],
+    }
+
+
+def conclusion(study: Study) -> list[str]:
+    """State what was found about the main question and for every pair with a CNN, a sentence each."""
+    return [_sentence(study, first, second) for first, second in _pairs(study) if study.sizes_of(first, second)]
+
+
+def missing(study: Study) -> list[str]:
+    """Name what is not there: failed runs and points on fewer seeds than asked for."""
+    lines = [
+        f"{r['config']['model']} at {r['config']['size']:,}, seed {r['config']['seed']} failed: {r['error']}"
+        for r in study.failures
+    ]
+    counts = [(c.name, size, len(study.runs(c.name, size))) for size in study.sizes for c in study.contestants]
+    lines += [f"{name} at {size:,} has {n} of {study.seeds} seeds" for name, size, n in counts if n < study.seeds]
+    return lines
+
+
+def round_size(size: float) -> str:
+    """Write a size with two digits that count."""
+    if not math.isfinite(size) or size <= 0:
+        return str(size)
+    return f"{round(size, 1 - math.floor(math.log10(size))):,.0f}"
+
+
+def describe(crossover: Crossover, largest: int) -> str:
+    """Put a crossing into a few words."""
+    if crossover.size is None:
+        return "throughout" if crossover.kind == "always" else f"none up to {largest:,}"
+    words = _where(crossover.size, largest)
+    return f"{words}, extrapolated beyond {largest:,}" if crossover.kind == "extrapolated" else words
+
+
+def _pairs(study: Study) -> list[tuple[str, str]]:
+    main = study.pair()
+    if main is None:
+        return []
+    others = [c.name for c in study.contestants if c.name not in main]
+    return [main, *((main[0], name) for name in others)]
+
+
+def _sentence(study: Study, first: str, second: str) -> str:
+    crossover, sizes = study.crossover(first, second), study.sizes_of(first, second)
+    assert crossover
+    low, high = f"{sizes[0]:,}", f"{sizes[-1]:,}"
+    clear = [_clear(study.points[first, n], study.points[second, n]) for n in sizes]
+    if not any(clear):
+        return f"{first} and {second} cannot be told apart from {low} to {high} examples: no difference is clear."
+    if crossover.kind == "always":
+        return f"{second} is ahead of {first} at every size from {low} to {high} examples."
+    if crossover.kind == "measured":
+        where = describe(crossover, sizes[-1])
+        return f"{second} overtakes {first} at about {where} training examples."
+    if not clear[-1]:
+        return f"{first} and {second} cannot be told apart at the largest size, {high} examples."
+    behind = [study.points[first, n].value >= study.points[second, n].value for n in sizes]
+    ahead = "at every size" if all(behind) else "at the largest size"
+    found = f"{first} is ahead of {second} {ahead}, up to {high} examples: no crossing was measured."
+    if len(sizes) < 3:
+        return found
+    if crossover.size is None:
+        return f"{found} The fitted curves do not cross either."
+    return f"{found} Extrapolated, the fitted curves cross at about {_where(crossover.size, sizes[-1])}."
+
+
+def _clear(first: Interval, second: Interval) -> bool:
+    """Tell whether two accuracies differ by more than their intervals together leave open."""
+    return abs(first.value - second.value) > math.hypot(first.half, second.half)
+
+
+def _cell(study: Study, name: str, size: int) -> str:
+    point = study.points.get((name, size))
+    if point is None:
+        failed = any((r["config"]["model"], r["config"]["size"]) == (name, size) for r in study.failures)
+        return "failed" if failed else "-"
+    return f"{point.value:.3f} ± {point.half:.3f}"
+
+
+def _where(size: Interval, largest: int) -> str:
+    return f"{round_size(size.value)} (95 %: {_range(size, largest)})"
+
+
+def _range(size: Interval, largest: int) -> str:
+    if size.low >= largest and not math.isfinite(size.high):
+        return f"anywhere beyond {largest:,}"
+    low = round_size(size.low) if size.low > 0 else "below the smallest"
+    high = round_size(size.high) if math.isfinite(size.high) else f"beyond {largest:,}"
+    return f"{low} to {high}"

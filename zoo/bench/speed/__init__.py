@@ -1,0 +1,1 @@
+"""The study `speed`: time and memory, in turns with a peer library."""

@@ -1,0 +1,195 @@
+"""`zoo bench speed --suite NAME`: every piece of work of a suite against its peer, in turns, as ratios.
+
+A suite is a package beside this file; each of its modules lists its `WORKS`.
+"""
+
+import gc
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from rich.table import Table
+
+from zoo.bench.speed.case import Built, Job, Work
+from zoo.bench.speed.memory import peak_bytes, resident_bytes
+from zoo.bench.speed.timing import Spread, in_turns, seconds, threads
+from zoo.errors import ConfigError
+
+SUITES = {
+    "engine": "The engine against its peers",
+    "graph": "Models of graphs against their peers",
+    "speech": "Speech models against their peers",
+    "text": "Text models against their peers",
+}
+"""Names of the suites, and their titles."""
+FEWEST = 6
+"""Rounds that an interval of 95 % needs."""
+SLOW = 1.0
+"""Seconds of a round from which on there are fewer rounds."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Give one measurement, or why there is none.
+
+    Args:
+        work: what was done.
+        threads: how many threads computed.
+        ours: our seconds, or bytes.
+        theirs: the peer's.
+        ratio: ours over the peer's, round by round.
+        missing: why there are no figures; empty if there are.
+    """
+
+    work: Work
+    threads: int
+    ours: float = 0.0
+    theirs: float = 0.0
+    ratio: Spread | None = None
+    missing: str = ""
+
+    @property
+    def reached(self) -> str:
+        """Say whether the target is reached, and whether the interval leaves room for the contrary."""
+        if self.ratio is None:
+            return "-"
+        said = "yes" if self.ratio.median <= self.work.target else "no"
+        return f"{said}, barely" if self.ratio.low <= self.work.target < self.ratio.high else said
+
+
+def works(suite: str, only: str = "") -> list[Work]:
+    """Collect the works of the modules of a suite.
+
+    Args:
+        suite: one of `SUITES`.
+        only: text that a work's name or its module's contains; all without.
+
+    Raises:
+        ConfigError: If no work has it.
+    """
+    package = import_module(f"zoo.bench.{suite}")
+    found: list[tuple[str, Work]] = []
+    for module in pkgutil.iter_modules(package.__path__):
+        listed: Sequence[Work] = getattr(import_module(f"{package.__name__}.{module.name}"), "WORKS", ())
+        found += [(f"{module.name}: {work.name}", work) for work in listed]
+    picked = [work for name, work in found if only.lower() in name.lower()]
+    if not picked:
+        raise ConfigError(f"--only {only!r} is in none of\n  " + "\n  ".join(name for name, _ in found))
+    return picked
+
+
+def measure(chosen: Sequence[Work], thread_counts: Sequence[int] = (1, 2), rounds: int = 15) -> Iterator[Row]:
+    """Measure works for each number of threads; memory does not depend on it and is measured once.
+
+    Args:
+        chosen: what to measure.
+        thread_counts: how many threads compute.
+        rounds: timed runs of each; fewer, but at least six of them, where one takes over a second.
+    """
+    for work in chosen:
+        for count in thread_counts[:1] if work.memory else thread_counts:
+            with threads(count):
+                yield _measure(work, count, rounds)
+            gc.collect()
+
+
+def _measure(work: Work, count: int, rounds: int) -> Row:
+    try:
+        built: Built = work.build()
+    except ImportError as error:
+        built = f"does not import: {error}"
+    if isinstance(built, str):
+        return Row(work, count, missing=built)
+    job, other = built
+    if isinstance(other, float) and work.memory:
+        held = float(resident_bytes(job))
+        return Row(work, count, held, other, Spread(*[held / other] * 3))
+    if isinstance(other, float):
+        times = _alone(_repeated(job, work.repeats), rounds)
+        return _row(work, count, times, [other * work.repeats] * len(times))
+    if work.memory:
+        for made in (job, other):  # what is made at first use, such as caches, is not part of the work
+            made()
+        held, needed = (float(peak_bytes(made)) for made in (job, other))
+        share = held / max(needed, 1.0)
+        return Row(work, count, held, needed, Spread(share, share, share))
+    ours, theirs = (_repeated(made, work.repeats) for made in (job, other))
+    return _row(work, count, *in_turns(ours, theirs, _rounds(seconds(ours) + seconds(theirs), rounds)))
+
+
+def _row(work: Work, count: int, mine: list[float], other: list[float]) -> Row:
+    typical, usual = (Spread.of(times).median / work.repeats for times in (mine, other))
+    return Row(work, count, typical, usual, Spread.of([a / b for a, b in zip(mine, other, strict=True)]))
+
+
+def _alone(ours: Job, rounds: int) -> list[float]:
+    return [seconds(ours) for _ in range(_rounds(seconds(ours), rounds))]
+
+
+def _repeated(job: Job, repeats: int) -> Job:
+    def run() -> None:
+        for _ in range(repeats):
+            job()
+
+    return run
+
+
+def _rounds(taken: float, rounds: int) -> int:
+    return rounds if taken <= SLOW else min(rounds, max(FEWEST, round(rounds * SLOW / taken)))
+
+
+COLUMNS = ("work", "peer", "threads", "ours", "peer's", "ratio (95%)", "at most", "reached")
+
+
+def cells(row: Row) -> list[str]:
+    """Give a row's texts, one for each of `COLUMNS`."""
+    head = [row.work.name, row.work.peer, "-" if row.work.memory else str(row.threads)]
+    target = f"{row.work.target:.3g}"
+    if row.ratio is None:
+        return [*head, "-", "-", row.missing, target, row.reached]
+    show = _megabytes if row.work.memory else _milliseconds
+    exact = f"{row.ratio.median:.3g}"
+    ratio = exact if row.work.memory else f"{exact} ({row.ratio.low:.3g}-{row.ratio.high:.3g})"
+    return [*head, show(row.ours), show(row.theirs), ratio, target, row.reached]
+
+
+def _milliseconds(value: float) -> str:
+    return f"{1000 * value:.3g} ms" if value < 1 else f"{value:.3g} s"
+
+
+def _megabytes(value: float) -> str:
+    return f"{value / 1e6:.3g} MB"
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Lay out rows for the terminal; the peer stands under the work, the interval under the ratio."""
+    view = Table(title="Our time or memory over the peer's", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    view.add_column("work\n  peer", min_width=18, overflow="fold")
+    for column in COLUMNS[2:]:
+        wraps = column in ("ratio (95%)", "reached")
+        view.add_column(
+            column.replace(" ", "\n"), justify="left" if column == "reached" else "right", no_wrap=not wraps
+        )
+    for row in rows:
+        work, peer, *figures = cells(row)
+        view.add_row(f"{work}\n  {peer}", *(figure.replace(" (", "\n(") for figure in figures))
+    return view
+
+
+def markdown(rows: Sequence[Row], suite: str, command: str) -> str:
+    """Lay out rows as a section of a document, with the command that makes them."""
+    rule = "|".join("---" if column in ("work", "peer", "reached") else "--:" for column in COLUMNS)
+    lines = [f"| {' | '.join(cells(row))} |" for row in rows]
+    return "\n".join(
+        [
+            f"## {SUITES[suite]}",
+            "",
+            f"`{command}`",
+            "",
+            f"| {' | '.join(COLUMNS)} |",
+            f"|{rule}|",
+            *lines,
+            "",
+        ]
+    )

@@ -1,0 +1,139 @@
+"""`Served`: examples of three parts in batches of nearly equal length; and how a model is judged by them."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from zoo.core.losses.loss import cross_entropy
+from zoo.data.corpus import Batch
+from zoo.errors import ConfigError
+from zoo.spec import ModelSpec
+
+_POOL = 50
+"""Batches whose examples are sorted together: long enough to fit, short enough to stay random."""
+_SPLITS = ("train", "validation", "test")
+
+
+class About(NamedTuple):
+    """Say what the data are."""
+
+    name: str
+    description: str
+    fingerprint: str
+
+
+class SavedTokenizer(Protocol):
+    """What a corpus asks of the tokenizer of its texts: its size, and that it is saved beside the model."""
+
+    vocab_size: int
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the tokenizer to a file."""
+
+
+class Served(ABC):
+    """Serve examples of three parts as batches; what an example is, and how answers are judged, say the sub-classes.
+
+    Args:
+        about: the data.
+        spec: of the model.
+        lengths: of the examples of each part, in tokens or samples.
+    """
+
+    task: str
+    metric: str
+    tokenizer: SavedTokenizer | None = None
+    """Of texts among the examples."""
+
+    def __init__(self, about: About, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
+        self.name, self.description, self.fingerprint = about
+        self.spec = spec
+        self.lengths = lengths
+        self.sizes = {split: len(lengths[split]) for split in _SPLITS}
+        self.labels: list[str] = []
+
+    @abstractmethod
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        """Make a batch of some examples of a part; with a generator, as training sees them."""
+
+    @abstractmethod
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Judge a model; the metric comes first."""
+
+    def overrides(self) -> dict[str, Any]:
+        """Give the keywords for `zoo.create` that fit a model to the data."""
+        found: dict[str, Any] = {} if self.tokenizer is None else {"vocab_size": self.tokenizer.vocab_size}
+        if self.spec.task != self.task:
+            found["task"] = self.task
+        if self.labels:
+            found["num_classes"] = len(self.labels)
+        return found
+
+    def batch(self, index: Int[Tensor, " b"], generator: torch.Generator) -> Batch:
+        """Give training examples."""
+        return self.examples("train", index.tolist(), generator)
+
+    def epoch(self, generator: torch.Generator, batch_size: int) -> list[Int[Tensor, " b"]]:
+        """Give the index batches of one epoch, each example once, those of a batch of nearly equal length.
+
+        The examples are shuffled, those of every 50 batches sorted, and the batches shuffled.
+        """
+        order = torch.randperm(self.sizes["train"], generator=generator)
+        pools = order.split(batch_size * _POOL)
+        lengths = self.lengths["train"]
+        batches = [batch for pool in pools for batch in pool[lengths[pool].argsort(stable=True)].split(batch_size)]
+        return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+
+    def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Give the examples of a part, the short ones first."""
+        for places in self.places(split, batch_size):
+            yield self.examples(split, places, None)
+
+    def places(self, split: str, batch_size: int) -> Iterator[list[int]]:
+        """Give the places of a part's examples, the short ones first, in batches.
+
+        Raises:
+            ConfigError: If there is no such part.
+        """
+        if split not in self.sizes:
+            raise ConfigError(f"split={split!r} is not one of {', '.join(self.sizes)}")
+        for places in self.lengths[split].argsort(stable=True).split(batch_size):
+            yield places.tolist()
+
+    def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        """Give the mean cross-entropy over what is asked."""
+        return cross_entropy(answer, target, smoothing)
+
+    def save(self, folder: Path) -> None:
+        """Save the vocabulary, and the names of the labels, where there are such."""
+        if self.tokenizer is not None:
+            self.tokenizer.save(folder / "tokenizer.json")
+        if self.labels:
+            text = json.dumps(self.labels, ensure_ascii=False, indent=1)
+            (folder / "labels.json").write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def judged(model: nn.Module) -> Iterator[torch.device]:
+    """Put a model into evaluation, without gradients, and give its device; its mode comes back."""
+    was = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    finally:
+        model.train(was)
+
+
+def moved(batch: Batch, device: torch.device) -> Batch:
+    """Bring a batch to a device."""
+    inputs = tuple(each.to(device) if isinstance(each, Tensor) else each for each in batch.inputs)
+    return Batch(inputs, batch.target.to(device))

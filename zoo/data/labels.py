@@ -1,0 +1,48 @@
+"""Names of labels: those that examples have, and those that lie beside a model's weights."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from zoo.errors import DataError, WeightsError
+from zoo.weights import hub
+
+
+def names_of(labels: Iterable[str], name: str) -> list[str]:
+    """Give the names of labels in alphabetical order.
+
+    Raises:
+        DataError: If there are fewer than two.
+    """
+    found = sorted(set(labels))
+    if len(found) < 2:
+        raise DataError(f"{name} has {len(found)} label ({', '.join(found)}): there is nothing to tell apart")
+    return found
+
+
+def labels_of(config: Mapping[str, Any]) -> list[str]:
+    """Give the names of the labels that lie beside a model's weights; none where there are none.
+
+    Raises:
+        WeightsError: If they cannot be read, or are not as many as the model has.
+    """
+    where = config.get("repository")
+    path = hub.fetch(where, ("labels.json",)) if where else None
+    if path is None:
+        return []
+    try:
+        labels = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise WeightsError(f"{where!r}: labels.json cannot be read: {error}") from error
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise WeightsError(f"{where!r}: labels.json is no list of names")
+    if config.get("num_classes") not in (None, len(labels)):
+        raise WeightsError(f"{where!r}: labels.json has {len(labels)} names, the model {config['num_classes']} labels")
+    return labels
+
+
+def ranked(row: Tensor, names: Sequence[str]) -> dict[str, float]:
+    """Give the probability of each label, the likeliest first."""
+    return {names[place]: float(row[place]) for place in row.argsort(descending=True).tolist()}

@@ -1,0 +1,40 @@
+"""Perplexity and accuracy of what is asked place by place: tokens, or labels of sets."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from zoo.core.losses.loss import IGNORED, cross_entropy
+from zoo.data.batched_corpus import moved
+from zoo.data.corpus import Batch
+from zoo.errors import DataError
+
+
+class TokenScores(NamedTuple):
+    """Hold what teacher forcing says of a model: its perplexity, and how many tokens it ranks first."""
+
+    perplexity: float
+    accuracy: float
+
+
+def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> TokenScores:
+    """Judge each token that is asked for, given the right ones before it or around it.
+
+    Raises:
+        DataError: If none is asked for.
+    """
+    loss, right, count = 0.0, 0, 0
+    for batch in batches:
+        inputs, target = moved(batch, device)
+        answer: Tensor = model(*inputs)
+        asked = target != IGNORED
+        number = int(asked.sum())
+        loss += float(cross_entropy(answer.float(), target)) * number
+        right += int((answer.argmax(-1) == target)[asked].sum())
+        count += number
+    if not count:
+        raise DataError("no token is asked for: there is nothing to judge")
+    return TokenScores(math.exp(min(loss / count, 700.0)), right / count)

@@ -1,0 +1,82 @@
+"""What `attention=` means: `window:64`, `window:16,0 & causal`, `a | b`; `&` binds tighter than `|`."""
+
+from collections.abc import Callable
+from functools import partial, reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Any
+
+from zoo.errors import ConfigError, ZooError
+from zoo.registry.entry_loading import load
+from zoo.registry.lookup import registry
+
+if TYPE_CHECKING:
+    from zoo.core.patterns.pattern import Pattern
+
+
+def attention(value: Any) -> Callable[..., Any]:
+    """Make what builds an attention from `(dim, num_heads)`.
+
+    Args:
+        value: names of patterns and mechanisms, a `Pattern`, or a callable, which is given back.
+
+    Raises:
+        ConfigError: If a name is unknown, its arguments do not fit, or mechanisms are combined.
+    """
+    from zoo.core.layers.attention import Attention
+    from zoo.core.patterns.pattern import Pattern
+
+    found = _read(value) if isinstance(value, str) else value
+    if isinstance(found, Pattern):
+        return partial(Attention, pattern=found)
+    if callable(found):
+        return found
+    raise ConfigError(f"attention={value!r} is neither a name, nor a Pattern, nor a callable (dim, num_heads)")
+
+
+def pattern(text: str) -> "Pattern":
+    """Read the text form of a pattern: `window:16,0 & causal`.
+
+    Raises:
+        ConfigError: If a name is unknown, its arguments do not fit, or it names a mechanism and no pattern.
+    """
+    from zoo.core.patterns.pattern import Pattern
+
+    found = _read(text)
+    if not isinstance(found, Pattern):
+        raise ConfigError(f"{text!r} is a mechanism, and not a pattern such as 'window:64 | globals:0'")
+    return found
+
+
+def _read(text: str) -> Any:
+    terms = [[(term.strip(), _term(term.strip(), text)) for term in part.split("&")] for part in text.split("|")]
+    if terms[1:] or terms[0][1:]:
+        _check_combined(text, [term for part in terms for term in part])
+    return reduce(or_, (reduce(and_, (term for _, term in part)) for part in terms))
+
+
+def _check_combined(text: str, terms: list[tuple[str, Any]]) -> None:
+    from zoo.core.patterns.pattern import Pattern
+
+    for name, term in terms:
+        if not isinstance(term, Pattern):
+            raise ConfigError(f"attention={text!r} combines {name!r}, which is no pattern: & and | join patterns only")
+
+
+def _term(term: str, whole: str) -> Any:
+    _check_written(term, whole)
+    spec, arguments = registry().attentions.split(term)
+    entry = load(spec)
+    try:
+        return entry(*(part.strip() for part in arguments.split(",") if arguments.strip()))
+    except ZooError:
+        raise
+    except (TypeError, ValueError) as error:
+        form = f"{spec.name}:{spec.takes}" if spec.takes else f"{spec.name}, without arguments"
+        raise ConfigError(f"attention={term!r} does not fit, it is written {form}: {error}") from error
+
+
+def _check_written(term: str, whole: str) -> None:
+    if not term:
+        raise ConfigError(f"attention={whole!r} has nothing where a name belongs, as in 'window:64 | globals:0'")
+    if term.startswith("("):
+        raise ConfigError(f"attention={whole!r} has brackets, which are not read: '(a | b) & c' is 'a & c | b & c'")

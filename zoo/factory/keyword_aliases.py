@@ -1,0 +1,41 @@
+"""Keywords of other libraries and what they are called here, so that errors can suggest ours."""
+
+from collections.abc import Container
+
+from zoo.core.generation.keywords import ALIASES
+
+_SAID = {
+    "activation": ("hidden_act", "activation_function"),
+    "depth": ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers"),
+    "dim": ("hidden_size", "d_model", "n_embd", "embed_dim", "hidden_dim"),
+    "dropout": ("hidden_dropout_prob", "resid_pdrop", "embd_pdrop", "drop_rate"),
+    "eps": ("layer_norm_eps", "layer_norm_epsilon"),
+    "image_size": ("img_size",),
+    "in_chans": ("in_channels", "num_channels"),
+    "max_len": ("max_position_embeddings", "n_positions"),
+    "mlp_dim": ("intermediate_size", "dim_feedforward", "n_inner", "d_ff", "encoder_ffn_dim"),
+    "num_classes": ("num_labels",),
+    "num_heads": ("num_attention_heads", "n_head", "n_heads", "nhead", "encoder_attention_heads"),
+    "vocab_size": ("vocab",),
+    # training
+    "accumulate": ("gradient_accumulation_steps",),
+    "batch_size": ("per_device_train_batch_size", "train_batch_size"),
+    "clip": ("max_grad_norm",),
+    "epochs": ("num_train_epochs", "num_epochs"),
+    "label_smoothing": ("label_smoothing_factor",),
+    "learning_rate": ("lr",),
+    "optimizer": ("optim",),
+    "out": ("output_dir",),
+    "patience": ("early_stopping_patience",),
+    "schedule": ("lr_scheduler_type",),
+    "steps": ("max_steps",),
+    "warmup": ("warmup_steps",),
+}
+OURS = ALIASES | {theirs: ours for ours, words in _SAID.items() for theirs in words}
+"""Keywords of Hugging Face transformers, `torch.nn.Transformer` and timm, and ours."""
+
+
+def our_word(word: str, known: Container[str]) -> str:
+    """Give our word for another library's, where it is one of those known; else an empty text."""
+    ours = OURS.get(word, "")
+    return ours if ours in known else ""

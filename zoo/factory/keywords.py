@@ -1,0 +1,139 @@
+"""The keywords of `zoo.create`: checked against what builds the model, before anything is built."""
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from zoo.errors import ConfigError, KeywordError
+from zoo.factory.keyword_aliases import our_word
+from zoo.names import did_you_mean, listed
+from zoo.spec import ModelSpec
+
+_WHY = {
+    "attention": "no attention to swap",
+    "position": "no position encoding to swap",
+    "num_classes": "no classifier",
+    "task": "one task only",
+}
+
+
+def accepted(entry: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+    """Give the keywords of an entry with their defaults, and whether it takes any others."""
+    parameters = inspect.signature(entry).parameters.values()
+    named = {p.name: p.default for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    return named, any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Refuse keywords that the model does not have.
+
+    Raises:
+        ConfigError: If there is one; the text names the model, the keyword and the nearest valid one.
+    """
+    named, anything = accepted(entry)
+    task = given.get("task", spec.task)
+    if task not in spec.tasks:
+        raise ConfigError(
+            f"task={task!r} of model '{spec.name}': its tasks are {listed(spec.tasks)}."
+            f"{did_you_mean(str(task), spec.tasks)}"
+        )
+    classes = given.get("num_classes", 0)
+    if not isinstance(classes, int) or classes < 0:
+        raise ConfigError(f"num_classes={classes!r} of model '{spec.name}' is not a number of labels, 0 or more")
+    parameters = inspect.signature(entry).parameters.values()
+    numbers = {p.name for p in parameters if p.annotation in (int, float, int | None, float | None)}
+    for keyword, value in given.items():
+        if isinstance(value, str) and keyword in numbers:
+            usual = spec.config.get(keyword, named[keyword])
+            raise ConfigError(f"{keyword}={value!r} of model '{spec.name}' is a text: it takes a number, as {usual!r}")
+        swapped = keyword in ("attention", "position") and spec.kind == "convolution"
+        if keyword in named or (anything and not swapped) or (keyword == "task" and task == spec.task):
+            continue
+        if keyword in _WHY:
+            raise ConfigError(f"Model '{spec.name}' takes no {keyword}=: {_reason(keyword, spec, anything)}")
+        known = {*named, "task", "num_classes", "attention", "position", "weights", "device", "dtype"}
+        raise KeywordError(
+            f"Model '{spec.name}' has no keyword '{keyword}'.{near(keyword, known)} It takes {listed(sorted(named))}.",
+            keyword,
+        )
+
+
+@contextmanager
+def named(spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the model and the keyword where an entry that takes anything hands a keyword on to what does not."""
+    try:
+        yield
+    except TypeError as error:
+        found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if found is None or found[1] not in given:
+            raise
+        if found[1] in _WHY:
+            raise ConfigError(f"Model '{spec.name}' takes no {found[1]}=: {_reason(found[1], spec, True)}") from error
+        hint = near(found[1], _refusing(error))
+        raise KeywordError(f"Model '{spec.name}' has no keyword '{found[1]}'.{hint} {error}.", found[1]) from error
+
+
+@contextmanager
+def handed_on(name: str, own: Collection[str]) -> Iterator[None]:
+    """Suggest keywords of a function that hands on to `zoo.create` what it does not know itself.
+
+    Args:
+        name: of the function.
+        own: its keywords.
+    """
+    try:
+        yield
+    except KeywordError as error:
+        hint = near(error.keyword, own)
+        if not hint:
+            raise
+        raise KeywordError(f"{error} Nor has {name}.{hint}", error.keyword) from error
+
+
+def near(keyword: str, known: Collection[str]) -> str:
+    """Write ` Did you mean 'dim'?`: for a word of another library ours, else one that is spelt alike, or nothing."""
+    ours = our_word(keyword, known)
+    return f" Did you mean '{ours}'?" if ours else did_you_mean(keyword, known)
+
+
+def arguments(
+    spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any], attention: Callable[..., Any] | None
+) -> dict[str, Any]:
+    """Merge the model's configuration with what was given.
+
+    Args:
+        spec: of the model.
+        entry: what builds it.
+        given: keywords of the caller.
+        attention: what builds the attention that the configuration or the caller names, if one does.
+    """
+    named, anything = accepted(entry)
+    merged = {**spec.config, **given}
+    if attention is not None:
+        merged["attention"] = attention
+    if "task" in merged and "task" not in named and not anything:
+        del merged["task"]
+    return merged
+
+
+def _reason(keyword: str, spec: ModelSpec, foreign: bool) -> str:
+    if foreign:
+        return f"it is made by another library ({spec.source or spec.entry}) and has {_WHY[keyword]} here"
+    made = f"it is made by convolution and has {_WHY[keyword]}" if spec.kind == "convolution" else ""
+    return made or f"it has {_WHY[keyword]}"
+
+
+def _refusing(error: TypeError) -> set[str]:
+    """Find the keywords of what refused one: it is not entered, so it is looked for where it was called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return set()
+    called = str(error).partition("()")[0].removesuffix(".__init__")
+    for value in (trace.tb_frame.f_locals | trace.tb_frame.f_globals).values():
+        if callable(value) and getattr(value, "__qualname__", "") == called:
+            return set(accepted(value)[0]) - {"self"}
+    return set()

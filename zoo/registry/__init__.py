@@ -1,0 +1,1 @@
+"""Plugins and the names they offer."""

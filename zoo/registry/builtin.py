@@ -1,0 +1,64 @@
+"""The plugin for what belongs to no modality: patterns and the studies."""
+
+from zoo.hookspecs import hookimpl
+from zoo.spec import AttentionSpec, Requirement, StudySpec
+
+BENCH = tuple(
+    Requirement(module=module, distribution=distribution, install="attention-zoo[bench]")
+    for module, distribution in (
+        ("sklearn", "scikit-learn"),
+        ("matplotlib", "matplotlib"),
+        ("lightning_fabric", "lightning-fabric"),
+        ("timm", "timm"),
+    )
+)
+
+
+PATTERNS = (
+    ("full", "full", "", "Everyone reads everyone."),
+    ("causal", "causal", "", "Each reads itself and the past."),
+    ("window", "window", "LEFT[,RIGHT[,DILATION]]", "Each reads so many steps back and ahead."),
+    ("chunk", "chunk", "SIZE[,LEFT_CHUNKS]", "Each reads its own chunk and so many before it."),
+    ("neighbourhood", "neighbourhood", "HEIGHT,WIDTH,RADIUS[,PREFIX]", "Points of a grid read the points around them."),
+    ("globals", "globals_", "POSITION[,POSITION...]", "These read all and are read by all; joined to others with |."),
+    ("fixed", "fixed", "SIZE[,SUMMARY]", "One's own stretch up to oneself, and the end of each before it."),
+    ("strided", "strided", "STRIDE", "The last positions, and each so-manieth before them."),
+    ("blocks", "blocks", "SIZE,ROW/ROW/...", "Blocks read blocks: a row such as 0+2 for each block."),
+    ("bigbird", "bigbird", "SIZE,LENGTH[,WINDOW[,RANDOMS[,SEED]]]", "Neighbouring, random and global blocks."),
+)
+"""Name, function in `zoo.core.patterns.parse`, what stands behind the colon, what it means."""
+
+
+@hookimpl
+def zoo_attentions() -> list[AttentionSpec]:
+    """Name the patterns, and the mechanisms that take no arguments."""
+    return [
+        *(
+            AttentionSpec(name=name, entry=f"zoo.core.patterns.parse:{function}", takes=takes, description=description)
+            for name, function, takes, description in PATTERNS
+        ),
+        AttentionSpec(
+            name="qk-norm",
+            entry="zoo.core.layers.qk_norm:normed",
+            description="Queries and keys are normed, head by head.",
+        ),
+    ]
+
+
+@hookimpl
+def zoo_studies() -> list[StudySpec]:
+    """Name the studies of `zoo bench`."""
+    return [
+        StudySpec(
+            name="data-size",
+            entry="zoo.bench.learning_curve.command:command",
+            description="How many examples until self-attention beats a CNN?",
+            requires=BENCH,
+        ),
+        StudySpec(
+            name="speed",
+            entry="zoo.bench.speed.compare:command",
+            description="How fast is it here, and against its peer library?",
+            requires=BENCH,
+        ),
+    ]

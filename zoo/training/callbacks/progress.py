@@ -1,0 +1,75 @@
+"""Show a training while it runs: a bar with step, loss, score and time left; a line for each validation."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from torch import Tensor
+
+from zoo.training.callbacks.callback import Callback
+from zoo.training.train_state import Outcome
+
+_PAUSE = 0.5
+"""Seconds between two looks at the loss, which make an accelerator wait."""
+_SHOWN = 3
+"""Scores in a line, of those there are."""
+
+
+def score_text(name: str, score: float) -> str:
+    """Write a score for people: one that was turned round so that higher is better, as `-perplexity`, as it is."""
+    return f"{name[1:]} {-score:.4f}" if name.startswith("-") else f"{name} {score:.4f}"
+
+
+class Show(Callback):
+    """Show a training on a terminal, or line by line where there is none; a context manager.
+
+    Args:
+        steps: that there will be.
+        resume: whether the training was asked to go on.
+        console: where to.
+    """
+
+    def __init__(self, steps: int, resume: bool = False, console: Console | None = None) -> None:
+        self.console = console or Console(highlight=False)
+        self.steps, self.resume = steps, resume
+        columns = (
+            TextColumn("step"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        )  # fmt: skip
+        self.bar = Progress(*columns, console=self.console)
+        self.task = self.bar.add_task("", total=steps)
+        self.seen = 0.0
+        self.score = ""
+
+    def __enter__(self) -> "Show":
+        if self.console.is_terminal:
+            self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.console.is_terminal:
+            self.bar.stop()
+
+    def begun(self, outcome: Outcome) -> None:
+        """Tell where the training goes on."""
+        if outcome.steps:
+            self.console.print(f"going on behind step {outcome.steps:,} of {self.steps:,}")
+            self.bar.update(self.task, completed=outcome.steps)
+        elif self.resume:
+            self.console.print("no checkpoint to go on from yet: beginning at step 0")
+
+    def stepped(self, step: int, loss: Tensor) -> None:
+        """Move the bar, now and then."""
+        now = time.monotonic()
+        if now - self.seen >= _PAUSE or step == self.steps:
+            self.seen = now
+            self.bar.update(self.task, completed=step, description=f"loss {float(loss):.4f}  {self.score}")
+
+    def validated(self, outcome: Outcome) -> None:
+        """Write a line."""
+        last = outcome.history[-1]
+        shown = [score_text(name, score) for name, score in [*last.scores.items()][:_SHOWN]]
+        scores, self.score = "  ".join(shown), "".join(shown[:1])
+        best = "  best so far" if outcome.best_step == last.step else ""
+        self.console.print(f"step {last.step:>7,}  loss {last.loss:.4f}  {scores}{best}", markup=False, soft_wrap=True)

@@ -1,0 +1,36 @@
+"""Ctrl-C, and the signal that schedulers of clusters send: a training ends after its step, with a checkpoint."""
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+from zoo.training.callbacks.callback import Callback, Request
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stop(Callback):
+    """Request the end of a training once a signal has come; a second one ends at once. A context manager."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Stop":
+        if threading.current_thread() is threading.main_thread():  # Python lets no other take signals
+            self._before = {each: signal.signal(each, self._take) for each in SIGNALS}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+
+    def wish(self) -> Request:
+        """Ask for a checkpoint and the end."""
+        return Request(self.asked, self.asked)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True

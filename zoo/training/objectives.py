@@ -1,0 +1,206 @@
+"""Aids of training a model that writes: each wraps an objective, and changes what it reads or adds to what it gives.
+
+    objective = GuidedAttention(ScheduledSampling(Taught(corpus, 0.1), model, rate), model, weight=0.1)
+
+Those that draw (`ScheduledSampling`, `Corrupted`) read torch's own generator, which checkpoints keep.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from zoo.core.layers.attention import Attention
+from zoo.core.layers.blocks import Block
+from zoo.core.losses.alignment import guided_attention, monotonic
+from zoo.core.losses.loss import IGNORED
+from zoo.core.models.generator import Generator
+from zoo.core.tokens import Tokens
+from zoo.data.corpus import Batch, Corpus
+from zoo.errors import ConfigError
+from zoo.training.loop import Objective
+
+
+class Taught:
+    """Ask for what the corpus asks; a decoder reads the right tokens so far (teacher forcing).
+
+    Args:
+        corpus: gives the loss, unless the model has a `training_loss` of its own.
+        smoothing: of the labels.
+    """
+
+    def __init__(self, corpus: Corpus, smoothing: float = 0.0) -> None:
+        self.corpus = corpus
+        self.smoothing = smoothing
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        """Give the loss."""
+        if hasattr(forward, "training_loss"):
+            loss: Tensor = forward.training_loss(batch.inputs, batch.target, self.smoothing)
+            return loss
+        return self.corpus.loss(forward(*batch.inputs), batch.target, self.smoothing)
+
+
+class ScheduledSampling:
+    """Let the decoder read its own words in place of the right ones, at a rate that may change with the step.
+
+    arXiv:1506.03099, in two passes that read all places at once: arXiv:1906.07651 sec. 3. The first pass has no
+    gradient; the likeliest words are taken.
+
+    Args:
+        objective: what is asked with the changed inputs.
+        model: writes.
+        rate: step to the probability, in [0, 1], that a token is the model's own.
+    """
+
+    def __init__(self, objective: Objective, model: nn.Module, rate: Callable[[int], float]) -> None:
+        self.objective = objective
+        self.place = decoder_input(model, "scheduled_sampling")
+        self.rate = rate
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        """Give the loss."""
+        if (rate := self.rate(step)) > 0:
+            with torch.no_grad():
+                own = forward(*batch.inputs).argmax(-1)
+            ids = batch.inputs[self.place]
+            # What stands at a place is what was to be written at the place before.
+            own = torch.cat([ids[:, :1], own[:, :-1].to(ids.dtype)], dim=1)
+            chosen = replaceable(batch, self.place) & (torch.rand(ids.shape, device=ids.device) < rate)
+            batch = with_input(batch, self.place, torch.where(chosen, own, ids))
+        return self.objective(forward, batch, step)
+
+
+class Corrupted:
+    """Let the decoder read wrong words, drawn evenly, at a rate.
+
+    Args:
+        objective: what is asked with the changed inputs.
+        model: writes.
+        rate: probability, in [0, 1], that a token is another word.
+    """
+
+    def __init__(self, objective: Objective, model: nn.Module, rate: float) -> None:
+        self.objective = objective
+        self.place = decoder_input(model, "corrupt")
+        self.rate = rate
+        assert isinstance(model, Generator)
+        self.words = torch.tensor([word for word in range(model.num_classes) if word not in set(model.symbols)])
+        if len(self.words) < 2:
+            raise ConfigError(f"corrupt={rate} with a vocabulary of {len(self.words)} words besides the symbols")
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        """Give the loss."""
+        ids = batch.inputs[self.place]
+        words = self.words.to(ids.device, ids.dtype)
+        drawn = torch.randint(len(words), ids.shape, device=ids.device)
+        wrong = words[drawn]
+        wrong = torch.where(wrong == ids, words[(drawn + 1) % len(words)], wrong)
+        chosen = replaceable(batch, self.place) & (torch.rand(ids.shape, device=ids.device) < self.rate)
+        return self.objective(forward, with_input(batch, self.place, torch.where(chosen, wrong, ids)), step)
+
+
+class GuidedAttention:
+    """Add a prior on where the decoder looks, the mean over the layers whose cross-attention is an `Attention`.
+
+    Args:
+        objective: what it is added to.
+        model: has a decoder that reads an encoder.
+        diagonal: weight of the diagonal prior, arXiv:1710.08969 eq. 6.
+        forwards: weight of the penalty on going back, arXiv:2104.03945.
+    """
+
+    def __init__(self, objective: Objective, model: nn.Module, diagonal: float, forwards: float = 0.0) -> None:
+        self.objective = objective
+        self.diagonal, self.forwards = diagonal, forwards
+        if not crossing(model):
+            raise ConfigError(f"guided attention of {type(model).__name__}, which has no attention to an encoder")
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        """Give the loss."""
+        queries = (batch.target != IGNORED).sum(1)
+        with watched(crossing(forward)) as seen:
+            loss = self.objective(forward, batch, step)
+        for weights, keys in seen:
+            share = 1 / len(seen)
+            if self.diagonal:
+                loss = loss + self.diagonal * share * guided_attention(weights, queries, keys)
+            if self.forwards:
+                loss = loss + self.forwards * share * monotonic(weights, queries, keys)
+        return loss
+
+
+def rising(rate: float, steps: int) -> Callable[[int], float]:
+    """Let a rate rise from 0 in a straight line: the linear decay of arXiv:1506.03099 sec. 2.4.
+
+    Args:
+        rate: at the end, in [0, 1].
+        steps: until then.
+    """
+    return lambda step: rate * min(1.0, step / max(steps - 1, 1))
+
+
+def decoder_input(model: nn.Module, aid: str) -> int:
+    """Say which input holds what the decoder reads: the last behind an encoder, else the first.
+
+    Raises:
+        ConfigError: If the model does not write token by token.
+    """
+    if not isinstance(model, Generator):
+        raise ConfigError(f"{aid} is for models that write token by token, and {type(model).__name__} does not")
+    return 0 if model.encoder is None else -1
+
+
+def replaceable(batch: Batch, place: int) -> Bool[Tensor, "b n"]:
+    """Tell which tokens may be others: those that were to be written at the place before, not begin and padding."""
+    asked = batch.target != IGNORED
+    ids: Int[Tensor, "b n"] = batch.inputs[place]
+    first = torch.zeros_like(asked[:, :1])
+    return torch.cat([first, asked[:, :-1]], dim=1) & torch.cat([first, _same(ids, batch.target)], dim=1)
+
+
+def with_input(batch: Batch, place: int, ids: Tensor) -> Batch:
+    """Give a batch with another input."""
+    inputs = list(batch.inputs)
+    inputs[place] = ids
+    return Batch(tuple(inputs), batch.target)
+
+
+def crossing(model: nn.Module) -> list[Attention]:
+    """List the attentions of a decoder's blocks to what an encoder gives."""
+    blocks = (part for part in model.modules() if isinstance(part, Block))
+    return [block.cross for block in blocks if isinstance(block.cross, Attention)]
+
+
+@contextmanager
+def watched(layers: list[Attention]) -> Iterator[list[tuple[Float[Tensor, "b h q k"], Tensor | None]]]:
+    """Collect the weights of attentions as they are used with gradients, and how many keys each row has."""
+    seen: list[tuple[Tensor, Tensor | None]] = []
+
+    def record(layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if torch.is_grad_enabled() and isinstance(layer, Attention):
+            weights = layer.weights(*given, **named)
+            context: Tokens = named.get("context") or given[1]
+            seen.append((weights, _counts(context)))
+
+    hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _counts(context: Tokens) -> Tensor | None:
+    if context.keys is None:
+        return None
+    batch, length, _ = context.x.shape
+    return context.keys.valid(batch, length, context.x.device).sum(1)
+
+
+def _same(ids: Tensor, target: Tensor) -> Tensor:
+    """Tell where the token that follows is the target: teacher forcing."""
+    return ids[:, 1:] == target[:, :-1]

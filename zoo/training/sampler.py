@@ -1,0 +1,50 @@
+"""Which examples a step reads: a pure function of the seed and the step, so that a training can go on anywhere."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from zoo.data.corpus import Batch, Corpus
+
+
+class Order:
+    """Give the batches of one process.
+
+    Args:
+        corpus: the examples.
+        batch_size: examples of a batch.
+        seed: of the order and of the augmentation.
+        rank: which of the processes this is.
+        world: number of processes; they read the batches in turn.
+    """
+
+    def __init__(self, corpus: Corpus, batch_size: int, seed: int, rank: int = 0, world: int = 1) -> None:
+        self.corpus, self.batch_size, self.seed, self.rank, self.world = corpus, batch_size, seed, rank, world
+        self._epoch = -1
+        self._batches = corpus.epoch(_generator(seed, 0, 0), batch_size)
+        self.per_epoch = len(self._batches)
+
+    def batches(self, first: int = 0) -> Iterator[Batch]:
+        """Give batches without end.
+
+        Args:
+            first: batches this process has read before.
+        """
+        at = first * self.world + self.rank
+        while True:
+            yield self.at(at)
+            at += self.world
+
+    def at(self, index: int) -> Batch:
+        """Give one batch, counted over all epochs and processes."""
+        epoch, place = divmod(index, self.per_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self.corpus.epoch(_generator(self.seed, 0, epoch), self.batch_size)
+        return self.corpus.batch(self._batches[place], _generator(self.seed, 1, index))
+
+
+def _generator(*key: int) -> torch.Generator:
+    """Make a generator whose stream is its own for each key."""
+    (word,) = np.random.SeedSequence(key).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(word >> np.uint64(1)))

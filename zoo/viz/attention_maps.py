@@ -1,0 +1,171 @@
+"""The attention maps of a model with what a drawing says about them: whose they are, and what asks and is read.
+
+Axes: b rows, h heads, q queries, k keys.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from zoo.core.layers.attention import Attention
+from zoo.errors import ConfigError, InputError
+
+Part = Literal["encoder", "decoder", "cross"]
+"""Whose attention it is; that of a decoder to an encoder is `cross`."""
+MOST = 2**29
+"""Weights of all maps together that stand in memory at once, 2 GiB."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Say what stands along a side of a map.
+
+    Args:
+        step: from one vector to the next.
+        unit: of the step; without one, vectors are counted.
+        names: of the vectors, instead of numbers.
+    """
+
+    step: float = 1.0
+    unit: str = ""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Hold the weights of a layer for one input, and whose they are.
+
+    Args:
+        part: that the layer belongs to.
+        layer: its number there, from 1.
+        heads: their numbers, from 1.
+        weights: of each head.
+    """
+
+    part: Part
+    layer: int
+    heads: tuple[int, ...]
+    weights: Float[Tensor, "h ..."]
+
+
+Drawn = TypeVar("Drawn", bound=Weights)
+
+
+@dataclass(frozen=True)
+class Map(Weights):
+    """Hold weights of pairs.
+
+    Args:
+        queries: what asks.
+        keys: what is read.
+    """
+
+    weights: Float[Tensor, "h q k"]
+    queries: Side
+    keys: Side
+
+
+def maps_of(model: Any, inputs: Sequence[Any], read: Sequence[str] = (), written: Sequence[str] = ()) -> list[Map]:
+    """Give the maps of the first row of inputs, in the order of use.
+
+    Args:
+        model: of any kind; one without attention has none.
+        inputs: as for `forward`.
+        read: names of the source's vectors.
+        written: names of the decoder's, where it reads tokens.
+
+    Raises:
+        ConfigError: If the model has no attention.
+        InputError: If the maps have too many weights.
+    """
+    with _used(model) as uses:
+        weights = model.attention_maps(*inputs) if hasattr(model, "attention_maps") else []
+    if not weights:
+        raise ConfigError(f"'{model.spec.name}' has no attention that could be drawn")
+    if len(uses) != len(weights):  # a model of another library, whose maps come in a way of its own
+        uses = ["encoder"] * len(weights)
+    target = getattr(model, "target", None)
+    stem = getattr(model, "stem", None)
+    source, answer = _side(target if stem is None else stem, read), _side(target, () if target is None else written)
+    sides = {"encoder": (source, source), "decoder": (answer, answer), "cross": (answer, source)}
+    counts: Counter[str] = Counter()
+    found = []
+    for part, each in zip(uses, weights, strict=True):
+        counts[part] += 1
+        heads = tuple(range(1, each.shape[1] + 1))
+        found.append(Map(part, counts[part], heads, each[0].float().cpu(), *sides[part]))
+    return found
+
+
+def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads: Sequence[int]) -> list[Drawn]:
+    """Take some of the maps, in their order.
+
+    Args:
+        maps: of a model.
+        part: whose; all if None.
+        layers: their numbers, in each part; all if there are none.
+        heads: their numbers; all if there are none. Layers that have none of them are left out.
+
+    Raises:
+        ConfigError: If one of them is not there.
+    """
+    parts = list(dict.fromkeys(each.part for each in maps))
+    if part is not None and part not in parts:
+        raise ConfigError(f"--part {part}: this model has {' and '.join(parts)}")
+    maps = [each for each in maps if part in (None, each.part)]
+    _refuse_others("--layer", layers, {each.layer for each in maps}, "layers")
+    maps = [each for each in maps if not layers or each.layer in layers]
+    _refuse_others("--head", heads, {head for each in maps for head in each.heads}, "heads")
+    if not heads:
+        return list(maps)
+    return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
+
+
+def _refuse_others(option: str, asked: Sequence[int], there: set[int], what: str) -> None:
+    for number in asked:
+        if number not in there:
+            raise ConfigError(f"{option} {number}: there are {what} 1 … {max(there)}")
+
+
+def _of_heads(drawn: Drawn, heads: Sequence[int]) -> Drawn:
+    kept = [head for head in drawn.heads if head in heads]
+    return replace(drawn, heads=tuple(kept), weights=drawn.weights[[drawn.heads.index(head) for head in kept]])
+
+
+def _side(stem: Any, names: Sequence[str]) -> Side:
+    step, unit = getattr(stem, "spacing", (1.0, ""))
+    return Side(step, unit, tuple(names))
+
+
+@contextmanager
+def _used(model: nn.Module) -> Iterator[list[Part]]:
+    """Note whose attention is used, in that order, and refuse more weights than fit."""
+    seen: list[Part] = []
+    total = 0
+
+    def note(path: str, layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        nonlocal total
+        assert isinstance(layer, Attention)
+        asking, context = given[0], named.get("context") or (*given, None)[1]
+        queries, keys = asking.x.shape[1], (context or asking).x.shape[1]
+        total += len(asking.x) * layer.num_heads * queries * keys
+        if total > MOST:
+            raise InputError(
+                f"{queries:,} vectors read {keys:,}: the maps of this model would hold more than {MOST:,} weights; "
+                "give a shorter input"
+            )
+        seen.append("cross" if context is not None else "decoder" if path.startswith("decoder.") else "encoder")
+
+    layers = [(path, layer) for path, layer in model.named_modules() if isinstance(layer, Attention)]
+    hooks = [layer.register_forward_pre_hook(partial(note, path), with_kwargs=True) for path, layer in layers]
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()

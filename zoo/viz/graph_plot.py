@@ -1,0 +1,126 @@
+"""Attention on the edges of a graph as a figure: a row for each layer, a column for each head; nodes stay in place.
+
+The half of an edge that is next to a node says how much that node reads from the other; a ring, how much from itself.
+Axes: n nodes, e edges, m pairs of nodes that an edge joins.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
+
+from zoo.errors import InputError
+from zoo.viz.edge_maps import EdgeMap
+
+PANEL, CROWDED = 2.6, 3.8
+"""Inches, of a drawing of few nodes and of many."""
+MANY, MOST = 24, 2000
+"""Nodes from which on a panel is larger, and up to which a drawing shows anything."""
+NUMBERED = 60
+"""Nodes up to which they are numbered."""
+WIDTH = 0.4, 4.0
+"""Points, of the lines of no weight and of the largest."""
+COLOURS = "viridis_r"
+SEED = 0
+LEGEND = (
+    "the half of an edge next to a node: what it reads from the other; a ring: from itself\n"
+    "width and colour: the weight, by its root"
+)
+
+Places = Float[np.ndarray, "n 2"]
+
+
+def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
+    """Draw the weights of the same graph on one scale, which grows with the root so that weak ones show.
+
+    Raises:
+        InputError: If there are too many nodes.
+    """
+    nodes = max(each.nodes for each in maps)
+    if nodes > MOST:
+        raise InputError(f"a drawing of {nodes:,} nodes shows nothing: give a part of them, at most {MOST:,}")
+    places = _places(maps[0].index.numpy(), nodes)
+    rows, columns = len(maps), max(len(each.heads) for each in maps)
+    side = PANEL if nodes <= MANY else CROWDED
+    figure = Figure(figsize=(side * columns + 1, side * rows + 0.9), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False)
+    read = [[_by_pair(each.index.numpy(), weights.numpy()) for weights in each.weights] for each in maps]
+    scale = PowerNorm(0.5, 0, max((float(shown.max(initial=0)) for row in read for _, shown in row)) or 1)
+    for row, each, of_heads in zip(panels, maps, read, strict=True):
+        for axes in row:
+            axes.set_axis_off()
+        for axes, head, (pairs, weights) in zip(row, each.heads, of_heads, strict=False):
+            _panel(axes, places, pairs, weights, scale)
+            axes.set_title(f"layer {each.layer}, head {head}", fontsize=9)
+    shown = ScalarMappable(scale, COLOURS)
+    figure.colorbar(shown, ax=panels.ravel().tolist(), label="weight", fraction=0.05, shrink=min(1.0, 2 / rows))
+    figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
+    figure.supxlabel(LEGEND, fontsize=8)
+    return figure
+
+
+def _places(index: Int[np.ndarray, "2 e"], nodes: int) -> Places:
+    """Say where nodes stand: near those that an edge joins them to, each part of the graph for itself."""
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(nodes))
+    graph.add_edges_from(index.T.tolist())
+    graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
+    if 2 < nodes <= NUMBERED and networkx.is_connected(graph):
+        places = networkx.kamada_kawai_layout(graph)  # as long as paths are: rings are round
+    else:
+        places = networkx.spring_layout(graph, seed=SEED, iterations=200, k=2 / max(nodes, 1) ** 0.5)
+    found = np.array([places[node] for node in range(nodes)])
+    span = np.ptp(found, axis=0)
+    return (found - found.min(0)) / np.where(span > 0, span, 1)  # as wide as high: no direction means anything
+
+
+def _by_pair(
+    index: Int[np.ndarray, "2 e"], weights: Float[np.ndarray, " e"]
+) -> tuple[Int[np.ndarray, "m 2"], Float[np.ndarray, " m"]]:
+    """Sum the weights of equal edges."""
+    pairs, place = np.unique(index.T, axis=0, return_inverse=True)
+    return pairs, np.bincount(place.ravel(), weights, len(pairs)).astype(weights.dtype)
+
+
+def _panel(
+    axes: Axes,
+    places: Places,
+    pairs: Int[np.ndarray, "m 2"],
+    weights: Float[np.ndarray, " m"],
+    scale: PowerNorm,
+) -> None:
+    """Draw what one head reads; strong weights lie on top."""
+    order = np.argsort(weights)
+    pairs, weights = pairs[order], weights[order]
+    loops = pairs[:, 0] == pairs[:, 1]
+    source, target = places[pairs[~loops]].transpose(1, 0, 2)
+    axes.add_collection(
+        LineCollection(list(np.stack([source, target], 1)), colors="#dddddd", linewidths=WIDTH[0], zorder=1)
+    )
+    halves = list(np.stack([(source + target) / 2, target], 1))
+    widths = _widths(weights, scale)
+    shown: dict[str, Any] = {"array": weights[~loops], "cmap": COLOURS, "norm": scale, "linewidths": widths[~loops]}
+    axes.add_collection(LineCollection(halves, capstyle="butt", zorder=2, **shown))
+    few = len(places) <= NUMBERED
+    size = 60 if few else 1000 / len(places)
+    axes.scatter(places[:, 0], places[:, 1], s=size, c="white", edgecolors="#888888", linewidths=0.6, zorder=3)
+    own, colours = places[pairs[loops, 1]], ScalarMappable(scale, COLOURS).to_rgba(weights[loops])
+    ring: dict[str, Any] = {"edgecolors": colours, "linewidths": widths[loops]}
+    axes.scatter(own[:, 0], own[:, 1], s=2 * size, c="none", zorder=4, **ring)
+    for node, place in enumerate(places if few else []):
+        axes.annotate(str(node), place, ha="center", va="center", fontsize=5, zorder=5)
+    axes.set_aspect("equal")
+    axes.margins(0.08)
+    axes.autoscale_view()
+
+
+def _widths(weights: Float[np.ndarray, " m"], scale: PowerNorm) -> Float[np.ndarray, " m"]:
+    return WIDTH[0] + (WIDTH[1] - WIDTH[0]) * np.asarray(scale(weights))

@@ -1,0 +1,63 @@
+"""Attention maps as a figure: a row for each layer, a column for each head, and on the axes what asks and what is read.
+
+Axes: h heads, q queries, k keys.
+"""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from torch import Tensor
+
+from zoo.viz.attention_maps import Map, Side
+
+PANEL = 2.4
+"""Inches, of a map."""
+NAMED = 48
+"""Names at most that stand along a side; more would overlap."""
+LETTERS = 5.0, 9.0
+"""Points, of the smallest names and the largest."""
+
+
+def draw(maps: Sequence[Map], title: str) -> Figure:
+    """Draw maps on one scale of colours, which grows with the root so that weak weights show."""
+    rows, columns = len(maps), max(len(each.heads) for each in maps)
+    several = len({each.part for each in maps}) > 1
+    figure = Figure(figsize=(PANEL * columns + 1, PANEL * rows + 0.6), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False)
+    scale = PowerNorm(0.5, 0, max(float(each.weights.max()) for each in maps) or 1)
+    for row, each in zip(panels, maps, strict=True):
+        for axes in row[len(each.heads) :]:
+            axes.set_axis_off()
+        for axes, head, weights in zip(row, each.heads, each.weights, strict=False):
+            image = _panel(axes, weights, scale, each)
+            axes.set_title(f"{each.part if several else 'layer'} {each.layer}, head {head}", fontsize=9)
+    figure.colorbar(image, ax=panels.ravel().tolist(), label="weight", fraction=0.05, shrink=min(1.0, 2 / rows))
+    figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
+    return figure
+
+
+def _panel(axes: Axes, weights: Float[Tensor, "q k"], scale: PowerNorm, drawn: Map) -> AxesImage:
+    queries, keys = weights.shape
+    extent = (0, keys * drawn.keys.step, queries * drawn.queries.step, 0)
+    image = axes.imshow(
+        weights.numpy(), cmap="magma", norm=scale, extent=extent, aspect="auto", interpolation="nearest"
+    )
+    _label(axes.xaxis, drawn.keys, keys, "key")
+    _label(axes.yaxis, drawn.queries, queries, "query")
+    axes.tick_params("x", rotation=90 if drawn.keys.names else 0)
+    axes.label_outer()
+    return image
+
+
+def _label(axis: Axis, side: Side, count: int, what: str) -> None:
+    axis.set_label_text(f"{what} ({side.unit})" if side.unit else what)
+    if len(side.names) == count <= NAMED:
+        size = min(max(LETTERS[0], 60 * PANEL / count), LETTERS[1])
+        axis.set_ticks([(place + 0.5) * side.step for place in range(count)])
+        axis.set_ticklabels(side.names, fontsize=size, parse_math=False)
+        axis.set_tick_params(length=0)

@@ -1,0 +1,205 @@
+"""Weights: read from files, repositories and state dicts, made to fit, and saved for `weights=` and the hub.
+
+Nothing pickled but tensors is ever loaded.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from zoo.errors import WeightsError
+from zoo.registry import entry_loading as entries
+from zoo.spec import ModelSpec
+from zoo.version import __version__
+from zoo.weights import hub
+from zoo.weights.config_values import is_shown, plain
+
+_SHOWN = 5
+"""Keys named in an error, of each fault."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Hold tensors by key, where they are from, and what is known of their head: labels of the classifier, and task."""
+
+    state: Mapping[str, Tensor]
+    label: str
+    num_classes: int | None = None
+    task: str | None = None
+    architecture: str | None = None
+
+
+def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoint | None:
+    """Get the checkpoint that `zoo.create` was asked for.
+
+    Raises:
+        WeightsError: If it cannot be read, or the model has no published weights.
+    """
+    if weights is not None:
+        return read(weights)
+    if not pretrained:
+        return None
+    if not spec.weights:
+        raise WeightsError(f"No pretrained weights exist for {spec.name}. Use `pretrained=False` for random init.")
+    return read(spec.weights[tag] if tag else next(iter(spec.weights.values())))
+
+
+def read(source: str | os.PathLike[str] | Mapping[str, Tensor]) -> Checkpoint:
+    """Read a state dict, a file, a folder, or a repository.
+
+    Raises:
+        WeightsError: If there is none, it cannot be read, or it holds pickled code.
+    """
+    if isinstance(source, Mapping):
+        return Checkpoint(_tensors(source, "the state dict"), "the state dict")
+    text = os.fspath(source)
+    if Path(text).is_dir() and not hub.is_repository(text):
+        text = f"local-dir:{text}"
+    if not hub.is_repository(text):
+        return Checkpoint(_read_file(Path(text).expanduser()), repr(text))
+    path = hub.fetch(text, hub.FILES)
+    if path is None:
+        raise WeightsError(f"{text!r} holds none of {', '.join(hub.FILES)}")
+    config = hub.read_config(text)
+    task = (config.get("model_args") or {}).get("task")
+    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task, config.get("architecture"))
+
+
+def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
+    """Bring a checkpoint to the layout of a model and check that every key is there, and no other.
+
+    Raises:
+        WeightsError: If keys are missing, left over or of another shape; the text shows the first of each.
+    """
+    state = converted(model, checkpoint, spec)
+    own = model.state_dict()
+    problems = {
+        "missing": [key for key in own if key not in state],
+        "left over": [key for key in state if key not in own],
+        "of another shape": [
+            f"{key} is {tuple(state[key].shape)}, the model's is {tuple(own[key].shape)}"
+            for key in own
+            if key in state and state[key].shape != own[key].shape
+        ],
+    }
+    if any(problems.values()):
+        lines = [f"  {len(keys)} {what}: {_some(keys)}" for what, keys in problems.items() if keys]
+        is_a = f" (a '{checkpoint.architecture}')" if checkpoint.architecture else ""
+        raise WeightsError("\n".join([f"Weights of {checkpoint.label}{is_a} do not fit '{spec.name}':", *lines]))
+    return state
+
+
+def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
+    """Bring a checkpoint to the layout of a model; nothing is checked."""
+    state = dict(checkpoint.state)
+    return dict(entries.load(spec, spec.convert)(state, model)) if spec.convert else state
+
+
+def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[str, Any] | None = None) -> Path:
+    """Save a model made by `zoo.create` for `weights=FOLDER` and, once uploaded, for `hf-hub:`.
+
+    Each file is whole or not there.
+
+    Args:
+        model: what to save.
+        folder: where to.
+        preparation: of its inputs, in the words of timm's `pretrained_cfg`.
+
+    Raises:
+        WeightsError: If the model was not made by name, a keyword was an object, or the folder cannot be written.
+    """
+    spec = getattr(model, "spec", None)
+    if not isinstance(spec, ModelSpec):
+        raise WeightsError(f"{type(model).__name__} has no spec: zoo.weights.save takes models made by zoo.create")
+    objects = [f"{key}={value}" for key, value in spec.config.items() if is_shown(value)]
+    if objects:
+        raise WeightsError(
+            f"'{spec.name}' was made with {', '.join(objects)}: an object cannot be saved. Make the model with a name "
+            "instead, such as attention='causal', or keep torch.save(model.state_dict())"
+        )
+    # Cloned, because safetensors refuses tensors that share memory, and every key is wanted back.
+    state = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in model.state_dict().items()}
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as scratch:
+            save_file(state, Path(scratch) / "model.safetensors", metadata={"format": "pt"})
+            text = json.dumps(_config(model, spec, preparation or {}), indent=2) + "\n"
+            (Path(scratch) / "config.json").write_text(text, encoding="utf-8")
+            # safetensors writes files for their owner alone; a text file has the rights that the umask leaves
+            shutil.copymode(Path(scratch) / "config.json", Path(scratch) / "model.safetensors")
+            for name in ("model.safetensors", "config.json"):
+                os.replace(Path(scratch) / name, target / name)
+    except (OSError, SafetensorError) as error:
+        raise WeightsError(f"Cannot save to {str(target)!r}: {error}") from error
+    return target
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:_SHOWN]) + (f", … {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else "")
+
+
+def _config(model: nn.Module, spec: ModelSpec, preparation: Mapping[str, Any]) -> dict[str, Any]:
+    # a vocabulary is no number of labels: a model that writes tokens is made again by its `vocab_size`
+    writes = spec.task in ("generate", "masked-token")
+    num_classes = None if writes else plain(getattr(model, "num_classes", spec.config.get("num_classes")))
+    return {
+        "architecture": spec.name,
+        "num_classes": num_classes,
+        "num_features": plain(getattr(model, "num_features", None)),
+        "model_args": {key: plain(value) for key, value in spec.config.items() if key != "num_classes"},
+        "pretrained_cfg": {"num_classes": num_classes, **preparation},
+        "modality": spec.modality,
+        "zoo_version": __version__,
+        "plugin": spec.plugin,
+    }
+
+
+def _read_file(path: Path) -> Mapping[str, Tensor]:
+    if not path.is_file():
+        raise WeightsError(f"There is no file {str(path)!r}")
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        if path.suffix in (".pt", ".pth", ".bin"):
+            return _tensors(torch.load(path, map_location="cpu", weights_only=True), repr(str(path)))
+    except UnpicklingError as error:
+        with path.open("rb") as file:
+            start = file.read(20)
+        if not start.startswith((b"PK", b"\x80")):
+            raise WeightsError(
+                f"{str(path)!r} is no checkpoint: it begins with {start!r}. Was a web page saved in its place? "
+                "Download it again"
+            ) from error
+        raise WeightsError(
+            f"{str(path)!r} is refused: it holds pickled code, which could do anything when loaded. "
+            "Ask its author for a .safetensors file, or for torch.save(model.state_dict())"
+        ) from error
+    except (SafetensorError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        if isinstance(error, WeightsError):
+            raise
+        raise WeightsError(f"{str(path)!r} cannot be read: {type(error).__name__}: {error}") from error
+    raise WeightsError(f"{str(path)!r}: weights are .safetensors, .pt, .pth or .bin files")
+
+
+def _tensors(found: Any, label: str) -> Mapping[str, Tensor]:
+    """Look into the wrappers that training scripts put around a state dict, as timm does."""
+    for wrapper in ("state_dict_ema", "model_ema", "state_dict", "model"):
+        if isinstance(found, Mapping) and isinstance(found.get(wrapper), Mapping):
+            found = found[wrapper]
+    if not isinstance(found, Mapping) or not all(isinstance(value, Tensor) for value in found.values()):
+        raise WeightsError(f"{label} is no state dict: it holds something other than tensors by key")
+    prefix = "module."
+    stripped = found and all(key.startswith(prefix) for key in found)
+    return {key.removeprefix(prefix): value for key, value in found.items()} if stripped else found
