@@ -47,6 +47,9 @@ class ModelSpec:
     """`(config) -> callable` from a model's answer to what users read, labels or text; config as for `preprocess`."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
+    classifier: tuple[str, ...] = ()
+    """How the keys of the classifier begin in the state dict, such as `head.linear.`, whatever the task: what
+    `num_classes=0` leaves out. Without it, they are told by their shapes."""
     peer: str | None = None
     """`(model) -> the same model, with the same weights, in its peer library`, for `zoo bench speed --peer`."""
     task: Task = "classify"

@@ -39,6 +39,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             preprocess="zoo.plugins.speech.io.entries:preprocess",
             postprocess="zoo.plugins.speech.io.entries:postprocess",
             convert="zoo.plugins.conformer.convert:to_zoo",
+            classifier=("head.linear.",),
             peer="zoo.plugins.conformer.peers:peer",
             source="arXiv:2005.08100",
             description="The encoder, behind its convolutions to 40 ms.",
@@ -55,6 +56,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             parameters=parameters,
             example="zoo.plugins.vision.tokens:example",
             preprocess="zoo.plugins.vision.tokens:preprocess",
+            classifier=("head.linear.",),
             source="arXiv:2005.08100",
             description="On patches of a picture: the convolution goes over rows and columns.",
         )  # fmt: skip

@@ -19,6 +19,7 @@ FILES = {
     "preprocess": "zoo.plugins.graph.io.entries:preprocess",
     "postprocess": "zoo.plugins.graph.io.entries:postprocess",
     "convert": "zoo.plugins.graph.pyg.convert:to_zoo",
+    "classifier": ("head.classifier.",),
     "peer": "zoo.plugins.graph.pyg.peers:peer",
 }
 

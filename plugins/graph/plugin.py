@@ -59,6 +59,7 @@ def _model(name: str, entry: str, sizes: tuple[int, ...], source: str, descripti
         example="zoo.plugins.graph.io.examples:example",
         preprocess="zoo.plugins.graph.io.entries:preprocess",
         postprocess="zoo.plugins.graph.io.entries:postprocess",
+        classifier=("head.linear.",),
         requires=LIBRARIES,
         claims=("permutation-equivariant",),
         source=source,

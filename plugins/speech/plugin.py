@@ -51,6 +51,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             example="zoo.plugins.speech.io.examples:example",
             preprocess="zoo.plugins.speech.io.entries:preprocess",
             postprocess="zoo.plugins.speech.io.entries:postprocess",
+            classifier=("head.linear.",),
             source="arXiv:1910.12977, arXiv:2010.05171",
             description="Each vector of 40 ms looks 640 ms to both sides.",
         )  # fmt: skip
@@ -66,6 +67,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             example="zoo.plugins.speech.io.examples:example",
             preprocess="zoo.plugins.speech.io.entries:preprocess",
             convert="zoo.plugins.speech.convert:to_zoo",
+            classifier=("head.linear.",),
             peer="zoo.plugins.speech.peers:peer",
             weights={tag: f"hf-hub:facebook/wav2vec2-{repository}" for tag, repository in tags.items()},
             source="arXiv:2006.11477",

@@ -132,6 +132,7 @@ def zoo_models() -> Iterator[ModelSpec]:
                     "num_classes": 0, "position": "learned", "max_len": 512, "dropout": 0.1},
             task="classify", tasks=("classify", "tag", "features", "masked-token"), example="encoder_example",
             preprocess="encoder", peer="bert_peer", weights={"uncased": f"hf-hub:{repository}"},
+            classifier=("head.linear.",),
         )  # fmt: skip
     for name, (dim, depth, heads, mlp, parameters, repository) in GPT2.items():
         config = {"vocab_size": 50_257, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,

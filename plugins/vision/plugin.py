@@ -86,12 +86,19 @@ def zoo_models() -> Iterator[ModelSpec]:
             name, "models:VisionTransformer", "attention", parameters, config=config, source="arXiv:1911.03584"
         )
     for name, (architecture, parameters, tags) in TIMM_NETS.items():
-        yield replace(_timm(name, architecture, {tag: f"hf-hub:timm/{architecture}.{tag}" for tag in tags}),
-                      parameters=parameters, kind="convolution")  # fmt: skip
+        weights = {tag: f"hf-hub:timm/{architecture}.{tag}" for tag in tags}
+        classifier = ("head.fc",) if name.startswith("bit-") else ("fc",)
+        yield replace(_timm(name, architecture, weights, classifier), parameters=parameters, kind="convolution")
     small = {"image_size": 24, "in_chans": 3, "num_classes": 10}
     for name, (net, parameters) in RESNET_SMALL_IMAGES.items():
         yield _image_model(
-            name, "timm_wrapper:small_resnet", "convolution", parameters, config=net | small, source="timm"
+            name,
+            "timm_wrapper:small_resnet",
+            "convolution",
+            parameters,
+            config=net | small,
+            source="timm",
+            classifier=("net.fc.", "head.linear."),
         )
     for name, (net, transformer, parameters) in HYBRID.items():
         config = net | transformer | small
@@ -132,7 +139,8 @@ def zoo_resolve(name: str) -> ModelSpec | None:
     found = describe(architecture)
     if found is None:
         return None
-    spec = _timm(name, found.architecture, {tag: f"hf-hub:timm/{found.architecture}.{tag}" for tag in found.tags})
+    weights = {tag: f"hf-hub:timm/{found.architecture}.{tag}" for tag in found.tags}
+    spec = _timm(name, found.architecture, weights, found.classifier)
     spec = spec.with_config(image_size=found.image_size, in_chans=found.in_chans)
     return replace(spec.with_config(tag=found.tag) if found.tag else spec, kind=found.kind)
 
@@ -151,7 +159,8 @@ def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:
     )
 
 
-def _timm(name: str, architecture: str, weights: dict[str, str]) -> ModelSpec:
+def _timm(name: str, architecture: str, weights: dict[str, str], classifier: tuple[str, ...]) -> ModelSpec:
+    """Describe a network of timm; its classifier is there named, and for the task `tag` it is ours."""
     return _image_model(
         name,
         "timm_wrapper:timm_model",
@@ -159,13 +168,18 @@ def _timm(name: str, architecture: str, weights: dict[str, str]) -> ModelSpec:
         config={"architecture": architecture, "num_classes": 1000},
         source=f"timm {architecture}",
         weights=weights,
+        classifier=(*(f"net.{module}." for module in classifier), "head.linear.") if classifier else (),
         convert="zoo.plugins.vision.convert:timm_to_zoo",
         preprocess="zoo.plugins.vision.tokens:timm_preprocess",
     )
 
 
 def _image_model(name: str, entry: str, kind: Kind, parameters: int | None = None, **fields: Any) -> ModelSpec:
-    defaults = {"preprocess": "zoo.plugins.vision.tokens:preprocess", "example": "zoo.plugins.vision.tokens:example"}
+    defaults: dict[str, Any] = {
+        "preprocess": "zoo.plugins.vision.tokens:preprocess",
+        "example": "zoo.plugins.vision.tokens:example",
+        "classifier": ("head.linear.",),
+    }
     return ModelSpec(
         name=name,
         entry=f"zoo.plugins.vision.{entry}",

@@ -22,6 +22,8 @@ class Architecture:
     image_size: int
     in_chans: int
     kind: Kind
+    classifier: tuple[str, ...]
+    """Modules that give the labels: `fc`, or `head` and `head_dist`."""
 
 
 def describe(name: str) -> Architecture | None:
@@ -41,7 +43,9 @@ def describe(name: str) -> Architecture | None:
     default = getattr(timm.get_pretrained_cfg(architecture), "tag", "")
     ordered = [tag] if tag else sorted(tags, key=lambda each: each != default)
     in_chans, image_size, _ = cfg.input_size if cfg else (3, 224, 224)
-    return Architecture(architecture, tag, tuple(ordered), image_size, in_chans, kind_of(architecture))
+    names = (cfg.classifier if cfg else None) or ()
+    classifier = (names,) if isinstance(names, str) else tuple(names)
+    return Architecture(architecture, tag, tuple(ordered), image_size, in_chans, kind_of(architecture), classifier)
 
 
 def kind_of(architecture: str) -> Kind:

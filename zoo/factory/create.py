@@ -204,26 +204,78 @@ def _load(
     spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any, checkpoint: "Checkpoint"
 ) -> "torch.nn.Module":
     """Build a model and load a checkpoint; a classifier for other labels or another task stays fresh, as in timm."""
-    from zoo.weights.checkpoint import fit
+    from zoo.weights.checkpoint import classifier, fit, labels
 
-    named, _ = keywords.accepted(entry)
-    theirs = checkpoint.num_classes
-    if theirs is None and "num_classes" in named:
-        theirs = _count_classes(spec, entry, given, checkpoint)
-    if theirs is not None and "num_classes" in named:
+    if "num_classes" not in keywords.accepted(entry)[0]:
+        model = _build(spec, entry, given, device)
+        model.load_state_dict(fit(model, checkpoint, spec))
+        return model
+    theirs = _count_classes(spec, entry, given, checkpoint)
+    if theirs is not None:
         given.setdefault("num_classes", theirs)
     model = _build(spec, entry, given, device)
-    task = {} if checkpoint.task is None else {"task": checkpoint.task}
+    if theirs is None and "num_classes" in given:
+        state = _converted(spec, entry, given, checkpoint, model)
+        names = classifier(spec, model, state)
+        theirs = labels(state, names)
+        if names and not any(key.startswith(names) for key in state):
+            theirs = 0  # a backbone alone fits every classifier that is asked for
     same = given.get("task", spec.task) == (checkpoint.task or spec.task)
     unsaid = checkpoint.task is None and not same and not _fits_own_task(spec, entry, given, checkpoint, theirs)
     if theirs is None or ((same or unsaid) and given.get("num_classes", theirs) == theirs):
         model.load_state_dict(fit(model, checkpoint, spec))
         return model
-    rest = {keyword: value for keyword, value in given.items() if keyword not in ("num_classes", "task")} | task
-    state = fit(_build(spec, entry, {**rest, "num_classes": theirs}, "meta"), checkpoint, spec)
-    backbone = _build(spec, entry, {**rest, "num_classes": 0}, "meta").state_dict()
-    model.load_state_dict({key: state[key] for key in backbone}, strict=False)
+    whole = model if same else _with_head(spec, entry, given, checkpoint, theirs)
+    state = _converted(spec, entry, given, checkpoint, whole)
+    names = classifier(spec, whole, state, theirs)
+    backbone = fit(whole, replace(checkpoint, state=state), replace(spec, convert=None), fresh=names)
+    model.load_state_dict(backbone, strict=False)
     return model
+
+
+def _count_classes(
+    spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], checkpoint: "Checkpoint"
+) -> int | None:
+    """Say how many labels a checkpoint has: as its configuration or its classifier tells, before the model is built.
+
+    A classifier in another library's layout, or that the plugin does not name, shows on a model without memory; if the
+    number is given, on the model itself.
+    """
+    from zoo.weights.checkpoint import classifier, converted, labels
+
+    theirs = checkpoint.num_classes
+    if theirs is None:
+        theirs = labels(checkpoint.state, spec.classifier)
+    if theirs is not None or "num_classes" in given or (spec.classifier and not spec.convert):
+        return theirs
+    whole = _with_head(spec, entry, given, checkpoint, spec.config.get("num_classes") or 1)
+    state = converted(whole, checkpoint, spec)
+    return labels(state, classifier(spec, whole, state))
+
+
+def _with_head(
+    spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], checkpoint: "Checkpoint", labels: int
+) -> "torch.nn.Module":
+    """Build the model with the head of the checkpoint's task, without memory."""
+    rest = {keyword: value for keyword, value in given.items() if keyword not in ("num_classes", "task")}
+    task = {} if checkpoint.task is None else {"task": checkpoint.task}
+    return _build(spec, entry, {**rest, **task, "num_classes": labels}, "meta")
+
+
+def _converted(
+    spec: ModelSpec,
+    entry: Callable[..., Any],
+    given: dict[str, Any],
+    checkpoint: "Checkpoint",
+    model: "torch.nn.Module",
+) -> dict[str, "torch.Tensor"]:
+    """Bring a checkpoint to our layout; what converts it may count on a classifier, which the model may not have."""
+    from zoo.weights.checkpoint import converted
+
+    if spec.convert and not getattr(model, "num_classes", 0):
+        labels = checkpoint.num_classes or spec.config.get("num_classes") or 1
+        model = _with_head(spec, entry, given, checkpoint, labels)
+    return converted(model, checkpoint, spec)
 
 
 def _fits_own_task(
@@ -235,24 +287,6 @@ def _fits_own_task(
     rest = {keyword: value for keyword, value in given.items() if keyword != "task"}
     whole = _build(spec, entry, rest if theirs is None else {**rest, "num_classes": theirs}, "meta")
     return whole.state_dict().keys() <= converted(whole, checkpoint, spec).keys()
-
-
-def _count_classes(
-    spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], checkpoint: "Checkpoint"
-) -> int | None:
-    """Read off a checkpoint how many labels its classifier has: the length of what the model lacks without labels."""
-    from zoo.weights.checkpoint import converted
-
-    rest = {keyword: value for keyword, value in given.items() if keyword not in ("num_classes", "task")}
-    whole = _build(spec, entry, {**rest, "num_classes": spec.config.get("num_classes") or 1}, "meta")
-    backbone = _build(spec, entry, {**rest, "num_classes": 0}, "meta").state_dict()
-    classifier = [key for key in whole.state_dict() if key not in backbone]
-    state = converted(whole, checkpoint, spec)
-    lengths = {len(state[key]) for key in classifier if key in state and state[key].ndim}
-    if len(lengths) == 1:
-        return lengths.pop()
-    # A backbone alone fits every classifier that was asked for; one that nobody asked for is missing.
-    return 0 if classifier and not lengths and "num_classes" in given else None
 
 
 def _dtype(dtype: Any) -> Any:

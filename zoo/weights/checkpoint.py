@@ -76,28 +76,66 @@ def read(source: str | os.PathLike[str] | Mapping[str, Tensor]) -> Checkpoint:
     return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task, config.get("architecture"))
 
 
-def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
+def labels(state: Mapping[str, Tensor], classifier: tuple[str, ...]) -> int | None:
+    """Read off a classifier how many labels it has, if all its tensors are of one length."""
+    lengths = {len(value) for key, value in state.items() if key.startswith(classifier) and value.ndim}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def classifier(
+    spec: ModelSpec, model: nn.Module, state: Mapping[str, Tensor], num_classes: int | None = None
+) -> tuple[str, ...]:
+    """Give how the keys of a classifier begin: as the record of the model says, or told by shapes.
+
+    A model with labels has a row for each of them in its last such module; without labels, the classifier is
+    what the checkpoint has besides the model, with a row for each label.
+
+    Args:
+        spec: of the model.
+        model: with the labels that were asked for.
+        state: the checkpoint, in the layout of the model.
+        num_classes: labels of the checkpoint, if they are known.
+    """
+    if spec.classifier:
+        return spec.classifier
+    own = model.state_dict()
+    if count := getattr(model, "num_classes", 0):
+        rows = [key for key, value in own.items() if value.ndim and len(value) == count]
+        return (rows[-1].rpartition(".")[0] + ".",) if rows else ()
+    besides = {key: value for key, value in state.items() if key not in own and value.ndim}
+    return tuple(key for key, value in besides.items() if num_classes in (None, len(value)))
+
+
+def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec, *, fresh: tuple[str, ...] = ()) -> dict[str, Tensor]:
     """Bring a checkpoint to the layout of a model and check that every key is there, and no other.
+
+    Args:
+        model: what the checkpoint is for.
+        checkpoint: the weights.
+        spec: of the model.
+        fresh: how keys begin that are left out, and may be missing: of a classifier for other labels.
 
     Raises:
         WeightsError: If keys are missing, left over or of another shape; the text shows the first of each.
     """
-    state = converted(model, checkpoint, spec)
-    own = model.state_dict()
+    found, own = (
+        {key: value for key, value in tensors.items() if not key.startswith(fresh)}
+        for tensors in (converted(model, checkpoint, spec), model.state_dict())
+    )
     problems = {
-        "missing": [key for key in own if key not in state],
-        "left over": [key for key in state if key not in own],
+        "missing": [key for key in own if key not in found],
+        "left over": [key for key in found if key not in own],
         "of another shape": [
-            f"{key} is {tuple(state[key].shape)}, the model's is {tuple(own[key].shape)}"
+            f"{key} is {tuple(found[key].shape)}, the model's is {tuple(own[key].shape)}"
             for key in own
-            if key in state and state[key].shape != own[key].shape
+            if key in found and found[key].shape != own[key].shape
         ],
     }
     if any(problems.values()):
         lines = [f"  {len(keys)} {what}: {_some(keys)}" for what, keys in problems.items() if keys]
         is_a = f" (a '{checkpoint.architecture}')" if checkpoint.architecture else ""
         raise WeightsError("\n".join([f"Weights of {checkpoint.label}{is_a} do not fit '{spec.name}':", *lines]))
-    return state
+    return found
 
 
 def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:

@@ -17,6 +17,7 @@ def zoo_models() -> list[ModelSpec]:
             modality="timeseries",
             config={"channels": 3, "dim": dim, "depth": depth, "num_heads": num_heads, "num_classes": 5},
             parameters=parameters,
+            classifier=("head.linear.",),
             description="Windows of a multivariate series, read by a transformer.",
         )
         for name, (dim, depth, num_heads, parameters) in SIZES.items()

@@ -1,3 +1,4 @@
+import functools
 import json
 import os
 import pickle
@@ -323,3 +324,49 @@ def test_a_repository_that_names_no_architecture_is_no_model(tmp_path: Path) -> 
 def test_a_bad_repository_name_is_refused(hub: Callable[..., Path]) -> None:
     with pytest.raises(WeightsError, match="'hf-hub:a/b/c' cannot be read"):
         zoo.create("hf-hub:a/b/c")
+
+
+@pytest.mark.parametrize("classifier", [("head.linear.",), ()])
+@pytest.mark.parametrize(
+    ("labels", "heads"),
+    [(3, {}), (21, {}), (21, {"num_classes": 7}), (21, {"num_classes": 21}), (21, {"num_classes": 0})],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_checkpoint_is_loaded_into_the_one_model_that_is_built(
+    classifier: tuple[str, ...], labels: int, heads: dict[str, Any], told: bool,
+    toy_spec: Callable[..., ModelSpec], toy_plugin: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with using(Registry(plugins=[toy_plugin(toy_spec(classifier=classifier))], autoload=False)):
+        theirs: Any = zoo.create("toy-small", num_classes=labels)
+        folder = save(theirs, tmp_path)
+        built: list[int] = []
+        before = type(theirs).__init__
+
+        @functools.wraps(before)
+        def counted(self: Any, *arguments: Any, **keywords: Any) -> None:
+            built.append(1)
+            before(self, *arguments, **keywords)
+
+        monkeypatch.setattr(type(theirs), "__init__", counted)
+        model: Any = zoo.create("toy-small", weights=folder if told else theirs.state_dict(), **heads)
+    # where neither the plugin names the classifier nor the file its labels, a model without memory shows them
+    learnt = not (classifier or told or heads)
+    assert len(built) == (2 if learnt else 1)
+    assert model.num_classes == heads.get("num_classes", labels)
+    assert torch.equal(model.stem.proj.weight, theirs.stem.proj.weight)
+    assert same(model, theirs) == (model.num_classes == labels)
+
+
+def test_a_classifier_is_what_the_record_names() -> None:
+    """Without labels a model lacks what its record calls the classifier, and nothing else."""
+    with using(Registry()) as registry:
+        named = [spec for spec in registry.models if spec.classifier]
+        assert {spec.modality for spec in named} == {"graph", "speech", "text", "vision"}
+        for spec in named:
+            whole, backbone = (
+                zoo.create(spec.full_name, num_classes=count, device="meta").state_dict() for count in (5, 0)
+            )
+            assert {key for key in whole if not key.startswith(spec.classifier)} == backbone.keys(), spec.name
+            assert whole.keys() != backbone.keys(), spec.name
+        takes = [spec.name for spec in registry.models if "classify" in spec.tasks and not spec.classifier]
+        assert not takes
