@@ -1,7 +1,7 @@
 """Backends: several ways to compute the same function, one file or folder each.
 
-A file in this folder, or the file `backend` of a folder in it, that defines `BACKEND` is a backend;
-`zoo.core.engine.planner` asks it whether it can serve a problem and at what cost, and the parity tests run over it.
+A file here or in a folder below that defines `BACKEND` is a backend; `zoo.core.engine.planner` asks it whether it can
+serve a problem and at what cost, and the parity tests run over it.
 """
 
 import pkgutil
@@ -9,11 +9,9 @@ from importlib import import_module
 
 from zoo.core.backends.problem import Backend
 
-_modules = [
-    import_module(f"{__name__}.{module.name}.backend" if module.ispkg else f"{__name__}.{module.name}")
-    for module in pkgutil.iter_modules(__path__)
-]
+_modules = [import_module(module.name) for module in pkgutil.walk_packages(__path__, f"{__name__}.")]
 BACKENDS: dict[str, Backend] = {
-    module.BACKEND.name: module.BACKEND for module in _modules if hasattr(module, "BACKEND")
+    backend.name: backend
+    for backend in sorted((m.BACKEND for m in _modules if hasattr(m, "BACKEND")), key=lambda backend: backend.name)
 }
 """Every backend by name; a plain table, because `torch.compile` does not see through a cache."""

@@ -20,7 +20,9 @@ def ring(nodes: int = 8) -> Data:
 
 def test_without_the_libraries_it_is_said_what_there_is_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "find_spec", lambda name: None)
-    with pytest.raises(MissingLibraryError, match=r"pyg-lib.*RandomNodeLoader.*zoo\.plugins\.graph\.blocks"):
+    with pytest.raises(
+        MissingLibraryError, match=r"pyg-lib.*RandomNodeLoader.*zoo\.plugins\.graph\.scale\.blockwise_inference"
+    ):
         neighbours(ring(), [2, 2], 4)
 
 
