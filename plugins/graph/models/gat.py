@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.transformer import Stack
 from zoo.core.losses.loss import TARGETS
-from zoo.core.patterns.edges import Duplicates
+from zoo.core.patterns.edge_index import Duplicates
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.layers.heads import node_head

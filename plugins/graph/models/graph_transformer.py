@@ -11,7 +11,7 @@ from zoo.core.layers.init import init_weights
 from zoo.core.layers.transformer import Encoder
 from zoo.core.losses.loss import TARGETS
 from zoo.core.models.model import Model
-from zoo.core.patterns.edges import Duplicates
+from zoo.core.patterns.edge_index import Duplicates
 from zoo.core.patterns.pattern import Full
 from zoo.plugins.graph.layers.heads import Link, node_head
 from zoo.plugins.graph.models.gps_layers import gps_encoder

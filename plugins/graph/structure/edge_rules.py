@@ -11,7 +11,8 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.patterns.edges import Duplicates, Edges
+from zoo.core.patterns.edge_index import Duplicates
+from zoo.core.patterns.edges import Edges
 from zoo.plugins.graph.structure.graph_inputs import check_ends
 from zoo.plugins.graph.structure.tensor_cache import kept
 

@@ -5,7 +5,6 @@ Axes: n nodes, e edges, a edges with features, f features.
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -40,19 +39,11 @@ class Graph(Edges):
             features: of the first edges.
             sets: the graph of each node.
         """
-        shared = (edges._kept, edges._elsewhere, edges._counted, edges._listed)
-        assert len(shared) == 4  # made by now, so that both have them
-        graph = object.__new__(Graph)
-        graph.__dict__.update(edges.__dict__, features=features, sets=sets)
-        return graph
+        return Graph(edges.index, edges.duplicates, edges.listing, features, sets)
 
     def keeps(self, keys: Any) -> bool:
         """See `Pattern.keeps`."""
         return keys is not None and keys is self.sets
-
-    @cached_property
-    def _extended(self) -> "dict[Hashable, Graph]":
-        return {}
 
     def extended(self, question: Hashable, more: Callable[[], Int[Tensor, "2 m"]], sets: Segments | None) -> "Graph":
         """Give the graph with more edges, which have no features; they are made once.
@@ -62,11 +53,11 @@ class Graph(Edges):
             more: makes them.
             sets: the graph of each node, of those, too, that only the new edges lead to.
         """
-        if question not in self._extended:
-            longer = Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
-            self._extended[question] = Graph.of(longer, None, None)
-            assert not self._extended[question]._extended  # shared from here on
-        return Graph.of(self._extended[question], self.features, sets)
+
+        def make() -> Edges:
+            return Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
+
+        return Graph.of(self.listing.once(("extended", question), make), self.features, sets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +89,6 @@ class Drawn:
         """Give the graph with features of the edges that were given; self-loops that were added have none."""
         if features is None:
             return self.graph
-        self.graph._extended  # noqa: B018  shared from here on
         return Graph.of(self.graph, self.read.of_given(features), self.graph.sets)
 
 

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from zoo.core import ConfigError, InputError, attend
+from zoo.core.patterns.edge_index import EdgeIndex
 from zoo.core.patterns.edge_types import EdgeKinds
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.pattern import Cover
@@ -93,19 +94,19 @@ def test_only_edges_that_count_each_need_more_than_a_mask() -> None:
 )
 def test_what_is_no_graph_is_refused(index: Tensor, text: str) -> None:
     with pytest.raises(InputError, match=text):
-        Edges.__post_init__(_with(index=index))
+        EdgeIndex.check(_with(index=index))
 
 
 def test_an_unknown_choice_for_duplicates_is_refused() -> None:
     with pytest.raises(ConfigError, match="duplicates='twice' is not one of error, once, each"):
-        Edges.__post_init__(_with(duplicates="twice"))
+        EdgeIndex.check(_with(duplicates="twice"))
 
 
-def _with(**change: object) -> Edges:
+def _with(**change: object) -> EdgeIndex:
     """Make a graph past the type check of the tests, to ask what users without it are told."""
-    graph = Edges(TRIANGLE)
-    graph.__dict__.update(change)
-    return graph
+    edges = Edges(TRIANGLE).listing
+    edges.__dict__.update(change)
+    return edges
 
 
 @pytest.mark.parametrize("backend", ["auto", "edges", "reference"])
@@ -154,7 +155,7 @@ def test_few_prepared_forms_are_kept() -> None:
     graph = Edges(TRIANGLE)
     for heads in range(1, 30):
         graph.csr(3, 3, 0, heads)
-    assert len(graph._kept) <= 8
+    assert len(graph.listing.matrices) <= 8
 
 
 def test_a_bias_stands_where_its_edge_is() -> None:

@@ -41,7 +41,7 @@ def test_positions_are_added() -> None:
 def test_edges_that_are_read_again_are_worked_out_once() -> None:
     stem, index = NodeStem(4, 2, position="random-walk"), INDEX.clone()
     first, second = (stem(X, index).pattern for _ in range(2))
-    assert first._kept is second._kept
+    assert first.listing is second.listing
 
 
 def test_features_of_edges_come_along_where_they_are_read() -> None:

@@ -54,7 +54,7 @@ def test_answers_are_those_of_the_nodes_alone_in_every_state() -> None:
 def test_their_edges_are_made_once() -> None:
     encoder, given = VirtualNodes(Encoder(8, 1, 2, 8), 8), tokens(torch.randn(1, 5, 8))
     first, second = (encoder.joined(given).pattern for _ in range(2))
-    assert first._kept is second._kept
+    assert first.listing is second.listing
 
 
 def test_their_edges_are_made_once_beside_global_nodes() -> None:
@@ -63,7 +63,7 @@ def test_their_edges_are_made_once_beside_global_nodes() -> None:
     model.encoder.encoder.register_forward_pre_hook(lambda _, given: seen.append(given[0].pattern))
     for _ in range(2):
         model(x, INDEX)
-    assert seen[0]._kept is seen[1]._kept
+    assert seen[0].listing is seen[1].listing
 
 
 def test_spokes_lead_both_ways() -> None:
