@@ -1,9 +1,7 @@
 """`Ctc`, the composition whose vectors emit the tokens of a transcript; and what others that emit share with it."""
 
-from collections.abc import Sequence
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -19,7 +17,7 @@ from zoo.core.generation.stepping import evaluating
 from zoo.core.losses.ctc import ctc_loss
 from zoo.core.losses.loss import count_asked
 from zoo.core.models.generator import check_whole
-from zoo.core.models.model import Model
+from zoo.core.models.model import Model, SourceTarget
 from zoo.core.patterns.padding import Lengths
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
@@ -28,13 +26,13 @@ from zoo.core.tokens import Tokens
 class Ctc(Model):
     """Compose a model whose vectors emit the tokens of a transcript, in their order.
 
-    Inputs are the source's; ids behind them, as a `Generator` is given them, are not read.
-
     Args:
         stem: the source's raw input to `Tokens`.
         encoder: `Tokens` to `Tokens`.
         head: `Tokens` to a score for each token.
         symbols: padding, which is the blank, begin and end.
+        source_inputs: inputs of the source, such as values and lengths; ids behind them, as a `Generator` is given
+            them, are not read.
 
     Raises:
         ConfigError: If the blank cannot be told from begin and end.
@@ -43,28 +41,30 @@ class Ctc(Model):
     label_smoothing = 0.0
     """What a training takes where nobody says: a vector has no right token whose share could be spread."""
 
-    def __init__(self, stem: nn.Module, encoder: nn.Module, head: nn.Module, *, symbols: Symbols = SYMBOLS) -> None:
+    def __init__(
+        self,
+        stem: nn.Module,
+        encoder: nn.Module,
+        head: nn.Module,
+        *,
+        symbols: Symbols = SYMBOLS,
+        source_inputs: int = 2,
+    ) -> None:
         super().__init__(stem, encoder, head)
         self.symbols = with_blank(symbols)
+        self.source_inputs = source_inputs
+
+    def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
+        """Split the inputs: so many are the source's, and ids behind them are not read."""
+        return SourceTarget(inputs[: self.source_inputs], inputs[self.source_inputs :])
 
     def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
-        """Give, for each vector, the scores of what it emits; those of vectors that are not there say nothing."""
-        encoded: Tokens = self.encoder(self.stem(*source_of(inputs)))
-        return self.head(encoded.without_padding())
-
-    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
-        """Give the vectors before the head."""
-        return super().forward_features(*source_of(inputs))
-
-    def forward_intermediates(
-        self, *inputs: Any, indices: int | Sequence[int] | None = None
-    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
-        """Give the vectors before the head, and those after each block; indices as in `Model`."""
-        return super().forward_intermediates(*source_of(inputs), indices=indices)
+        """Give, for each vector, the CTC logits; those of padding say nothing."""
+        return self.head(self._features(inputs).without_padding())
 
     def emit(self, *inputs: Any) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
-        """Give the scores of what each vector emits, and how many vectors each row has: for searches and alignments."""
-        return emitted(self.encoder(self.stem(*source_of(inputs))), self.head)
+        """Give the CTC logits, and how many vectors each row has: for searches and alignments."""
+        return emitted(self._features(inputs), self.head)
 
     def training_loss(
         self, inputs: tuple[Any, ...], target: Int[Tensor, "b m"], smoothing: float = 0.0
@@ -120,13 +120,6 @@ def emitted(encoded: Tokens, head: nn.Module) -> tuple[Float[Tensor, "b n vocab"
     if there is not None and not isinstance(encoded.keys, Lengths):
         scores = scores.take_along_dim((~there).long().argsort(dim=1, stable=True)[..., None], 1)
     return scores, counts(encoded)
-
-
-def source_of(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Leave out ids that stand behind a source."""
-    last = inputs[-1] if len(inputs) > 1 else None
-    ids = isinstance(last, Tensor) and last.ndim == 2 and last.dtype != torch.bool and not last.is_floating_point()
-    return inputs[:-1] if ids else inputs
 
 
 def with_blank(symbols: Symbols) -> Symbols:

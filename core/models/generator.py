@@ -1,6 +1,6 @@
 """`Generator`, the composition that writes: a decoder, perhaps behind an encoder, and a head for the next token."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -17,7 +17,7 @@ from zoo.core.generation.prompt import Prompt, budgets, prompt_of
 from zoo.core.generation.sampling import choice
 from zoo.core.generation.stepping import Reading, evaluating, reading_of
 from zoo.core.layers.token_embedding import There
-from zoo.core.models.model import Composition, take
+from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
 
@@ -49,48 +49,30 @@ class Generator(Composition):
         max_len: int | None = None,
     ) -> None:
         super().__init__()
-        self.stem: Any = stem
-        self.encoder: Any = encoder
-        self.target: Any = target
+        self.stem = stem
+        self.encoder = encoder
+        self.target = target
         self.decoder: Any = decoder
-        self.head: Any = head
+        self.head = head
         self.symbols = symbols
         self.max_len = max_len
 
-    def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
-        """Give, for each place of the target, the scores of the token that follows (teacher forcing)."""
-        return self.head(self._decoded(inputs))
-
-    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
-        """Give the decoder's vectors before the head."""
-        return self._decoded(inputs).x
-
-    def forward_intermediates(
-        self, *inputs: Any, indices: int | Sequence[int] | None = None
-    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
-        """Give the vectors before the head, and those after each block of the decoder; indices as in `Model`."""
-        tokens, context = self.read(*inputs)
-        states = [each.x for each in self.decoder.states(tokens, context)]
-        return states[-1], [states[i] for i in take(indices, len(states))]
-
-    def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
-        """Give the target's tokens, and the encoder's of the source if there is one.
+    def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
+        """Split the inputs; without an encoder all are the target's.
 
         Raises:
             InputError: If there are no inputs for one of them.
         """
-        if self.encoder is None:
-            return self.target(*inputs), None
-        if len(inputs) < 2:
-            raise InputError(
-                f"{len(inputs)} inputs of a model with an encoder: give the source's, then the target's ids"
-            )
-        return self.target(inputs[-1]), self.encode(*inputs[:-1])
+        return SourceTarget((), inputs) if self.encoder is None else source_and_ids(inputs)
 
-    def encode(self, *source: Any) -> Tokens:
-        """Give the encoder's vectors of a source, as the decoder reads them."""
-        encoded: Tokens = self.encoder((self.target if self.stem is None else self.stem)(*source))
-        return Tokens(encoded.x, None, encoded.keys, encoded.position)
+    def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
+        """Give the target's tokens, and the encoder's of the source if there is one."""
+        source, target = self.split(inputs)
+        return self.target(*target), None if self.encoder is None else self.encode(*source)
+
+    def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Give the decoder, and what it reads."""
+        return self.decoder, self.read(*inputs)
 
     def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
         """See `Composition.with_answer`; a decoder alone reads its prompt only."""
@@ -213,10 +195,6 @@ class Generator(Composition):
             first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
             budget = budgets(first, max_len, self.max_len)
         return reading_of(self, context, first, max(budget)), first, budget
-
-    def _decoded(self, inputs: tuple[Any, ...]) -> Tokens:
-        tokens, context = self.read(*inputs)
-        return self.decoder(tokens, context)
 
 
 def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:

@@ -1,22 +1,115 @@
-"""`Model`, the composition: stem (raw input to `Tokens`), encoder (`Tokens` to `Tokens`), head (`Tokens` to answer)."""
+"""`Composition`, the base of all models, and `Model`: stem (raw input to `Tokens`), encoder, head (to the answer)."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
+from zoo.core.errors import ConfigError, InputError
+from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.inspection import attention_maps
+from zoo.core.tokens import Tokens
+
+Criterion = Callable[[Tensor, Tensor, float], Tensor]
+"""Gives the loss of (answer, target, label smoothing)."""
+
+
+class SourceTarget(NamedTuple):
+    """Inputs of a model, split into those of its source and those of the target that it is taught or continues.
+
+    Args:
+        source: arguments of the stem.
+        target: arguments of what embeds the target; none for a model without one.
+    """
+
+    source: tuple[Any, ...]
+    target: tuple[Any, ...] = ()
 
 
 class Composition(nn.Module):
-    """Hold what is asked of every composition, whether it labels or writes."""
+    """Base of all models: a stem, stacks of blocks and a head; features, intermediate states and the loss of training.
+
+    A sub-class says how its inputs are split, and which stack of blocks stands before the head.
+    """
 
     spec: Any = None
     """The resolved `ModelSpec` of a model that was made by name."""
+    stem: Any
+    """The source's raw input to `Tokens`; None where `target` embeds it."""
+    target: Any
+    """Embeds what a decoder reads."""
+    encoder: Any
+    """`Tokens` to `Tokens`; it also gives the `states` after each block."""
     head: Any
     """`Tokens` to the answer; it has a `dim`, a `num_classes` and a `reset`."""
+    criterion: Criterion = staticmethod(cross_entropy)
+    """Loss of the answer."""
+    own_loss = False
+    """Whether `training_loss` is more than a criterion of the answer; set where a sub-class overrides it."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.own_loss = cls.training_loss is not Composition.training_loss
+
+    def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
+        """Split the inputs of `forward`; all are the source's, of a model that only encodes."""
+        return SourceTarget(inputs)
+
+    def encode(self, *source: Any) -> Tokens:
+        """Give the encoder's vectors of a source, as a decoder reads them."""
+        return self.context((self.target if self.stem is None else self.stem)(*source))
+
+    def context(self, tokens: Tokens) -> Tokens:
+        """Give the encoder's vectors of tokens as a decoder reads them: the pattern is among themselves, so it goes."""
+        return replace(self.encoder(tokens), pattern=None)
+
+    def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Give the stack of blocks before the head, and its arguments."""
+        return self.encoder, (self.stem(*self.split(inputs).source),)
+
+    def forward(self, *inputs: Any) -> Tensor:
+        """Give the answer of the model's task."""
+        return self._fitted(self.head(self._features(inputs)), inputs)
+
+    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
+        """Give the vectors before the head."""
+        return self._fitted(self._features(inputs).x, inputs)
+
+    def forward_intermediates(
+        self, *inputs: Any, indices: int | Sequence[int] | None = None
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
+        """Give the vectors before the head, and those after each block of the last stack.
+
+        Args:
+            inputs: as for the model.
+            indices: which blocks; None for all, n for the last n, or a list that may count from the end.
+
+        Raises:
+            ConfigError: If a block of that index does not exist.
+        """
+        stack, arguments = self.last_stack(*inputs)
+        states = [self._fitted(tokens.x, inputs) for tokens in stack.states(*arguments)]
+        return states[-1], [states[i] for i in take(indices, len(states))]
+
+    def training_loss(self, inputs: tuple[Any, ...], target: Tensor, smoothing: float = 0.0) -> Float[Tensor, ""]:
+        """Give the loss of training, by `criterion` where a model does not override it.
+
+        Args:
+            inputs: as for the model.
+            target: what is asked of it; -100, or NaN of numbers, where nothing is.
+            smoothing: share of the right answer that is spread over all.
+        """
+        return self.criterion(self(*inputs), target, smoothing)
+
+    def _features(self, inputs: tuple[Any, ...]) -> Tokens:
+        stack, arguments = self.last_stack(*inputs)
+        return stack(*arguments)
+
+    def _fitted(self, x: Tensor, inputs: tuple[Any, ...]) -> Tensor:
+        """Bring places of an answer to those of the inputs, where they are others."""
+        return x
 
     def attention_maps(self, *inputs: Any) -> list[Float[Tensor, "b h q k"]]:
         """Give the attention weights of each layer in the order of use; rows sum to 1, or to 0 with nothing to read."""
@@ -58,32 +151,26 @@ class Model(Composition):
 
     def __init__(self, stem: nn.Module, encoder: nn.Module, head: nn.Module) -> None:
         super().__init__()
-        self.stem: Any = stem
-        self.encoder: Any = encoder
-        self.head: Any = head
+        self.stem = stem
+        self.encoder = encoder
+        self.head = head
 
-    def forward(self, *inputs: Any) -> Tensor:
-        """Give the answer of the model's task."""
-        return self.head(self.encoder(self.stem(*inputs)))
 
-    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
-        """Give the vectors before the head."""
-        return self.encoder(self.stem(*inputs)).x
+def source_and_ids(inputs: tuple[Any, ...]) -> SourceTarget:
+    """Split inputs of a model with an encoder: the last are the target's ids, those before the source's.
 
-    def forward_intermediates(
-        self, *inputs: Any, indices: int | Sequence[int] | None = None
-    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
-        """Give the vectors before the head, and those after each block.
+    Raises:
+        InputError: If there are no inputs for one of them.
+    """
+    if len(inputs) < 2:
+        raise InputError(f"{len(inputs)} inputs of a model with an encoder: give the source's, then the target's ids")
+    return SourceTarget(inputs[:-1], inputs[-1:])
 
-        Args:
-            inputs: as for the model.
-            indices: which blocks; None for all, n for the last n, or a list that may count from the end.
 
-        Raises:
-            ConfigError: If a block of that index does not exist.
-        """
-        states = [tokens.x for tokens in self.encoder.states(self.stem(*inputs))]
-        return states[-1], [states[i] for i in take(indices, len(states))]
+def has_own_loss(model: Any) -> bool:
+    """Tell whether a model, perhaps wrapped, computes its loss of training itself, not by a criterion of its answer."""
+    own: bool = getattr(model, "own_loss", hasattr(model, "training_loss"))
+    return own
 
 
 def take(indices: int | Sequence[int] | None, depth: int) -> list[int]:

@@ -1,6 +1,5 @@
 """`NonAutoregressive`, the composition that writes all places of an answer at once: arXiv:1711.02281."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,7 +12,7 @@ from zoo.core.generation.length_prediction import Length, counts
 from zoo.core.generation.loop import Generated, ended
 from zoo.core.generation.stepping import evaluating
 from zoo.core.losses.loss import IGNORED, cross_entropy
-from zoo.core.models.model import Composition, take
+from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.ops.autocast import precise
 from zoo.core.patterns.padding import Lengths
 from zoo.core.special_tokens import SYMBOLS, Symbols
@@ -58,50 +57,30 @@ class NonAutoregressive(Composition):
         super().__init__()
         if symbols.pad in (symbols.bos, symbols.eos):
             raise ConfigError(f"{symbols}: the places of an answer are counted, so its padding is no other symbol")
-        self.stem: Any = stem
-        self.encoder: Any = encoder
+        self.stem = stem
+        self.encoder = encoder
         self.decoder: Any = decoder
-        self.head: Any = head
+        self.head = head
         self.length = length
         self.position: Any = position
         self.symbols = symbols
         self.max_len = max_len
 
-    def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
-        """Give the scores of each token for each place of the target."""
-        tokens, context, n = self.read(*inputs)
-        return fitted(self.head(self.decoder(tokens, context)), n)
-
-    def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
-        """Give the decoder's vectors before the head."""
-        tokens, context, n = self.read(*inputs)
-        return fitted(self.decoder(tokens, context).x, n)
-
-    def forward_intermediates(
-        self, *inputs: Any, indices: int | Sequence[int] | None = None
-    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
-        """Give the vectors before the head, and those after each block of the decoder; indices as in `Model`."""
-        tokens, context, n = self.read(*inputs)
-        states = [fitted(each.x, n) for each in self.decoder.states(tokens, context)]
-        return states[-1], [states[i] for i in take(indices, len(states))]
-
-    def read(self, *inputs: Any) -> tuple[Tokens, Tokens, int]:
-        """Give what the decoder starts from, the encoder's vectors, and how many places the target has.
+    def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
+        """Split the inputs: the last are the target's ids.
 
         Raises:
-            InputError: If there are no inputs for one of them.
+            InputError: If there are no inputs for source or target.
         """
-        if len(inputs) < 2:
-            raise InputError(f"{len(inputs)} inputs: give the source's, then the target's ids")
-        source, encoded = self.encode(*inputs[:-1])
-        asked = (inputs[-1] != self.symbols.pad).sum(1)
-        return self.copies(source, self.taught(encoded, asked)), encoded, inputs[-1].shape[1]
+        return source_and_ids(inputs)
 
-    def encode(self, *source: Any) -> tuple[Tokens, Tokens]:
-        """Give a source's vectors, and the encoder's of them as the decoder reads them."""
-        tokens: Tokens = self.stem(*source)
-        encoded: Tokens = self.encoder(tokens)
-        return tokens, Tokens(encoded.x, None, encoded.keys, encoded.position)
+    def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Give the decoder; copies of the source, from which it starts; and the encoder's vectors."""
+        source, (ids,) = self.split(inputs)
+        tokens = self.stem(*source)
+        encoded = self.context(tokens)
+        asked = (ids != self.symbols.pad).sum(1)
+        return self.decoder, (self.copies(tokens, self.taught(encoded, asked)), encoded)
 
     def taught(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
         """Give the places of each row at which an answer of known length is taught.
@@ -132,14 +111,15 @@ class NonAutoregressive(Composition):
     def training_loss(
         self, inputs: tuple[Any, ...], target: Int[Tensor, "b n"], smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
-        """Give the cross-entropy of the tokens plus what `length` costs.
+        """Give the loss of the tokens plus that of the length.
 
         Args:
             inputs: as for the model.
             target: the right token of each place, the end behind the last, -100 behind it.
             smoothing: share of the right token that is spread over all.
         """
-        source, encoded = self.encode(*inputs[:-1])
+        source = self.stem(*self.split(inputs).source)
+        encoded = self.context(source)
         asked = (target != IGNORED).sum(1)
         places = self.taught(encoded, asked)
         scores = self.head(self.decoder(self.copies(source, places), encoded))
@@ -178,7 +158,8 @@ class NonAutoregressive(Composition):
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value} is below 1")
         with evaluating(self.modules()):
-            tokens, encoded = self.encode(*source)
+            tokens = self.stem(*source)
+            encoded = self.context(tokens)
             b = len(tokens.x)
             if not b:
                 raise InputError("a source of 0 rows: there is nothing to answer")
@@ -188,6 +169,9 @@ class NonAutoregressive(Composition):
             each = torch.arange(b, device=places.device).repeat_interleave(candidates)
             scores = self.head(self.decoder(self.copies(rows(tokens, each), places), rows(encoded, each)))
             return best_of(precise(scores), places, b, self.symbols)
+
+    def _fitted(self, x: Tensor, inputs: tuple[Any, ...]) -> Tensor:
+        return fitted(x, inputs[-1].shape[1])
 
 
 def best_of(

@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from zoo.core.models.model import has_own_loss
 from zoo.testing import graph_inputs as graphs
 from zoo.testing import inputs as parts
 from zoo.testing.inputs import Inputs
@@ -68,7 +69,7 @@ def check_gradients(model: Any, inputs: Inputs) -> None:
     """Check that every parameter is reached, by the answer or by the loss of a model that brings its own."""
     torch.manual_seed(0)
     model.train()
-    if hasattr(model, "training_loss"):
+    if has_own_loss(model):
         model.training_loss(inputs, _asked(inputs[-1]), 0.1).backward()
     else:
         y = model(*inputs)

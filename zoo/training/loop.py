@@ -18,6 +18,7 @@ from torch.distributed.fsdp import register_fsdp_forward_method
 from torch.optim import Optimizer
 
 from zoo.core.losses.loss import count_asked
+from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
@@ -105,7 +106,7 @@ def fit(
     forward: Any = fabric.setup_module(trained)
     follow(optimizers, model, trained)
     steppers = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
-    if hasattr(trained, "training_loss"):
+    if has_own_loss(trained):
         register_fsdp_forward_method(trained, "training_loss")
         forward.mark_forward_method("training_loss")
     rates = _Rates(optimizers, plan.schedule)

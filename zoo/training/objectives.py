@@ -18,6 +18,7 @@ from zoo.core.layers.blocks import Block
 from zoo.core.losses.alignment import guided_attention, monotonic
 from zoo.core.losses.loss import IGNORED
 from zoo.core.models.generator import Generator
+from zoo.core.models.model import has_own_loss
 from zoo.core.tokens import Tokens
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
@@ -28,7 +29,7 @@ class Taught:
     """Ask for what the corpus asks; a decoder reads the right tokens so far (teacher forcing).
 
     Args:
-        corpus: gives the loss, unless the model has a `training_loss` of its own.
+        corpus: gives the loss, unless the model has one of its own.
         smoothing: of the labels.
     """
 
@@ -38,7 +39,7 @@ class Taught:
 
     def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
         """Give the loss."""
-        if hasattr(forward, "training_loss"):
+        if has_own_loss(forward):
             loss: Tensor = forward.training_loss(batch.inputs, batch.target, self.smoothing)
             return loss
         return self.corpus.loss(forward(*batch.inputs), batch.target, self.smoothing)

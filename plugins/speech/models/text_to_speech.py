@@ -18,7 +18,7 @@ from zoo.core.layers.mlp import relu
 from zoo.core.layers.token_embedding import There, TokenEmbed
 from zoo.core.layers.transformer import Decoder, Encoder
 from zoo.core.losses.loss import IGNORED, count_asked
-from zoo.core.models.model import Composition, take
+from zoo.core.models.model import Composition, SourceTarget
 from zoo.core.ops.linear import Linear
 from zoo.core.positions.absolute import Sinusoidal
 from zoo.core.tokens import Tokens
@@ -151,24 +151,8 @@ class Synthesiser(Composition):
         init_weights(self)
         nn.init.normal_(self.stem.embed.weight, std=dim**-0.5)
 
-    def forward(self, *inputs: Any) -> Float[Tensor, "b s f"]:
-        """Give, for each step, its frames and the score that it is the last, from the frames before it."""
-        tokens, context = self.read(*inputs)
-        return self.head(self.decoder(tokens, context))
-
-    def forward_features(self, *inputs: Any) -> Float[Tensor, "b s d"]:
-        """Give the decoder's vectors before the head."""
-        return self.decoder(*self.read(*inputs)).x
-
-    def forward_intermediates(
-        self, *inputs: Any, indices: Any = None
-    ) -> tuple[Float[Tensor, "b s d"], list[Float[Tensor, "b s d"]]]:
-        """Give the vectors before the head, and those after each block of the decoder; indices as in `Model`."""
-        states = [each.x for each in self.decoder.states(*self.read(*inputs))]
-        return states[-1], [states[i] for i in take(indices, len(states))]
-
-    def read(self, *inputs: Any) -> tuple[Tokens, Tokens]:
-        """Give the steps' vectors, and the text's.
+    def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
+        """Split the inputs: the last are the frames.
 
         Raises:
             InputError: If the frames are not those of steps.
@@ -179,12 +163,12 @@ class Synthesiser(Composition):
                 f"{len(inputs)} inputs, the last of shape {tuple(frames.shape)}: give ids, which are there, and frames "
                 f"(batch, steps, {self.step[0]}, {self.step[1]})"
             )
-        return self.target(pad(frames[:, :-1], (0, 0, 0, 0, 1, 0))), self.encode(*text)
+        return SourceTarget(tuple(text), (frames,))
 
-    def encode(self, ids: Int[Tensor, "b c"], there: There = None) -> Tokens:
-        """Give the vectors of texts as the decoder reads them."""
-        encoded: Tokens = self.encoder(self.stem(ids, there))
-        return Tokens(encoded.x, None, encoded.keys, encoded.position)
+    def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Give the decoder; the vectors of the steps, each of the frames before it; and those of the text."""
+        text, (frames,) = self.split(inputs)
+        return self.decoder, (self.target(pad(frames[:, :-1], (0, 0, 0, 0, 1, 0))), self.encode(*text))
 
     def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
         """See `Composition.with_answer`; the steps of the longest text."""

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core.losses.loss import IGNORED
+from zoo.core.models.model import has_own_loss
 from zoo.data.batched_corpus import About, judged
 from zoo.data.corpus import Batch
 from zoo.data.ragged_ids import Rows
@@ -136,7 +137,7 @@ class ParallelCorpus(TextCorpus):
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Judge the texts a model writes and, where it writes token by token, its tokens given the right ones."""
         found = self.judge(self.write(model, split, batch_size))
-        if hasattr(model, "training_loss"):
+        if has_own_loss(model):
             return found
         with judged(model) as device:
             tokens = token_scores(model, self.held_out(split, batch_size), device)

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import Classify, ConfigError, Encoder, Model, Tokens
-from zoo.core.models.model import take
+from zoo.core.losses.loss import cross_entropy, squared_error
+from zoo.core.models.model import has_own_loss, take
 
 
 class Points(nn.Module):
@@ -55,6 +56,27 @@ def test_reset_classifier_gives_another_number_of_labels() -> None:
     m = model()
     m.reset_classifier(0)
     assert m(torch.randn(2, 5, 2)).shape == (2, 8)
+
+
+def test_the_loss_is_the_criterion_of_the_answer_where_a_model_has_none_of_its_own() -> None:
+    m, x, target = model(), torch.randn(2, 5, 2), torch.tensor([3, 1])
+    torch.testing.assert_close(m.training_loss((x,), target, 0.1), cross_entropy(m(x), target, 0.1))
+    m.criterion, numbers = squared_error, torch.randn(2, 4)
+    torch.testing.assert_close(m.training_loss((x,), numbers), squared_error(m(x), numbers))
+
+
+def test_a_loss_of_its_own_is_known_also_of_modules_that_are_no_composition() -> None:
+    class Own(Model):
+        def training_loss(self, inputs: tuple[Tensor, ...], target: Tensor, smoothing: float = 0.0) -> Tensor:
+            return self(*inputs).sum()
+
+    class Foreign(nn.Module):
+        def training_loss(self) -> None: ...
+
+    assert not has_own_loss(model())
+    assert not has_own_loss(nn.Linear(1, 1))
+    assert has_own_loss(Own(Points(), Encoder(8, 1, 2, 16), Classify(8, 4, "mean")))
+    assert has_own_loss(Foreign())
 
 
 def test_take_reads_none_numbers_and_lists() -> None:

@@ -91,7 +91,7 @@ def test_a_source_is_copied_evenly() -> None:
 def test_the_loss_is_that_of_the_tokens_and_of_the_length() -> None:
     model = model_with()
     got = model.training_loss((SOURCE, THERE, TARGET_IDS), TARGET, 0.1)
-    encoded = model.encode(SOURCE, THERE)[1]
+    encoded = model.encode(SOURCE, THERE)
     wanted = torch.tensor([5 - 4 + 3, 3 - 2 + 3])
     lengths = nn.functional.cross_entropy(model.length(encoded), wanted)
     tokens = cross_entropy(model(SOURCE, THERE, TARGET_IDS), TARGET, 0.1)
@@ -101,7 +101,7 @@ def test_the_loss_is_that_of_the_tokens_and_of_the_length() -> None:
 
 
 def test_lengths_beyond_reach_count_as_the_furthest() -> None:
-    predictor, encoded = LengthPredictor(DIM, 1), model_with().encode(SOURCE, THERE)[1]
+    predictor, encoded = LengthPredictor(DIM, 1), model_with().encode(SOURCE, THERE)
     far, near = (predictor.loss(encoded, torch.tensor(asked)) for asked in ([20, 1], [5, 1]))
     torch.testing.assert_close(far, near)
 
@@ -136,7 +136,7 @@ def test_an_answer_is_cut_at_its_first_end() -> None:
 
 def test_of_several_lengths_the_likeliest_answer_is_taken() -> None:
     model = model_with(seed=2).requires_grad_(False)
-    encoded = model.encode(SOURCE, THERE)[1]
+    encoded = model.encode(SOURCE, THERE)
     lengths = model.length.propose(encoded, 5)
     got = model.generate(SOURCE, THERE, candidates=5)
     for row in range(2):
@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_refused() -> None:
         model_with(max_len=4)(SOURCE, THERE, TARGET_IDS)
     with pytest.raises(InputError, match="a source of 0 rows"):
         model_with().generate(SOURCE[:0], THERE[:0])
-    with pytest.raises(InputError, match="1 inputs: give the source's, then the target's ids"):
+    with pytest.raises(InputError, match="1 inputs of a model with an encoder: give the source's, then the target's"):
         model_with()(SOURCE)
     with pytest.raises(ConfigError, match="its padding is no other symbol"):
         model_with(symbols=Symbols(2, 2, 2))

@@ -77,10 +77,8 @@ def spoken(rows: list[list[int]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def loss_of(model: Any, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
-    if hasattr(model, "training_loss"):
-        loss: Tensor = model.training_loss(inputs, target)
-        return loss
-    return torch.nn.functional.cross_entropy(model(*inputs).transpose(1, 2), target)
+    loss: Tensor = model.training_loss(inputs, target)
+    return loss
 
 
 @pytest.mark.slow

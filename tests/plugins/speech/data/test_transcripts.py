@@ -156,10 +156,7 @@ def test_a_model_learns_and_is_judged_on_it(by: str) -> None:
     sizes: dict[str, Any] = {"depth": 1, "dim": 24, "num_heads": 3, "mlp_dim": 48}
     model: Any = zoo.create("speech-tiny", by=by, **sizes, **made.overrides())
     batch = made.batch(torch.arange(3), torch.Generator())
-    if hasattr(model, "training_loss"):
-        loss = model.training_loss(batch.inputs, batch.target, 0.0)
-    else:
-        loss = made.loss(model(*batch.inputs), batch.target, 0.0)
+    loss = model.training_loss(batch.inputs, batch.target, 0.0)
     loss.backward()
     assert loss.isfinite()
     assert -9 <= made.score(model, "test", 2)["-word error rate"] <= 0
