@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 Task = Literal["classify", "tag", "generate", "masked-token", "link", "features"]
 Kind = Literal["attention", "convolution", "hybrid"]
+Reads = Literal["", "encoder", "source", "prompt", "sound"]
+"""What a raw input is to a model: a text that an encoder reads whole, the source text of an encoder-decoder, the
+beginning of the text that a decoder continues, or a sound; empty for anything else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,8 @@ class ModelSpec:
     preprocess: str | None = None
     """`(config, train) -> callable` from raw input to model input; `config["tag"]` holds the weights' tag and
     `config["repository"]` where they are, if they were named, else `config["default"]` where the default ones are."""
+    reads: Reads = ""
+    """What the texts or sounds of a corpus are to the model; corpora lay out their examples by it."""
     postprocess: str | None = None
     """`(config) -> callable` from a model's answer to what users read, labels or text; config as for `preprocess`."""
     convert: str | None = None

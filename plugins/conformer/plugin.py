@@ -37,6 +37,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             # the same sounds as for the speech plugin: entries are names, nothing of it is imported
             example="zoo.plugins.speech.io.examples:example",
             preprocess="zoo.plugins.speech.io.entries:preprocess",
+            reads="sound",
             postprocess="zoo.plugins.speech.io.entries:postprocess",
             convert="zoo.plugins.conformer.convert:to_zoo",
             classifier=("head.linear.",),

@@ -50,6 +50,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             tasks=("classify", "tag", "features", "generate"),
             example="zoo.plugins.speech.io.examples:example",
             preprocess="zoo.plugins.speech.io.entries:preprocess",
+            reads="sound",
             postprocess="zoo.plugins.speech.io.entries:postprocess",
             classifier=("head.linear.",),
             source="arXiv:1910.12977, arXiv:2010.05171",
@@ -66,6 +67,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             task="tag",
             example="zoo.plugins.speech.io.examples:example",
             preprocess="zoo.plugins.speech.io.entries:preprocess",
+            reads="sound",
             convert="zoo.plugins.speech.convert:to_zoo",
             classifier=("head.linear.",),
             peer="zoo.plugins.speech.peers:peer",
@@ -85,6 +87,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             tasks=("generate",),
             example="zoo.plugins.speech.io.tts_postprocess:example",
             preprocess="zoo.plugins.text.io.entries:source",  # an entry is a name: nothing of it is imported
+            reads="source",
             postprocess="zoo.plugins.speech.io.tts_postprocess:postprocess",
             source="arXiv:1809.08895, arXiv:1710.08969",
             description="From characters to frames, four at each step, and from these to samples.",

@@ -111,7 +111,7 @@ def zoo_models() -> Iterator[ModelSpec]:
         yield _translator(name, TRANSLATOR, parameters, BASE | changes, paper, peer="torch_peer",
                           description="For two cores.")  # fmt: skip
     for name, (changes, parameters) in MARIAN.items():
-        yield _translator(name, TRANSLATOR, parameters, BASE | changes, "OPUS-MT", preprocess=None, postprocess=None,
+        yield _translator(name, TRANSLATOR, parameters, BASE | changes, "OPUS-MT", reads="", postprocess=None,
                           description="For weights of OPUS-MT: give vocab_size= and symbols= of the pair.")  # fmt: skip
     for name, (changes, parameters) in WEIGHTED.items():
         yield _translator(
@@ -131,7 +131,7 @@ def zoo_models() -> Iterator[ModelSpec]:
             config={"vocab_size": 30_522, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
                     "num_classes": 0, "position": "learned", "max_len": 512, "dropout": 0.1},
             task="classify", tasks=("classify", "tag", "features", "masked-token"), example="encoder_example",
-            preprocess="encoder", peer="bert_peer", weights={"uncased": f"hf-hub:{repository}"},
+            reads="encoder", peer="bert_peer", weights={"uncased": f"hf-hub:{repository}"},
             classifier=("head.linear.",),
         )  # fmt: skip
     for name, (dim, depth, heads, mlp, parameters, repository) in GPT2.items():
@@ -158,12 +158,12 @@ def zoo_sources() -> tuple[SourceSpec, ...]:
 def _translator(
     name: str, entry: str, parameters: int, config: dict[str, Any], source: str, **fields: Any
 ) -> ModelSpec:
-    own = {"task": "generate", "tasks": ("generate",), "example": "translation_example", "preprocess": "source"}
+    own = {"task": "generate", "tasks": ("generate",), "example": "translation_example", "reads": "source"}
     return _text_model(name, entry, parameters, config=config, source=source, **(own | fields))
 
 
 def _decoder(name: str, parameters: int, config: dict[str, Any], source: str, **fields: Any) -> ModelSpec:
-    own = {"task": "generate", "tasks": ("generate",), "example": "encoder_example", "preprocess": "prompt"}
+    own = {"task": "generate", "tasks": ("generate",), "example": "encoder_example", "reads": "prompt"}
     return _text_model(
         name, "models.transformer:Gpt", parameters, config=config, source=source, claims=("causal",), **(own | fields)
     )
@@ -171,7 +171,8 @@ def _decoder(name: str, parameters: int, config: dict[str, Any], source: str, **
 
 def _text_model(name: str, entry: str, parameters: int, **fields: Any) -> ModelSpec:
     entries = {"example": "io.examples", "preprocess": "io.entries", "postprocess": "io.entries", "peer": "peers"}
-    fields = {"postprocess": "postprocess", "convert": "zoo.plugins.text.convert:to_zoo"} | fields
+    own = {"preprocess": fields["reads"] or None, "postprocess": "postprocess"}
+    fields = own | {"convert": "zoo.plugins.text.convert:to_zoo"} | fields
     for key, module in entries.items():
         if fields.get(key) is not None:
             fields[key] = f"zoo.plugins.text.{module}:{fields[key]}"

@@ -8,14 +8,13 @@ import typer
 from zoo import pipeline
 from zoo.errors import ConfigError
 from zoo.factory import create as build
+from zoo.plugins.speech.io.tts_postprocess import speaks
 from zoo.plugins.speech.sources import SOUNDFILE
 from zoo.registry.entry_loading import require
 
 ENDINGS = (".wav", ".flac", ".ogg")
 RATE = 16_000
 """Samples in a second."""
-SPEAKS = "zoo.plugins.speech.io.tts_postprocess:postprocess"
-"""What makes sounds of the answers of models that speak."""
 
 
 def say(
@@ -29,7 +28,7 @@ def say(
     pipeline.refuse_out(out, ENDINGS)
     name = pipeline.reference(model)
     spec = build.info(name)
-    if spec.postprocess != SPEAKS:
+    if not speaks(spec):
         raise ConfigError(
             f"{name!r} is a '{spec.name}', which does not speak: zoo train speech-synthesis-tiny --data one-voice "
             "makes a model that does"

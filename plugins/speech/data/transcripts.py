@@ -25,8 +25,6 @@ from zoo.spec import ModelSpec
 
 VECTOR = 4 * LogMel(rate=RATE).step
 """Samples from vector to vector of a model."""
-READER = "zoo.plugins.speech.io.entries:preprocess"
-"""What prepares the input of models that read sounds."""
 _LONGER = 2
 """Times the longest transcript of the training that a model may write."""
 
@@ -114,7 +112,7 @@ def refuse_writer(about: About, spec: ModelSpec) -> None:
     Raises:
         ConfigError: If it does.
     """
-    if spec.preprocess not in (None, READER):
+    if spec.reads not in ("", "sound"):
         raise ConfigError(f"'{about.name}' are sounds to be written down, and '{spec.name}' reads no sounds")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.plugins.speech.sources import TORCHAUDIO
 from zoo.registry.entry_loading import require
+from zoo.spec import ModelSpec
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 CHARACTERS, STEPS = 12, 10
 """Of the longest text of an example, and of all its sounds."""
+
+
+def speaks(spec: ModelSpec) -> bool:
+    """Tell whether a model makes speech of texts."""
+    return spec.modality == "speech" and spec.reads == "source"
 
 
 def example(config: Mapping[str, Any], batch_size: int, seed: int) -> "tuple[Tensor, Tensor, Tensor]":

@@ -16,7 +16,6 @@ from zoo.errors import ConfigError, DataError
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths
 from zoo.plugins.text.data.file_readers import Sentence
-from zoo.plugins.text.io.forms import form_of
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 from zoo.spec import ModelSpec
 
@@ -130,7 +129,7 @@ class TaggedCorpus(_Labels):
 
 
 def _framed(about: About, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:
-    if form_of(spec) != "encoder":
+    if spec.reads != "encoder":
         raise ConfigError(f"'{about.name}' are texts with labels, and '{spec.name}' gives none: take an encoder")
     frame = frame_of(tokenizer, "encoder")
     return tokenizer.with_frame(frame), frame

@@ -16,7 +16,6 @@ from zoo.data.token_metrics import token_scores
 from zoo.errors import ConfigError
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, symbols_of
-from zoo.plugins.text.io.forms import form_of
 from zoo.plugins.text.io.preprocess import frame_of
 from zoo.spec import ModelSpec
 
@@ -60,7 +59,7 @@ class LinesCorpus(_Texts):
     task = "generate"
 
     def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
-        if form_of(spec) != "prompt":
+        if spec.reads != "prompt":
             raise ConfigError(f"'{about.name}' are lines of text to continue, and '{spec.name}' is no decoder alone")
         tokenizer = tokenizer.with_frame(Frame((tokenizer.bos,)))
         self.symbols = symbols_of(spec, tokenizer)
@@ -100,7 +99,7 @@ class MaskedCorpus(_Texts):
     task = "masked-token"
 
     def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
-        if form_of(spec) != "encoder":
+        if spec.reads != "encoder":
             raise ConfigError(f"'{about.name}' are lines of text with gaps, and '{spec.name}' is no encoder")
         frame = frame_of(tokenizer, "encoder")
         tokenizer = tokenizer.with_frame(frame).with_mask()

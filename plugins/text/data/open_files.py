@@ -21,7 +21,6 @@ from zoo.plugins.text.data.file_readers import (
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
-from zoo.plugins.text.io.forms import form_of
 from zoo.spec import ModelSpec
 
 Example = TypeVar("Example", Pair, Labelled, Sentence, Line)
@@ -100,7 +99,7 @@ def open_lines(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Lin
     opened, parts = _open(place, read, lambda line: line.text, seed)
     chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [line.text for line in parts.train])
     about = _about(opened, "lines of text", parts, (f"{seed}{chosen.content}",))
-    kind = MaskedCorpus if form_of(spec) == "encoder" else LinesCorpus
+    kind = MaskedCorpus if spec.reads == "encoder" else LinesCorpus
     return kind(about, spec, chosen, parts)
 
 

@@ -17,7 +17,6 @@ from zoo.errors import ConfigError
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
 from zoo.plugins.text.data.metrics import bleu, exact_match
-from zoo.plugins.text.io.forms import form_of
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 from zoo.spec import ModelSpec
 
@@ -71,10 +70,9 @@ class ParallelCorpus(TextCorpus):
         metric: str = "BLEU",
         units: str = "13a",
     ) -> None:
-        form = form_of(spec)
-        if form not in ("source", "prompt"):
+        if spec.reads not in ("source", "prompt"):
             raise ConfigError(f"'{about.name}' are pairs of texts, and '{spec.name}' writes none")
-        self.alone = form == "prompt"
+        self.alone = spec.reads == "prompt"
         frame = Frame((tokenizer.bos,), (tokenizer.eos,)) if self.alone else frame_of(tokenizer, "source")
         tokenizer = tokenizer.with_frame(frame)
         self.symbols = symbols_of(spec, tokenizer)

@@ -6,9 +6,9 @@ Nothing heavy is imported before a library that is missing was named.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from zoo.plugins.text.io.forms import Form
 from zoo.plugins.text.sources import TOKENIZERS
 from zoo.registry.entry_loading import require
+from zoo.spec import Reads
 
 if TYPE_CHECKING:
     from zoo.plugins.text.io.postprocess import Postprocess
@@ -38,7 +38,7 @@ def postprocess(config: Mapping[str, Any]) -> "Postprocess":
     return Postprocess(config)
 
 
-def _preprocess(config: Mapping[str, Any], form: Form) -> "Preprocess":
+def _preprocess(config: Mapping[str, Any], form: Reads) -> "Preprocess":
     require("preprocessing texts", (TOKENIZERS,))
     from zoo.plugins.text.io.preprocess import Preprocess
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from zoo.errors import ConfigError, WeightsError
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
-from zoo.plugins.text.io.forms import Form
+from zoo.spec import Reads
 from zoo.weights import hub
 
 _FILLED, _MULTIPLE = 128, 8
@@ -28,7 +28,7 @@ class Preprocess:
         ConfigError: If the tokenizer's vocabulary is not the model's.
     """
 
-    def __init__(self, config: Mapping[str, Any], form: Form) -> None:
+    def __init__(self, config: Mapping[str, Any], form: Reads) -> None:
         self.config = dict(config)
         self.form = form
         self.max_len = limit_of(config)
@@ -69,7 +69,7 @@ class Preprocess:
         return f"Preprocess({self.form}, {where})"
 
 
-def frame_of(tokenizer: Tokenizer, form: Form) -> Frame:
+def frame_of(tokenizer: Tokenizer, form: Reads) -> Frame:
     """Give the symbols around a text: those of the tokenizer's own template, or what the form needs.
 
     An encoder reads begin and end, an encoder-decoder's source has an end (arXiv:1706.03762), a prompt a begin, unless

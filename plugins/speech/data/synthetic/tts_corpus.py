@@ -24,11 +24,10 @@ from zoo.plugins.speech.data.corpus import Sounds
 from zoo.plugins.speech.data.synthetic import espeak
 from zoo.plugins.speech.data.synthetic.spoken_digits import SIZES, sounds_of
 from zoo.plugins.speech.data.synthetic.voices import Utterance, draw
+from zoo.plugins.speech.io.tts_postprocess import speaks
 from zoo.plugins.speech.models.text_to_speech import steps_of
 from zoo.spec import ModelSpec
 
-SPEAKER = "zoo.plugins.speech.models.text_to_speech:Synthesiser"
-"""The entry of models that speak."""
 VOICE = ("en-us", "f2", 160, 50)
 """Accent, speaker, speed and pitch of the one voice."""
 
@@ -40,7 +39,7 @@ def open_one_voice(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
         ConfigError: If the model does not speak.
         DataError: If espeak-ng is not there.
     """
-    if spec.entry != SPEAKER:
+    if not speaks(spec):
         raise ConfigError(f"'one-voice' is for models that speak, and '{spec.name}' does not: spoken-digits is for it")
     drawn = draw("strings", SIZES["strings"], seed)
     said = Parts(*([Utterance(each.text, *VOICE) for each in part] for part in drawn))

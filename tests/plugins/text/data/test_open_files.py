@@ -18,13 +18,13 @@ from zoo.plugins.text.data.language_model_corpus import LinesCorpus, MaskedCorpu
 from zoo.plugins.text.data.open_files import open_labelled, open_lines, open_parallel, open_tagged
 from zoo.plugins.text.data.parallel_corpus import ParallelCorpus
 from zoo.plugins.text.io.entries import encoder, prompt, source
-from zoo.spec import ModelSpec, Task
+from zoo.spec import ModelSpec, Reads, Task
 
 PAIRS = [(f"{number} apples", f"{number} {'Äpfel ' * (number % 7 + 1)}") for number in range(60)]
 Write = Callable[[str, str], str]
 
 
-def spec(form: str, task: Task = "generate", **config: Any) -> ModelSpec:
+def spec(form: Reads, task: Task = "generate", **config: Any) -> ModelSpec:
     return ModelSpec(
         name=f"made-{form}",
         entry="m:a",
@@ -33,6 +33,7 @@ def spec(form: str, task: Task = "generate", **config: Any) -> ModelSpec:
         task=task,
         config=config,
         preprocess=f"zoo.plugins.text.io.entries:{form}",
+        reads=form,
     )
 
 

@@ -9,10 +9,8 @@ import zoo
 from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer
 from zoo.plugins.text.io.entries import encoder, prompt, source
-from zoo.plugins.text.io.forms import form_of
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 from zoo.registry.lookup import registry
-from zoo.spec import ModelSpec
 
 BYTES = Tokenizer.byte_level()
 
@@ -93,13 +91,14 @@ def test_weights_without_a_tokenizer(tmp_path: Path) -> None:
         source({"repository": f"local-dir:{tmp_path}"}, False)
 
 
-def test_the_entry_of_its_preprocessing_says_how_a_model_reads() -> None:
-    forms = {spec.name: form_of(spec) for spec in registry().models if spec.modality == "text"}
-    assert forms["transformer-tiny"] == "source"
-    assert forms["bert-tiny"] == "encoder"
-    assert forms["decoder-tiny"] == "prompt"
-    other = ModelSpec(name="a", entry="m:a", modality="vision", example="m:e", preprocess="elsewhere:prompt")
-    assert form_of(other) is None
+def test_a_model_is_prepared_texts_as_it_says_that_it_reads_them() -> None:
+    specs = {spec.name: spec for spec in registry().models if spec.modality == "text"}
+    assert specs["transformer-tiny"].reads == "source"
+    assert specs["bert-tiny"].reads == "encoder"
+    assert specs["decoder-tiny"].reads == "prompt"
+    assert not specs["marian-base"].reads
+    for spec in specs.values():
+        assert spec.preprocess == (f"zoo.plugins.text.io.entries:{spec.reads}" if spec.reads else None)
 
 
 def test_a_name_without_a_tag_reads_as_its_published_weights_do(

@@ -22,12 +22,12 @@ from zoo.plugins.text.data.synthetic.tasks import (
 from zoo.plugins.text.sources import SOURCES
 from zoo.registry import entry_loading as entries
 from zoo.registry.lookup import registry
-from zoo.spec import ModelSpec
+from zoo.spec import ModelSpec, Reads
 
 SIZES = (300, 40, 60)
 
 
-def spec(form: str) -> ModelSpec:
+def spec(form: Reads) -> ModelSpec:
     return ModelSpec(
         name="made",
         entry="m:a",
@@ -35,6 +35,7 @@ def spec(form: str) -> ModelSpec:
         example="m:e",
         task="classify" if form == "encoder" else "generate",
         preprocess=f"zoo.plugins.text.io.entries:{form}",
+        reads=form,
     )
 
 
