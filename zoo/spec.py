@@ -125,6 +125,15 @@ class SourceSpec:
     adapter: str = ""
     """`(text, spec, seed) -> zoo.data.corpus.Corpus` of a source of this modality that has only `entry`."""
     takes: str = ""
+    """What stands behind the colon, for help texts: `FILE`, `DIR`, `[MIN-MAX]`."""
+    reads: tuple[str, ...] = ()
+    """Endings of the files that it reads where `--data` is a path alone, in lower case: `(".conll", ".iob")`."""
+    folder: bool = False
+    """Whether it reads a folder where `--data` is a path alone, or `folder:PATH`."""
+    pair: bool = False
+    """Whether it reads two files where `--data` is two paths with a comma between."""
+    tasks: tuple[Task, ...] = ()
+    """Of the sources that read the same path, those are taken that name the model's task here."""
     description: str = ""
     requires: tuple[Requirement, ...] = ()
     plugin: str = ""

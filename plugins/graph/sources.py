@@ -9,7 +9,7 @@ from zoo.spec import Requirement, SourceSpec, StudySpec
 MOLECULES: dict[str, Any] = {"node_features": [119, 9, 11, 12, 9, 5, 8, 2, 2], "edge_features": [22, 6, 2]}
 
 
-def _source(name: str, entry: str, takes: str, description: str, *more: Requirement) -> SourceSpec:
+def _source(name: str, entry: str, takes: str, description: str, *more: Requirement, **reading: Any) -> SourceSpec:
     return SourceSpec(
         name=name,
         modality="graph",
@@ -17,6 +17,7 @@ def _source(name: str, entry: str, takes: str, description: str, *more: Requirem
         takes=takes,
         description=description,
         requires=(PYG, *more),
+        **reading,
     )
 
 
@@ -47,6 +48,8 @@ SOURCES = (
         "data.user_files:open_graphs",
         "FILE",
         "your graphs: a .jsonl of edges, x and label, labels or target; or a .csv of smiles and what is predicted",
+        reads=(".tsv", ".csv", ".jsonl", ".json"),
+        folder=True,
     ),
     _source(
         "planetoid",

@@ -1,5 +1,7 @@
 """The data sources of this plugin, by name, and the libraries it may need; nothing heavy is imported."""
 
+from typing import Any
+
 from zoo.spec import Requirement, SourceSpec
 
 TORCHAUDIO = Requirement(module="torchaudio", distribution="torchaudio", install="attention-zoo[speech]")
@@ -7,7 +9,7 @@ SOUNDFILE = Requirement(module="soundfile", distribution="soundfile", install="a
 TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install="attention-zoo[speech]")
 
 
-def _source(name: str, entry: str, takes: str, description: str) -> SourceSpec:
+def _source(name: str, entry: str, takes: str, description: str, **reading: Any) -> SourceSpec:
     return SourceSpec(
         name=name,
         modality="speech",
@@ -15,6 +17,7 @@ def _source(name: str, entry: str, takes: str, description: str) -> SourceSpec:
         takes=takes,
         description=description,
         requires=(TORCHAUDIO, SOUNDFILE, TOKENIZERS),
+        **reading,
     )
 
 
@@ -36,6 +39,8 @@ SOURCES = (
         "data.recordings:open_recordings",
         "PATH",
         "your sounds: a folder with one sub-folder for each class, or a manifest.jsonl with audio and text or label",
+        reads=(".jsonl", ".json"),
+        folder=True,
     ),
     _source(
         "librispeech",

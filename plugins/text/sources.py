@@ -1,12 +1,18 @@
 """The data sources of this plugin, by name, and the libraries it may need; nothing heavy is imported."""
 
+from typing import Any
+
 from zoo.spec import Requirement, SourceSpec
 
 TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install="attention-zoo[text]")
 SACREBLEU = Requirement(module="sacrebleu", distribution="sacrebleu", install="attention-zoo[text]")
 
 
-def _source(name: str, takes: str, description: str, module: str = "data.open_files") -> SourceSpec:
+TABLES = (".tsv", ".csv", ".jsonl", ".json")
+"""Files of pairs for models that write, of texts with labels for the others."""
+
+
+def _source(name: str, takes: str, description: str, module: str = "data.open_files", **reading: Any) -> SourceSpec:
     return SourceSpec(
         name=name,
         modality="text",
@@ -14,6 +20,7 @@ def _source(name: str, takes: str, description: str, module: str = "data.open_fi
         takes=takes,
         description=description,
         requires=(TOKENIZERS, SACREBLEU),
+        **reading,
     )
 
 
@@ -23,14 +30,30 @@ SOURCES = (
         "FILE",
         "your pairs of texts: two columns (.tsv, .csv), two keys (.jsonl), two files A,B line by line, or a folder of "
         "train, valid and test; FILE?source=en&target=de names columns or keys",
+        reads=TABLES,
+        folder=True,
+        pair=True,
+        tasks=("generate",),
     ),
     _source(
         "labelled",
         "FILE",
         "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv)",
+        reads=TABLES,
+        tasks=("classify", "tag", "masked-token", "link", "features"),
     ),
-    _source("tagged", "FILE", "your sentences, a label for each word: CoNLL columns, a blank line between sentences"),
-    _source("lines", "FILE", "your texts, one in each line, for models of language and masked tokens"),
+    _source(
+        "tagged",
+        "FILE",
+        "your sentences, a label for each word: CoNLL columns, a blank line between sentences",
+        reads=(".conll", ".conllu", ".iob"),
+    ),
+    _source(
+        "lines",
+        "FILE",
+        "your texts, one in each line, for models of language and masked tokens",
+        reads=(".txt",),
+    ),
     _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "data.synthetic.tasks"),
     _source("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again", "data.synthetic.tasks"),
     _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", "data.synthetic.tasks"),

@@ -32,6 +32,7 @@ SOURCES = (
         modality="vision",
         adapter=ADAPTER,
         takes="PATH",
+        folder=True,
         description="your pictures: a folder with one sub-folder for each class",
         requires=(PILLOW,),
     ),
@@ -41,6 +42,7 @@ SOURCES = (
         modality="vision",
         adapter=ADAPTER,
         takes="PATH",
+        reads=(".npz",),
         description="your arrays: a NumPy archive with pictures `x` (count, height, width[, channels]) and labels `y`",
     ),
 )

@@ -71,14 +71,6 @@ class Corpus(Protocol):
         """Save what predictions need besides the model: vocabulary, names of labels."""
 
 
-TABLES = (".tsv", ".csv", ".jsonl", ".json")
-"""Files of pairs for models that write, of texts with labels for the others."""
-FOLDERS = {"vision": "folder", "speech": "recordings", "graph": "graphs"}
-"""Modality to the source that reads folders of its kind, also where it is called `folder`."""
-GUESSES = {".conll": "tagged", ".conllu": "tagged", ".iob": "tagged", ".txt": "lines", ".npz": "npz"}
-"""Ending of a file to the source that reads it."""
-
-
 def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") -> Corpus:
     """Open what `--data` names, for a model.
 
@@ -117,21 +109,20 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
         DataError: If neither succeeds, or a source lacks its argument.
     """
     sources = registry().sources
-    name, _, rest = text.partition(":")
-    if name == FOLDERS["vision"] and spec.modality in FOLDERS:
-        text = f"{FOLDERS[spec.modality]}:{rest}"
+    text = _own_folders(text, spec)
     if sources.get(text.partition(":")[0]) or not _is_path(text):
         return _named(text)
     paths = text.partition("?")[0].split(",")
     for path in paths:
         if not Path(path).expanduser().exists():
             raise DataError(f"data {text!r}: there is no file or folder {path!r}")
-    if guess := sources.get(_guess(paths, spec)):
-        return guess, text
-    known = [source.name for source in sources if source.takes and source.modality == spec.modality]
+    guesses = _guesses(paths, spec)
+    if len(guesses) == 1:
+        return guesses[0], text
+    known = guesses or [source for source in sources if source.takes and source.modality == spec.modality]
     raise DataError(
         f"data {text!r}: its kind cannot be guessed; write it in front, as SOURCE:{text}, "
-        f"where SOURCE is one of {', '.join(known) or 'none that are known'}"
+        f"where SOURCE is one of {', '.join(map(sources.short, known)) or 'none that are known'}"
     )
 
 
@@ -150,20 +141,32 @@ def _is_path(text: str) -> bool:
     return any(mark in text for mark in ("/", "\\", ".", ",", "~")) or Path(text).exists()
 
 
-def _guess(paths: list[str], spec: ModelSpec) -> str:
-    """Name the source that may read a path, or nothing."""
-    first, ending = Path(paths[0]).expanduser(), Path(paths[0]).suffix.lower()
+def _own_folders(text: str, spec: ModelSpec) -> str:
+    """Let `folder:PATH` name the source that reads folders for the model's modality, whatever its name."""
+    name, _, rest = text.partition(":")
+    named = registry().sources.get(name) if name == "folder" else None
+    if name != "folder" or (named and named.modality == spec.modality):
+        return text
+    own = [each for each in registry().sources if each.folder and each.modality == spec.modality]
+    return f"{registry().sources.short(own[0])}:{rest}" if len(own) == 1 else text
+
+
+def _guesses(paths: list[str], spec: ModelSpec) -> list[SourceSpec]:
+    """Find the sources that read a path: those of the model's modality first, then those that name its task.
+
+    Sources of another modality are given where only one modality reads such a path, for the error that names it.
+    """
+    reading = [each for each in registry().sources if _reads(each, paths)]
+    own = [each for each in reading if each.modality == spec.modality] or reading
+    named = [each for each in own if spec.task in each.tasks] or own
+    return named if spec.modality in {each.modality for each in named} or len(named) == 1 else []
+
+
+def _reads(source: SourceSpec, paths: list[str]) -> bool:
     if len(paths) == 2:
-        return "parallel"
-    if first.is_dir():
-        return FOLDERS.get(spec.modality, "parallel")
-    if spec.modality == "speech":
-        return FOLDERS["speech"] if ending in (".jsonl", ".json") else ""
-    if spec.modality == "graph":
-        return FOLDERS["graph"] if ending in TABLES else ""
-    if ending in TABLES:
-        return "parallel" if spec.task == "generate" else "labelled"
-    return GUESSES.get(ending, "")
+        return source.pair
+    path = Path(paths[0]).expanduser()
+    return source.folder if path.is_dir() else path.suffix.lower() in source.reads
 
 
 def text_of(source: SourceSpec, argument: str) -> str:

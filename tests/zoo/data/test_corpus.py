@@ -13,8 +13,8 @@ def model(task: Any = "classify", modality: str = "letters") -> ModelSpec:
     return ModelSpec(name="toy", entry="a:b", example="a:b", modality=modality, task=task)
 
 
-def source(name: str, takes: str = "FILE", modality: str = "letters") -> SourceSpec:
-    return SourceSpec(name=name, modality=modality, takes=takes, corpus="zoo.training.nowhere:open")
+def source(name: str, takes: str = "FILE", modality: str = "letters", **reading: Any) -> SourceSpec:
+    return SourceSpec(name=name, modality=modality, takes=takes, corpus="zoo.training.nowhere:open", **reading)
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,18 @@ def _sources() -> Any:
     class Letters:
         @hookimpl
         def zoo_sources(self) -> list[SourceSpec]:
-            named = [source(name) for name in ("parallel", "labelled", "tagged", "lines")]
-            named += [source("recordings", "PATH", "speech")]
-            return [*named, source("spell", "[MIN-MAX]"), source("noise", ""), source("folder", "PATH", "vision")]
+            tables = (".tsv", ".csv", ".jsonl")
+            return [
+                source("parallel", reads=tables, folder=True, pair=True, tasks=("generate",)),
+                source("labelled", reads=tables, tasks=("classify", "masked-token")),
+                source("tagged", reads=(".conll",)),
+                source("lines", reads=(".txt",)),
+                source("recordings", "PATH", "speech", reads=(".jsonl",), folder=True),
+                source("spell", "[MIN-MAX]"),
+                source("noise", ""),
+                source("folder", "PATH", "vision", folder=True),
+                source("npz", "PATH", "vision", reads=(".npz",)),
+            ]
 
     with using(Registry(plugins=[Letters()], autoload=False)):
         yield
@@ -74,6 +83,31 @@ def test_two_files_are_parallel_text(tmp_path: Path) -> None:
 def test_a_folder_holds_pictures_or_parts_of_a_text(tmp_path: Path) -> None:
     assert find_source(str(tmp_path), model(modality="vision"))[0].name == "folder"
     assert find_source(str(tmp_path), model("generate"))[0].name == "parallel"
+
+
+def test_a_folder_source_is_that_of_the_models_modality(tmp_path: Path) -> None:
+    assert find_source(f"folder:{tmp_path}", model("generate"))[0].name == "parallel"
+    assert find_source(f"folder:{tmp_path}", model(modality="vision"))[0].name == "folder"
+
+
+def test_a_file_that_only_another_modality_reads_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_text("")
+    with pytest.raises(ConfigError, match="are of modality 'vision', and 'toy' reads 'letters'"):
+        open_corpus(str(tmp_path / "a.npz"), model())
+
+
+def test_a_file_that_two_sources_read_wants_its_source_in_front(tmp_path: Path) -> None:
+    class Others:
+        @hookimpl
+        def zoo_sources(self) -> list[SourceSpec]:
+            return [source("columns", reads=(".conll", ".tab")), source("tagged", reads=(".conll",))]
+
+    (tmp_path / "a.conll").write_text("")
+    (tmp_path / "a.tab").write_text("")
+    with using(Registry(plugins=[Others()], autoload=False)):
+        assert find_source(str(tmp_path / "a.tab"), model("tag"))[0].name == "columns"
+        with pytest.raises(DataError, match=r"cannot be guessed; .* where SOURCE is one of columns, tagged"):
+            find_source(str(tmp_path / "a.conll"), model("tag"))
 
 
 def test_columns_may_be_named_behind_a_file(tmp_path: Path) -> None:
