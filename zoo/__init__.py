@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from zoo.factory.create import create, create_model, example, info, list_models, plugins, postprocess, preprocess
     from zoo.hookspecs import ZOO_PLUGIN_API, hookimpl
     from zoo.registry.lookup import Registry
-    from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, Requirement, SourceSpec, StudySpec
+    from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, Requirement, SourceSpec, StudySpec, SuiteSpec
     from zoo.training.api import train
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Requirement",
     "SourceSpec",
     "StudySpec",
+    "SuiteSpec",
     "UnknownModelError",
     "UnknownSourceError",
     "WeightsError",
@@ -76,7 +77,7 @@ _FROM = {
     "zoo.hookspecs": ("ZOO_PLUGIN_API", "hookimpl"),
     "zoo.registry.lookup": ("Registry",),
     "zoo.training.api": ("train",),
-    "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec"),
+    "zoo.spec": ("AttentionSpec", "ModelSpec", "PluginInfo", "Requirement", "SourceSpec", "StudySpec", "SuiteSpec"),
     "zoo.errors": tuple(name for name in __all__ if name.endswith("Error")),
 }
 _PACKAGES = dict.fromkeys(("bench", "core", "testing", "training", "weights"), __name__)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from zoo.spec import AttentionSpec, ModelSpec, SourceSpec, StudySpec
+from zoo.spec import AttentionSpec, ModelSpec, SourceSpec, StudySpec, SuiteSpec
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +36,11 @@ def zoo_sources() -> Iterable[SourceSpec]:  # type: ignore[empty-body]
 @hookspec
 def zoo_studies() -> Iterable[StudySpec]:  # type: ignore[empty-body]
     """Return the studies that `zoo bench` can run."""
+
+
+@hookspec
+def zoo_suites() -> Iterable[SuiteSpec]:  # type: ignore[empty-body]
+    """Return the suites that `zoo bench speed --suite` can run."""
 
 
 @hookspec(firstresult=True)

@@ -151,6 +151,21 @@ class StudySpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SuiteSpec:
+    """Name a suite of benchmarks against peer libraries for `zoo bench speed --suite NAME`.
+
+    Each module of `package` lists its `CASES: Sequence[zoo.bench.Case]`; they are imported when the suite runs.
+    """
+
+    name: str
+    package: str
+    """Import name of a package: `zoo_timeseries.bench`."""
+    title: str
+    """Heading of the table: `Speech models against their peers`."""
+    plugin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PluginInfo:
     """Report what became of a plugin."""
 

@@ -7,7 +7,7 @@ from zoo.hookspecs import hookimpl
 from zoo.plugins.graph.gat_sizes import GAT_MODELS
 from zoo.plugins.graph.requirements import PYG, SCIPY
 from zoo.plugins.graph.sources import MOLECULES, SOURCES, STUDIES
-from zoo.spec import ModelSpec, SourceSpec, StudySpec
+from zoo.spec import ModelSpec, SourceSpec, StudySpec, SuiteSpec
 
 LIBRARIES = (PYG, SCIPY)
 
@@ -38,6 +38,12 @@ def zoo_models() -> Iterator[ModelSpec]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of graphs."""
     return SOURCES
+
+
+@hookimpl
+def zoo_suites() -> tuple[SuiteSpec, ...]:
+    """Give the benchmarks against peer libraries."""
+    return (SuiteSpec(name="graph", package="zoo.plugins.graph.bench", title="Models of graphs against their peers"),)
 
 
 @hookimpl

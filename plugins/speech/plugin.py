@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.hookspecs import hookimpl
 from zoo.plugins.speech.sources import SOURCES
-from zoo.spec import ModelSpec, SourceSpec
+from zoo.spec import ModelSpec, SourceSpec, SuiteSpec
 
 if TYPE_CHECKING:
     import typer
@@ -98,6 +98,12 @@ def zoo_models() -> Iterator[ModelSpec]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of speech."""
     return SOURCES
+
+
+@hookimpl
+def zoo_suites() -> tuple[SuiteSpec, ...]:
+    """Give the benchmarks against peer libraries."""
+    return (SuiteSpec(name="speech", package="zoo.plugins.speech.bench", title="Speech models against their peers"),)
 
 
 @hookimpl

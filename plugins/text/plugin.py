@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.hookspecs import hookimpl
 from zoo.plugins.text.sources import SOURCES
-from zoo.spec import ModelSpec, SourceSpec
+from zoo.spec import ModelSpec, SourceSpec, SuiteSpec
 
 TRANSLATOR = "models.transformer:Transformer"
 BASE: dict[str, Any] = {
@@ -153,6 +153,12 @@ def zoo_models() -> Iterator[ModelSpec]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of text."""
     return SOURCES
+
+
+@hookimpl
+def zoo_suites() -> tuple[SuiteSpec, ...]:
+    """Give the benchmarks against peer libraries."""
+    return (SuiteSpec(name="text", package="zoo.plugins.text.bench", title="Text models against their peers"),)
 
 
 def _translator(

@@ -1,7 +1,7 @@
-"""The plugin for what belongs to no modality: patterns and the studies."""
+"""The plugin for what belongs to no modality: patterns, studies, and the suite of the attention engine."""
 
 from zoo.hookspecs import hookimpl
-from zoo.spec import AttentionSpec, Requirement, StudySpec
+from zoo.spec import AttentionSpec, Requirement, StudySpec, SuiteSpec
 
 BENCH = tuple(
     Requirement(module=module, distribution=distribution, install="attention-zoo[bench]")
@@ -62,3 +62,9 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
     ]
+
+
+@hookimpl
+def zoo_suites() -> tuple[SuiteSpec, ...]:
+    """Name the benchmarks of the attention engine."""
+    return (SuiteSpec(name="engine", package="zoo.bench.engine", title="The engine against its peers"),)

@@ -1,4 +1,4 @@
-"""The registry: finds models, attentions, sources and studies by name in a set of plugins.
+"""The registry: finds models, attentions, sources, studies and suites by name in a set of plugins.
 
 Discovery happens at first use, once: built-in plugins, then installed ones by distribution and name, then those given.
 """
@@ -13,10 +13,10 @@ from typing import Any
 from zoo.errors import PluginError
 from zoo.names import normalise, split_prefix
 from zoo.registry import discovery as loading
-from zoo.registry.catalogue import ATTENTIONS, MODELS, SOURCES, STUDIES, Catalogue, Kind, Record
+from zoo.registry.catalogue import ATTENTIONS, MODELS, SOURCES, STUDIES, SUITES, Catalogue, Kind, Record
 from zoo.registry.plugin_host import Host, warn
 from zoo.registry.unknown_name import unknown_model, unknown_tag
-from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, SourceSpec, StudySpec
+from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, SourceSpec, StudySpec, SuiteSpec
 
 
 class Registry:
@@ -53,6 +53,11 @@ class Registry:
     def studies(self) -> Catalogue[StudySpec]:
         """Give what `zoo bench` can run."""
         return self._catalogue(STUDIES)
+
+    @property
+    def suites(self) -> Catalogue[SuiteSpec]:
+        """Give what `zoo bench speed --suite` can run."""
+        return self._catalogue(SUITES)
 
     def plugins(self) -> list[PluginInfo]:
         """Report what became of each plugin, in the order of discovery."""

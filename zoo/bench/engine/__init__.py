@@ -1,1 +1,1 @@
-"""The engine against its peers, one file for each group of work."""
+"""The engine against its peers, one file for each group of cases."""

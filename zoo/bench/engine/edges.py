@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.core.engine.dispatch import attend
 from zoo.core.patterns.edges import Edges
 
@@ -104,19 +104,19 @@ def _step(q: Tensor, k: Tensor, v: Tensor, edges: Edges) -> None:
 
 
 PEER, GIVEN = "PyG TransformerConv", "PyG TransformerConv, q k v given"
-WORKS: tuple[Work, ...] = (
-    Work("10,000 nodes, 100,000 edges, forward", GIVEN, 0.35, partial(without_projections, 100_000, False)),
-    Work("10,000 nodes, 100,000 edges, forward and backward", GIVEN, 0.3, partial(without_projections, 100_000, True)),
-    Work("a hub with 20 % of the edges, forward", GIVEN, 0.5, partial(without_projections, 100_000, False, 0.2)),
-    Work(
+CASES: tuple[Case, ...] = (
+    Case("10,000 nodes, 100,000 edges, forward", GIVEN, 0.35, partial(without_projections, 100_000, False)),
+    Case("10,000 nodes, 100,000 edges, forward and backward", GIVEN, 0.3, partial(without_projections, 100_000, True)),
+    Case("a hub with 20 % of the edges, forward", GIVEN, 0.5, partial(without_projections, 100_000, False, 0.2)),
+    Case(
         "a hub with 20 % of the edges, forward and backward",
         GIVEN,
         0.5,
         partial(without_projections, 100_000, True, 0.2),
     ),
-    Work("whole layer, 100,000 edges, forward", PEER, 0.35, partial(against_peer, 100_000, False)),
-    Work("whole layer, 100,000 edges, forward and backward", PEER, 0.3, partial(against_peer, 100_000, True)),
-    Work("1,000,000 edges, training step, memory", PEER, 0.35, partial(against_peer, 1_000_000, True), memory=True),
-    Work("400,000 edges, training step", "half of it", 2.15, partial(against_half, 400_000)),
-    Work("400,000 edges, training step, memory", "half of it", 2.15, partial(against_half, 400_000), memory=True),
+    Case("whole layer, 100,000 edges, forward", PEER, 0.35, partial(against_peer, 100_000, False)),
+    Case("whole layer, 100,000 edges, forward and backward", PEER, 0.3, partial(against_peer, 100_000, True)),
+    Case("1,000,000 edges, training step, memory", PEER, 0.35, partial(against_peer, 1_000_000, True), memory=True),
+    Case("400,000 edges, training step", "half of it", 2.15, partial(against_half, 400_000)),
+    Case("400,000 edges, training step, memory", "half of it", 2.15, partial(against_half, 400_000), memory=True),
 )

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.core.cache.growing import Growing
 from zoo.core.cache.ring import state_for
 from zoo.core.cache.state import State
@@ -75,19 +75,19 @@ def decoding(ours: tuple[Callable[[], State], int], other: tuple[Callable[[], St
 
 ring, growing = partial(state_for, Window(WINDOW, 0), 1), partial(Growing, 1)
 
-WORKS = [
+CASES = [
     *(
-        Work(f"attend at ViT-S shape, {what}", "bare SDPA", 1.03, build=partial(kernel, step), repeats=repeats)
+        Case(f"attend at ViT-S shape, {what}", "bare SDPA", 1.03, build=partial(kernel, step), repeats=repeats)
         for what, step, repeats in (("forward", False, 20), ("forward + backward", True, 5))
     ),
-    Work(
+    Case(
         "cached decoding, window 256, at 10,000 tokens",
         "growing cache",
         0.05,
         build=partial(decoding, (ring, TOKENS_WRITTEN), (growing, TOKENS_WRITTEN)),
         memory=True,
     ),
-    Work(
+    Case(
         "cached decoding, window 256, at 10,000 tokens",
         "itself, at 1,000 tokens",
         1.0,

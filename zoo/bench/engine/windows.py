@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.core.engine.dispatch import attend
 from zoo.core.patterns.local import Window
 from zoo.core.scoring.relative_bias import TransformerXL
@@ -125,22 +125,22 @@ def doubled(tokens: int, step: bool) -> tuple[Job, Job]:
     return more, fewer
 
 
-def _doubling(step: bool, memory: bool) -> Work:
+def _doubling(step: bool, memory: bool) -> Case:
     what = "forward + backward" if step else "forward"
     name = f"window {REACH} each side, T = 16,000, {what}{', memory' if memory else ''}"
-    return Work(name, "itself, T = 8,000", 2.15, build=partial(doubled, 8000, step), memory=memory)
+    return Case(name, "itself, T = 8,000", 2.15, build=partial(doubled, 8000, step), memory=memory)
 
 
-def _works() -> tuple[Work, ...]:
+def _works() -> tuple[Case, ...]:
     name = f"window {REACH} each side, T = "
     short = f"{name}4,000, forward"
     return (
-        Work(f"{name}16,000, forward", "full SDPA", 1 / 40, build=partial(beside_full, 16000, False)),
-        Work(f"{name}16,000, forward + backward", "full SDPA", 1 / 20, build=partial(beside_full, 16000, True)),
-        Work(short, "SDPA with a boolean mask", 1 / 20, build=partial(beside_mask, 4000)),
-        Work(short, "FlexAttention, compiled", 1 / 4, build=partial(beside_flex, 4000)),
-        Work(short, "local-attention", 0.6, build=partial(beside_local_attention, 4000)),
-        Work(
+        Case(f"{name}16,000, forward", "full SDPA", 1 / 40, build=partial(beside_full, 16000, False)),
+        Case(f"{name}16,000, forward + backward", "full SDPA", 1 / 20, build=partial(beside_full, 16000, True)),
+        Case(short, "SDPA with a boolean mask", 1 / 20, build=partial(beside_mask, 4000)),
+        Case(short, "FlexAttention, compiled", 1 / 4, build=partial(beside_flex, 4000)),
+        Case(short, "local-attention", 0.6, build=partial(beside_local_attention, 4000)),
+        Case(
             f"{name}4,000, Transformer-XL bias, forward + backward",
             "its dense form",
             1 / 8,
@@ -150,4 +150,4 @@ def _works() -> tuple[Work, ...]:
     )
 
 
-WORKS: tuple[Work, ...] = _works()
+CASES: tuple[Case, ...] = _works()

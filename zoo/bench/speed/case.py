@@ -1,4 +1,4 @@
-"""One piece of work for `zoo bench speed --suite NAME`: what we do, what the peer does, and the ratio to reach."""
+"""A benchmark case of `zoo bench speed --suite NAME`: our function, the peer's, and the ratio to reach."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ Built = tuple[Job, Job | Seconds | Bytes] | str
 
 
 @dataclass(frozen=True)
-class Work:
-    """Describe a piece of work; nothing is built before `build` is called.
+class Case:
+    """Describe a benchmark case; nothing is built before `build` is called.
 
     Args:
         name: what is computed, with its sizes.

@@ -20,6 +20,8 @@ from zoo.bench.speed.timing import Spread, in_turns, matrix_rate, threads
 from zoo.core import flops
 from zoo.errors import ConfigError
 from zoo.registry.entry_loading import load
+from zoo.registry.lookup import registry
+from zoo.spec import SuiteSpec
 
 WORK = ("forward", "step")
 PRECISIONS = ("fp32", "bf16", "autocast")
@@ -158,18 +160,18 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _suite(console: Console, name: str, only: str, counts: list[int], rounds: int, out: Path | None) -> None:
-    """Run the works of a suite; see `zoo.bench.speed.suite`."""
-    chosen = suites.works(name, only)
+def _suite(console: Console, suite: SuiteSpec, only: str, counts: list[int], rounds: int, out: Path | None) -> None:
+    """Run the cases of a suite; see `zoo.bench.speed.suite`."""
+    chosen = suites.find_cases(suite.package, only)
     if not console.is_terminal:
         console.width = 120  # a pipe has no width to fold at
-    total = sum(1 if work.memory else len(counts) for work in chosen)
+    total = sum(1 if case.memory else len(counts) for case in chosen)
     measured = suites.measure(chosen, counts, rounds)
     rows = list(track(measured, "measuring", total=total, console=console))
     console.print(suites.table(rows), markup=False)
     if out:
         options = f"--rounds {rounds} --threads {','.join(map(str, counts))}{f' --only {only!r}' if only else ''}"
-        out.write_text(suites.markdown(rows, name, f"zoo bench speed --suite {name} {options}"))
+        out.write_text(suites.markdown(rows, suite.title, f"zoo bench speed --suite {suite.name} {options}"))
 
 
 def command(
@@ -182,8 +184,8 @@ def command(
     ),
     threads: Annotated[str, typer.Option(help="Numbers of threads, separated by commas.")] = "1,2",
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 15,
-    suite: Annotated[str, typer.Option(help="models; of peers: engine, graph, speech, text; startup.")] = "models",
-    only: Annotated[str, typer.Option(help="In suites of peers: works whose name has this text.")] = "",
+    suite: Annotated[str, typer.Option(help="models; startup; of peers: engine, graph, speech, text, ...")] = "models",
+    only: Annotated[str, typer.Option(help="In suites of peers: cases whose name has this text.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file as well.")] = None,
 ) -> None:
     """Measure how fast models are here, and against the same model in its peer library."""
@@ -192,10 +194,11 @@ def command(
         with console.status("starting processes"):
             console.print(startup.table(startup.measure(rounds)), markup=False)
         return
-    if suite in suites.SUITES:
-        return _suite(console, suite, only, _counts(threads), rounds, out)
     if suite != "models":
-        raise ConfigError(f"suite={suite!r} is not one of models, {', '.join(suites.SUITES)}, startup")
+        known = registry().suites
+        if found := known.get(suite):
+            return _suite(console, found, only, _counts(threads), rounds, out)
+        raise ConfigError(f"suite={suite!r} is not one of models, {', '.join(known.names())}, startup")
     names, jobs, precisions = models.split(","), work.split(","), precision.split(",")
     counts = _counts(threads)
     measured = measure(

@@ -1,6 +1,6 @@
-"""`zoo bench speed --suite NAME`: every piece of work of a suite against its peer, in turns, as ratios.
+"""`zoo bench speed --suite NAME`: each benchmark case of a suite against its peer, in turns, as ratios.
 
-A suite is a package beside this file; each of its modules lists its `WORKS`.
+A suite is a package that a plugin names (`zoo_suites`); each of its modules lists its `CASES`.
 """
 
 import gc
@@ -11,18 +11,11 @@ from importlib import import_module
 
 from rich.table import Table
 
-from zoo.bench.speed.case import Built, Job, Work
+from zoo.bench.speed.case import Built, Case, Job
 from zoo.bench.speed.memory import peak_bytes, resident_bytes
 from zoo.bench.speed.timing import Spread, in_turns, seconds, threads
 from zoo.errors import ConfigError
 
-SUITES = {
-    "engine": "The engine against its peers",
-    "graph": "Models of graphs against their peers",
-    "speech": "Speech models against their peers",
-    "text": "Text models against their peers",
-}
-"""Names of the suites, and their titles."""
 FEWEST = 6
 """Rounds that an interval of 95 % needs."""
 SLOW = 1.0
@@ -34,7 +27,7 @@ class Row:
     """Give one measurement, or why there is none.
 
     Args:
-        work: what was done.
+        case: what was measured.
         threads: how many threads computed.
         ours: our seconds, or bytes.
         theirs: the peer's.
@@ -42,7 +35,7 @@ class Row:
         missing: why there are no figures; empty if there are.
     """
 
-    work: Work
+    case: Case
     threads: int
     ours: float = 0.0
     theirs: float = 0.0
@@ -54,73 +47,72 @@ class Row:
         """Say whether the target is reached, and whether the interval leaves room for the contrary."""
         if self.ratio is None:
             return "-"
-        said = "yes" if self.ratio.median <= self.work.target else "no"
-        return f"{said}, barely" if self.ratio.low <= self.work.target < self.ratio.high else said
+        said = "yes" if self.ratio.median <= self.case.target else "no"
+        return f"{said}, barely" if self.ratio.low <= self.case.target < self.ratio.high else said
 
 
-def works(suite: str, only: str = "") -> list[Work]:
-    """Collect the works of the modules of a suite.
+def find_cases(package: str, only: str = "") -> list[Case]:
+    """Collect the cases of the modules of a suite.
 
     Args:
-        suite: one of `SUITES`.
-        only: text that a work's name or its module's contains; all without.
+        package: import name, as the suite's record has it.
+        only: text that a case's name or its module's contains; all without.
 
     Raises:
-        ConfigError: If no work has it.
+        ConfigError: If no case has it.
     """
-    package = import_module(f"zoo.bench.{suite}")
-    found: list[tuple[str, Work]] = []
-    for module in pkgutil.iter_modules(package.__path__):
-        listed: Sequence[Work] = getattr(import_module(f"{package.__name__}.{module.name}"), "WORKS", ())
-        found += [(f"{module.name}: {work.name}", work) for work in listed]
-    picked = [work for name, work in found if only.lower() in name.lower()]
+    found: list[tuple[str, Case]] = []
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        listed: Sequence[Case] = getattr(import_module(f"{package}.{module.name}"), "CASES", ())
+        found += [(f"{module.name}: {case.name}", case) for case in listed]
+    picked = [case for name, case in found if only.lower() in name.lower()]
     if not picked:
         raise ConfigError(f"--only {only!r} is in none of\n  " + "\n  ".join(name for name, _ in found))
     return picked
 
 
-def measure(chosen: Sequence[Work], thread_counts: Sequence[int] = (1, 2), rounds: int = 15) -> Iterator[Row]:
-    """Measure works for each number of threads; memory does not depend on it and is measured once.
+def measure(chosen: Sequence[Case], thread_counts: Sequence[int] = (1, 2), rounds: int = 15) -> Iterator[Row]:
+    """Measure cases for each number of threads; memory does not depend on it and is measured once.
 
     Args:
         chosen: what to measure.
         thread_counts: how many threads compute.
         rounds: timed runs of each; fewer, but at least six of them, where one takes over a second.
     """
-    for work in chosen:
-        for count in thread_counts[:1] if work.memory else thread_counts:
+    for case in chosen:
+        for count in thread_counts[:1] if case.memory else thread_counts:
             with threads(count):
-                yield _measure(work, count, rounds)
+                yield _measure(case, count, rounds)
             gc.collect()
 
 
-def _measure(work: Work, count: int, rounds: int) -> Row:
+def _measure(case: Case, count: int, rounds: int) -> Row:
     try:
-        built: Built = work.build()
+        built: Built = case.build()
     except ImportError as error:
         built = f"does not import: {error}"
     if isinstance(built, str):
-        return Row(work, count, missing=built)
+        return Row(case, count, missing=built)
     job, other = built
-    if isinstance(other, float) and work.memory:
+    if isinstance(other, float) and case.memory:
         held = float(resident_bytes(job))
-        return Row(work, count, held, other, Spread(*[held / other] * 3))
+        return Row(case, count, held, other, Spread(*[held / other] * 3))
     if isinstance(other, float):
-        times = _alone(_repeated(job, work.repeats), rounds)
-        return _row(work, count, times, [other * work.repeats] * len(times))
-    if work.memory:
-        for made in (job, other):  # what is made at first use, such as caches, is not part of the work
+        times = _alone(_repeated(job, case.repeats), rounds)
+        return _row(case, count, times, [other * case.repeats] * len(times))
+    if case.memory:
+        for made in (job, other):  # what is made at first use, such as caches, is not part of the case
             made()
         held, needed = (float(peak_bytes(made)) for made in (job, other))
         share = held / max(needed, 1.0)
-        return Row(work, count, held, needed, Spread(share, share, share))
-    ours, theirs = (_repeated(made, work.repeats) for made in (job, other))
-    return _row(work, count, *in_turns(ours, theirs, _rounds(seconds(ours) + seconds(theirs), rounds)))
+        return Row(case, count, held, needed, Spread(share, share, share))
+    ours, theirs = (_repeated(made, case.repeats) for made in (job, other))
+    return _row(case, count, *in_turns(ours, theirs, _rounds(seconds(ours) + seconds(theirs), rounds)))
 
 
-def _row(work: Work, count: int, mine: list[float], other: list[float]) -> Row:
-    typical, usual = (Spread.of(times).median / work.repeats for times in (mine, other))
-    return Row(work, count, typical, usual, Spread.of([a / b for a, b in zip(mine, other, strict=True)]))
+def _row(case: Case, count: int, mine: list[float], other: list[float]) -> Row:
+    typical, usual = (Spread.of(times).median / case.repeats for times in (mine, other))
+    return Row(case, count, typical, usual, Spread.of([a / b for a, b in zip(mine, other, strict=True)]))
 
 
 def _alone(ours: Job, rounds: int) -> list[float]:
@@ -144,13 +136,13 @@ COLUMNS = ("work", "peer", "threads", "ours", "peer's", "ratio (95%)", "at most"
 
 def cells(row: Row) -> list[str]:
     """Give a row's texts, one for each of `COLUMNS`."""
-    head = [row.work.name, row.work.peer, "-" if row.work.memory else str(row.threads)]
-    target = f"{row.work.target:.3g}"
+    head = [row.case.name, row.case.peer, "-" if row.case.memory else str(row.threads)]
+    target = f"{row.case.target:.3g}"
     if row.ratio is None:
         return [*head, "-", "-", row.missing, target, row.reached]
-    show = _megabytes if row.work.memory else _milliseconds
+    show = _megabytes if row.case.memory else _milliseconds
     exact = f"{row.ratio.median:.3g}"
-    ratio = exact if row.work.memory else f"{exact} ({row.ratio.low:.3g}-{row.ratio.high:.3g})"
+    ratio = exact if row.case.memory else f"{exact} ({row.ratio.low:.3g}-{row.ratio.high:.3g})"
     return [*head, show(row.ours), show(row.theirs), ratio, target, row.reached]
 
 
@@ -163,7 +155,7 @@ def _megabytes(value: float) -> str:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Lay out rows for the terminal; the peer stands under the work, the interval under the ratio."""
+    """Lay out rows for the terminal; the peer stands under the case, the interval under the ratio."""
     view = Table(title="Our time or memory over the peer's", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     view.add_column("work\n  peer", min_width=18, overflow="fold")
     for column in COLUMNS[2:]:
@@ -177,13 +169,13 @@ def table(rows: Sequence[Row]) -> Table:
     return view
 
 
-def markdown(rows: Sequence[Row], suite: str, command: str) -> str:
+def markdown(rows: Sequence[Row], title: str, command: str) -> str:
     """Lay out rows as a section of a document, with the command that makes them."""
     rule = "|".join("---" if column in ("work", "peer", "reached") else "--:" for column in COLUMNS)
     lines = [f"| {' | '.join(cells(row))} |" for row in rows]
     return "\n".join(
         [
-            f"## {SUITES[suite]}",
+            f"## {title}",
             "",
             f"`{command}`",
             "",

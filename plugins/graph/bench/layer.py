@@ -11,7 +11,7 @@ from torch import nn
 
 import zoo
 from zoo.bench.engine.edges import HEAD_DIM, HEADS, NODES, job, random_graph
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.registry.entry_loading import load
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -68,16 +68,16 @@ def tenfold(peer: str, edges: int) -> tuple[Job, Job]:
 
 EDGES, MANY = 100_000, 1_000_000
 
-WORKS = [
+CASES = [
     *(
-        Work(
+        Case(
             f"layer, {NODES:,} nodes, {EDGES:,} edges, {what}", f"PyG {peer}", 0.45, partial(beside, peer, EDGES, step)
         )
         for peer in MODELS
         for what, step in (("forward", False), ("training step", True))
     ),
     *(
-        Work(
+        Case(
             f"layer, a hub with 20 % of {EDGES:,} edges, {what}",
             "PyG TransformerConv",
             0.5,
@@ -86,7 +86,7 @@ WORKS = [
         for what, step in (("forward", False), ("training step", True))
     ),
     *(
-        Work(
+        Case(
             f"layer, {MANY:,} edges, training step{', memory' if memory else ''}",
             f"itself, {EDGES:,} edges",
             11.0,
@@ -95,7 +95,7 @@ WORKS = [
         )
         for memory in (False, True)
     ),
-    Work(
+    Case(
         f"layer, {MANY:,} edges, training step, memory",
         "PyG TransformerConv",
         0.35,

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.bench.speed.case import Job, Work
-from zoo.bench.text.peer import ids, pair
+from zoo.bench.speed.case import Case, Job
+from zoo.plugins.text.bench.peer import ids, pair
 
 NAME, VOCABULARY = "gpt2-small", 50_257
 PROMPT, NEW = 16, 64
@@ -64,9 +64,9 @@ def step_and_limit() -> tuple[Job, Job]:
     return step, limit
 
 
-WORKS = [
+CASES = [
     *(
-        Work(f"{NAME}, {NEW} tokens, {what}", "transformers generate", target, build=partial(generate, dtype, *how))
+        Case(f"{NAME}, {NEW} tokens, {what}", "transformers generate", target, build=partial(generate, dtype, *how))
         for what, target, dtype, how in (
             ("batch 1, fp32", 0.88, torch.float32, (1,)),
             ("batch 1, bf16", 0.6, torch.bfloat16, (1,)),
@@ -74,5 +74,5 @@ WORKS = [
             ("beam 4, fp32", 0.6, torch.float32, (1, 4)),
         )
     ),
-    Work(f"{NAME}, one step, batch 1, fp32", "reading as many weights", 1 / 0.9, build=step_and_limit),
+    Case(f"{NAME}, one step, batch 1, fp32", "reading as many weights", 1 / 0.9, build=step_and_limit),
 ]

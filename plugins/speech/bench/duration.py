@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 
 NAME, WINDOW, RATE, MINUTES = "speech-small", 640, 16_000, 10
 """The model; how far each vector looks, ms; samples in a second; length of the sound."""
@@ -41,9 +41,9 @@ def doubled() -> tuple[Job, Job]:
     return partial(run, model, sound(MINUTES)), partial(run, model, sound(MINUTES / 2))
 
 
-WORKS = [
+CASES = [
     *(
-        Work(
+        Case(
             f"{NAME}, window {WINDOW} ms, {position}, {MINUTES} minutes, forward{', memory' if memory else ''}",
             "itself, full attention",
             1 / 10 if memory else 1 / 15,
@@ -54,7 +54,7 @@ WORKS = [
         for memory in (False, True)
     ),
     *(
-        Work(
+        Case(
             f"{NAME}, window {WINDOW} ms, {MINUTES} minutes, forward{', memory' if memory else ''}",
             f"itself, {MINUTES / 2:g} minutes",
             2.15,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import zoo
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 
 NAME, RATE, SECONDS, CLIPS, BATCH = "speech-small", 16_000, 10, 360, 24
 """The model whose features are taken; samples in a second; a clip's length; clips of an hour; clips at once."""
@@ -31,4 +31,4 @@ def jobs() -> tuple[Job, Job]:
     return ours, theirs
 
 
-WORKS = [Work(f"fbank of an hour, clips of {SECONDS} s in batches of {BATCH}", "torchaudio, one by one", 1.0, jobs)]
+CASES = [Case(f"fbank of an hour, clips of {SECONDS} s in batches of {BATCH}", "torchaudio, one by one", 1.0, jobs)]

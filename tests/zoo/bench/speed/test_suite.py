@@ -1,4 +1,4 @@
-"""`zoo bench speed --suite engine` on tiny works."""
+"""`zoo bench speed --suite NAME` on tiny cases."""
 
 import re
 import sys
@@ -11,31 +11,29 @@ import torch
 from rich.console import Console
 from typer.testing import CliRunner
 
-from zoo import ConfigError
-from zoo.bench.engine import overhead as cores
+from zoo import ConfigError, Registry, SuiteSpec, hookimpl
 from zoo.bench.speed import suite
-from zoo.bench.speed.case import Job, Work
-from zoo.bench.speed.memory import peak_bytes
-from zoo.bench.speed.suite import Row, cells, markdown, measure, table, works
+from zoo.bench.speed.case import Case, Job
+from zoo.bench.speed.compare import command
+from zoo.bench.speed.suite import Row, cells, find_cases, markdown, measure, table
 from zoo.bench.speed.timing import Spread
 from zoo.cli.app import build
-from zoo.core import Window, attend
-from zoo.core.cache.ring import state_for
+from zoo.registry.lookup import using
 
 
 def fill(numbers: int) -> Job:
     return lambda: torch.zeros(numbers).add_(1)
 
 
-def work(build: Callable[[], tuple[Job, Job] | str] = lambda: (fill(1), fill(1)), **fields: object) -> Work:
-    return Work(**({"name": "fills", "peer": "itself", "target": 1.0, "build": build} | fields))  # type: ignore[arg-type]
+def case(build: Callable[[], tuple[Job, Job] | str] = lambda: (fill(1), fill(1)), **fields: object) -> Case:
+    return Case(**({"name": "fills", "peer": "itself", "target": 1.0, "build": build} | fields))  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def only_toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the suite see two modules: one with works, one without."""
+    """Let the suite see two modules: one with cases, one without."""
     toys, empty = ModuleType("zoo.bench.engine.toys"), ModuleType("zoo.bench.engine.empty")
-    toys.WORKS = [work(name="fills little"), work(name="absent", build=lambda: "pip install absent")]  # type: ignore[attr-defined]
+    toys.CASES = [case(name="fills little"), case(name="absent", build=lambda: "pip install absent")]  # type: ignore[attr-defined]
     for module in (toys, empty):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     found = [type("Found", (), {"name": name}) for name in ("empty", "toys")]
@@ -43,17 +41,17 @@ def only_toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("only_toys")
-class TestWorks:
-    def test_every_module_with_works_is_asked(self) -> None:
-        assert [found.name for found in works("engine")] == ["fills little", "absent"]
+class TestCases:
+    def test_every_module_with_cases_is_asked(self) -> None:
+        assert [found.name for found in find_cases("zoo.bench.engine")] == ["fills little", "absent"]
 
     def test_a_text_picks_by_name_or_module_in_any_case(self) -> None:
-        assert [found.name for found in works("engine", "LITTLE")] == ["fills little"]
-        assert len(works("engine", "toys")) == 2
+        assert [found.name for found in find_cases("zoo.bench.engine", "LITTLE")] == ["fills little"]
+        assert len(find_cases("zoo.bench.engine", "toys")) == 2
 
-    def test_a_text_that_is_nowhere_lists_the_works(self) -> None:
+    def test_a_text_that_is_nowhere_lists_the_cases(self) -> None:
         with pytest.raises(ConfigError, match=r"--only 'edge' is in none of\n  toys: fills little\n  toys: absent"):
-            works("engine", "edge")
+            find_cases("zoo.bench.engine", "edge")
 
     def test_the_command_prints_and_writes_a_section(self, tmp_path: Path) -> None:
         out = tmp_path / "engine.md"
@@ -68,14 +66,35 @@ class TestWorks:
         assert "| absent | itself | 1 | - | - | pip install absent | 1 | - |" in text
 
 
+def test_a_plugin_of_another_has_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine:
+        @hookimpl
+        def zoo_suites(self) -> list[SuiteSpec]:
+            return [SuiteSpec(name="toys", package="toys_bench", title="Toys against their peers")]
+
+    package = tmp_path / "toys_bench"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "fast.py").write_text(
+        "from zoo.bench import Case\nCASES = [Case('runs', 'walks', 1.0, build=lambda: (int, float))]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with using(Registry([Mine()])):
+        result = CliRunner().invoke(build(), ["bench", "speed", "--suite", "toys", "--out", str(tmp_path / "toys.md")])
+        with pytest.raises(ConfigError, match=r"'trains' is not one of models, engine, .*, toys, startup"):
+            command(suite="trains")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "toys.md").read_text().startswith("## Toys against their peers\n\n`zoo bench speed --suite toys")
+
+
 def test_time_is_measured_for_each_number_of_threads() -> None:
-    rows = list(measure([work()], thread_counts=[1, 2], rounds=2))
+    rows = list(measure([case()], thread_counts=[1, 2], rounds=2))
     assert [row.threads for row in rows] == [1, 2]
     assert all(row.ours > 0 and row.theirs > 0 and row.ratio for row in rows)
 
 
 def test_the_ratio_is_ours_over_the_peers() -> None:
-    (row,) = measure([work(lambda: (fill(1), fill(2_000_000)))], thread_counts=[1], rounds=3)
+    (row,) = measure([case(lambda: (fill(1), fill(2_000_000)))], thread_counts=[1], rounds=3)
     assert row.ratio
     assert row.ratio.median < 0.5
     assert row.ours < row.theirs
@@ -83,14 +102,14 @@ def test_the_ratio_is_ours_over_the_peers() -> None:
 
 def test_a_duration_may_stand_in_the_peers_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "seconds", lambda job: 0.5)
-    (row,) = measure([Work("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), repeats=5)], [1], rounds=3)
+    (row,) = measure([Case("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), repeats=5)], [1], rounds=3)
     assert (row.ours, row.theirs) == (0.1, 2.0)
     assert row.ratio == Spread(0.05, 0.05, 0.05)
 
 
 def test_the_time_is_that_of_one_of_the_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "in_turns", lambda ours, theirs, rounds: ([10.0] * rounds, [5.0] * rounds))
-    (row,) = measure([work(repeats=5)], thread_counts=[1], rounds=2)
+    (row,) = measure([case(repeats=5)], thread_counts=[1], rounds=2)
     assert (row.ours, row.theirs) == (2.0, 1.0)
     assert row.ratio == Spread(2.0, 2.0, 2.0)
 
@@ -104,27 +123,21 @@ def test_a_job_is_repeated_within_a_measurement() -> None:
 
         return job
 
-    list(measure([work(lambda: (count("ours"), count("theirs")), repeats=5)], thread_counts=[1], rounds=2))
+    list(measure([case(lambda: (count("ours"), count("theirs")), repeats=5)], thread_counts=[1], rounds=2))
     assert runs == dict.fromkeys(runs, 5 * (1 + 2 + 2))  # one to see how long it takes, two untimed, two timed
 
 
 @pytest.mark.parametrize(("taken", "rounds"), [(0.5, 15), (2.0, 8), (100.0, 6)])
-def test_works_over_a_second_get_fewer_rounds(taken: float, rounds: int) -> None:
+def test_cases_over_a_second_get_fewer_rounds(taken: float, rounds: int) -> None:
     assert suite._rounds(taken, 15) == rounds
     assert suite._rounds(taken, 3) == 3
 
 
 def test_memory_is_compared_by_peak_bytes_once() -> None:
-    (row,) = measure([work(lambda: (fill(10**6), fill(4 * 10**6)), memory=True, target=0.251)], thread_counts=[1, 2])
+    (row,) = measure([case(lambda: (fill(10**6), fill(4 * 10**6)), memory=True, target=0.251)], thread_counts=[1, 2])
     assert (row.ours, row.theirs) == pytest.approx((4e6, 16e6), rel=1e-3)
     assert row.reached == "yes"
     assert cells(row)[2:6] == ["-", "4 MB", "16 MB", "0.25"]
-
-
-def test_a_peak_is_what_was_held_at_once() -> None:
-    x = torch.zeros(1000)
-    assert 8000 <= peak_bytes(lambda: (x + 1) + 1) < 8100  # the first sum and the second, and the ones
-    assert peak_bytes(lambda: [torch.zeros(1000).sum() for _ in range(3)]) < 5000
 
 
 def absent() -> tuple[Job, Job]:
@@ -135,7 +148,7 @@ def absent() -> tuple[Job, Job]:
 
 @pytest.mark.parametrize(("build", "text"), [(absent, "zoo_no_such_library"), (lambda: "no compiler", "no compiler")])
 def test_a_peer_that_is_not_there_is_a_row(build: Callable[[], tuple[Job, Job] | str], text: str) -> None:
-    (row,) = measure([work(build)], thread_counts=[1])
+    (row,) = measure([case(build)], thread_counts=[1])
     assert text in row.missing
     assert row.reached == "-"
     assert text in cells(row)[5]
@@ -151,11 +164,11 @@ def test_a_peer_that_is_not_there_is_a_row(build: Callable[[], tuple[Job, Job] |
     ],
 )
 def test_a_target_is_reached_surely_or_barely(ratio: tuple[float, float, float], reached: str) -> None:
-    assert Row(work(), 1, 1.0, 1.0, Spread(*ratio)).reached == reached
+    assert Row(case(), 1, 1.0, 1.0, Spread(*ratio)).reached == reached
 
 
 def test_rows_are_laid_out_for_terminal_and_document() -> None:
-    row = Row(work(), 2, 0.0123, 1.5, Spread(0.0082, 0.008, 0.009))
+    row = Row(case(), 2, 0.0123, 1.5, Spread(0.0082, 0.008, 0.009))
     assert "| fills | itself | 2 | 12.3 ms | 1.5 s | 0.0082 (0.008-0.009) | 1 | yes |" in markdown(
         [row], "engine", "zoo bench"
     )
@@ -165,22 +178,7 @@ def test_rows_are_laid_out_for_terminal_and_document() -> None:
     assert re.search(r"fills +2 +12.3 ms +1.5 s +0.0082 +1 +yes", shown.get())
 
 
-def test_the_kernel_alone_and_attend_give_the_same() -> None:
-    q, k, v = torch.randn(3, 2, 5, 2, 4)
-    torch.testing.assert_close(attend(q, k, v), cores.bare(q, k, v))
-
-
-@pytest.mark.parametrize("step", [False, True])
-def test_the_jobs_of_the_core_run(step: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "TOKENS", 3)
-    for job in cores.kernel(step):
-        job()
-
-
-def test_decoding_reads_what_was_written_and_keeps_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("WINDOW", 4), ("CHUNK", 3), ("STEPS", 2)):
-        monkeypatch.setattr(cores, name, value)
-    kept = state_for(Window(4, 0), 1)
-    cores.decode(lambda: kept, 11)
-    assert kept.lengths.tolist() == [11]
-    assert kept.stored < 11 * 2 * 16
+def test_a_process_is_measured_against_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "resident_bytes", lambda job: job() * 10**6)
+    (row,) = measure([Case("a step", "16 MB", 1.0, build=lambda: (lambda: 12, 16e6), memory=True)], [1, 2])
+    assert cells(row)[2:] == ["-", "12 MB", "16 MB", "0.75", "1", "yes"]

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 import zoo
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.core import Tokens
 
 NAME, FRAMES = "conformer-small", 1000
@@ -43,8 +43,8 @@ def jobs() -> tuple[Job, Job]:
     return ours, theirs
 
 
-WORKS = [
-    Work(
+CASES = [
+    Case(
         f"{NAME} relative attention, {FRAMES:,} frames, forward + backward",
         "Wav2Vec2Conformer attention (SDPA)",
         0.5,

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from zoo.bench.speed.case import Job, Work
-from zoo.bench.text.peer import ids, pair
+from zoo.bench.speed.case import Case, Job
+from zoo.plugins.text.bench.peer import ids, pair
 
 NAME, VOCABULARY = "transformer-base", 41_000
 ROWS, TOKENS = 8, 64
@@ -32,8 +32,8 @@ def step(dtype: torch.dtype) -> tuple[Job, Job]:
     return ours, theirs
 
 
-WORKS = [
-    Work(f"{NAME} training step, {ROWS} rows of {TOKENS} to {TOKENS}, {kind}", "torch.nn.Transformer", 0.95,
+CASES = [
+    Case(f"{NAME} training step, {ROWS} rows of {TOKENS} to {TOKENS}, {kind}", "torch.nn.Transformer", 0.95,
          build=partial(step, dtype))
     for kind, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16))
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 import zoo
-from zoo.bench.speed.case import Job, Seconds, Work
+from zoo.bench.speed.case import Case, Job, Seconds
 
 NAME, RATE, SECONDS, LEFT = "conformer-small", 16_000, 6, 640
 """The model; samples in a second; length of the sound; how far back each vector looks, ms."""
@@ -32,8 +32,8 @@ def job(dtype: torch.dtype, milliseconds: int) -> tuple[Job, Seconds]:
     return listen, float(SECONDS)
 
 
-WORKS = [
-    Work(
+CASES = [
+    Case(
         f"{NAME}, window {LEFT} ms back, stream of {milliseconds} ms chunks, {str(dtype).removeprefix('torch.')}",
         "the sound's duration",
         0.1,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.core import Lengths, Tokens
 
 NAME = "conformer-small"
@@ -103,8 +103,8 @@ def jobs(step: bool, unequal: bool, position: str = "none") -> tuple[Job, Job]:
     return made[0], made[1]
 
 
-WORKS = [
-    Work(
+CASES = [
+    Case(
         f"{NAME} body, kernel {KERNEL}, {ROWS} x {what}, {'training step' if step else 'forward'}, {how}",
         "torchaudio Conformer",
         target,

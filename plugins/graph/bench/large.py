@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 import zoo
 from zoo.bench.engine.edges import random_graph
-from zoo.bench.speed.case import Bytes, Job, Work
+from zoo.bench.speed.case import Bytes, Case, Job
 from zoo.core.transforms.activation_checkpointing import recomputed
 
 NAME, NODES, EDGES, CHANNELS, LABELS = "graph-small", 1_000_000, 10_000_000, 64, 40
@@ -47,8 +47,8 @@ def job() -> tuple[Job, Bytes] | str:
     return partial(train, NODES, EDGES), float(LIMIT)
 
 
-WORKS = [
-    Work(
+CASES = [
+    Case(
         f"{NAME}, {NODES:,} nodes, {EDGES:,} edges, training step, memory of the process",
         f"{LIMIT // GIB} GiB",
         1.0,

@@ -1,19 +1,19 @@
-"""`zoo bench speed --suite text`: its works are listed without being built, and both sides do the same."""
+"""The suite `text`, and its case of a training step."""
 
 from typing import Any
 
 import pytest
 import torch
 
-from zoo.bench.speed.suite import works
-from zoo.bench.text import training
+from zoo.bench.speed.suite import find_cases
+from zoo.plugins.text.bench import training
 
 
-def test_the_works_are_listed_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cases_are_listed_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoo.create", None)
-    found = works("text")
-    assert len({work.name for work in found}) == len(found) >= 11
-    assert all(0 < work.target <= 1.2 for work in found)
+    found = find_cases("zoo.plugins.text.bench")
+    assert len({case.name for case in found}) == len(found) >= 11
+    assert all(0 < case.target <= 1.2 for case in found)
 
 
 def test_a_training_step_gives_both_sides_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.bench.speed.case import Job, Work
-from zoo.bench.text.peer import ids, pair
+from zoo.bench.speed.case import Case, Job
+from zoo.plugins.text.bench.peer import ids, pair
 
 NAME, VOCABULARY = "bert-base", 30_522
 LENGTHS = (16, 32, 48, 64, 80, 96, 112, 128)
@@ -33,8 +33,8 @@ def forward(dtype: torch.dtype, rows: int, lengths: tuple[int, ...] | None = Non
     return ours, theirs
 
 
-WORKS = [
-    Work(
+CASES = [
+    Case(
         f"{NAME} forward, {what}, {kind}", "transformers BertModel (SDPA)", target, build=partial(forward, dtype, *how)
     )
     for kind, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16))

@@ -13,7 +13,7 @@ from torch.nn.functional import one_hot
 from torch.utils.weak import WeakTensorKeyDictionary
 
 import zoo
-from zoo.bench.speed.case import Job, Work
+from zoo.bench.speed.case import Case, Job
 from zoo.core.layers.attention import Attention
 from zoo.core.tokens import Tokens
 from zoo.data.corpus import open_corpus
@@ -108,8 +108,8 @@ def jobs(new: bool) -> tuple[Job, Job]:
     return made[0], made[1]
 
 
-WORKS = [
-    Work(
+CASES = [
+    Case(
         f"{NAME} training step, {MOLECULES} molecules a batch, {what}",
         "the same model of PyG TransformerConv",
         0.6,

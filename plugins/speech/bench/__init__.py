@@ -1,0 +1,1 @@
+"""Benchmark cases of speech models against their peers."""

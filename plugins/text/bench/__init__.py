@@ -1,0 +1,1 @@
+"""Benchmark cases of text models against the same models in other libraries."""

@@ -1,1 +1,0 @@
-"""Speech models against their peers, one file for each kind of work."""

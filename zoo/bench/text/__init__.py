@@ -1,1 +1,0 @@
-"""Text models against the same models in other libraries, one file for each kind of work."""
