@@ -6,7 +6,6 @@ on where it was.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,10 +14,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import track
 
-from zoo.bench.grid.results_store import Store, key_of
-from zoo.bench.grid.worker_pool import cores, run_all
+from zoo.bench import resumable, run_grid
 from zoo.errors import ConfigError
 
 WORK = "zoo.plugins.graph.studies.published_results:execute"
@@ -172,11 +169,8 @@ def study(name: str) -> Callable[..., None]:
         rest = (p.learning_rate, p.weight_decay, p.batch_size, p.score, p.fit, p.options)
         runs = [Run(model, source, mark, seed, epochs, patience, *rest) for seed in range(seeds)]
         folder = out or Path("runs") / name
-        try:
-            records = completed(runs, Store(folder), workers, console)
-        except KeyboardInterrupt:
-            console.print(f"Stopped. Finished runs are in {folder}: the same command goes on from there.")
-            raise typer.Exit(130) from None
+        with resumable(folder, console):
+            records = run_grid(WORK, map(asdict, runs), folder, workers=workers, unit="trainings")
         for line in told(model, name, records):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         if any("error" in record for record in records):
@@ -186,21 +180,6 @@ def study(name: str) -> Callable[..., None]:
 
 
 gat_cora, gat_citeseer, gat_pubmed, gat_ppi, graph_zinc = (study(name) for name in PUBLISHED)
-
-
-def completed(runs: Sequence[Run], store: Store, workers: int | None, console: Console) -> list[Mapping[str, Any]]:
-    """Run what is not done yet, each result on the disk before the next is waited for; give the records of all."""
-    if store.message:
-        console.print(store.message, markup=False)
-    keys = [key_of(asdict(run)) for run in runs]
-    todo = [asdict(run) for run, key in zip(runs, keys, strict=True) if not store.settled(key)]
-    if len(todo) < len(runs):
-        console.print(f"{len(runs) - len(todo)} of {len(runs)} trainings were done before.")
-    crew = min(len(todo), cores()) if workers is None else workers
-    with closing(run_all(WORK, todo, crew)) as results:
-        for config, result in track(results, "training", total=len(todo), console=console, disable=not todo):
-            store.add(key_of(config), config, result)
-    return [store.records[key] for key in keys]
 
 
 def told(model: str, name: str, records: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,25 +1,28 @@
-"""Independent runs in worker processes: each has its share of the cores, a run that fails stops nothing.
+"""A process pool, a `concurrent.futures.Executor`: workers share the cores, and one that dies fails one call only.
 
-A worker is `python -m zoo.bench.grid.worker_pool`: it reads a configuration as a JSON line and answers with a result.
-It does not import the caller's main module, so scripts need no guard and notebooks work; when the caller dies, its
-input closes and it ends at once.
+A worker is `python -m zoo.bench.grid.worker_pool`: it reads pickled calls and answers with pickled results. It does not
+import the caller's main module, so scripts need no guard and notebooks work; when the caller dies, the worker's input
+closes and it ends at once.
 """
 
 import contextlib
-import json
 import os
+import pickle
 import queue
 import signal
 import subprocess
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Generator, Sequence
-from importlib import import_module
-from typing import Any, TextIO
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from typing import Any, BinaryIO, TypeVar
 
-Config = dict[str, Any]
-Result = dict[str, Any]
+Answer = TypeVar("Answer")
+Call = tuple[Future[Any], bytes]
+
+
+class WorkerDiedError(BrokenExecutor):
+    """Say why the process of a call ended; other calls go on in a new process."""
 
 
 def cores() -> int:
@@ -27,89 +30,103 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_all(
-    work: str, configs: Sequence[Config], workers: int, threads: int | None = None
-) -> Generator[tuple[Config, Result], None, None]:
-    """Yield each configuration with its result as soon as it is there.
-
-    An exception in a run, or the death of its worker, gives `{"error": cause}`, with `"transient": True` where the
-    machine was to blame and another try may end well: no memory, a killed worker. Leaving the iteration, by Ctrl-C or
-    otherwise, ends the workers.
+class WorkerPool(Executor):
+    """Run calls in worker processes; functions and arguments are those that pickle finds by import.
 
     Args:
-        work: `package.module:function` of one configuration; both sides are JSON values.
-        configs: in the order in which they start.
-        workers: processes; 0 works in this one.
-        threads: of each worker; by default its share of the cores.
+        workers: processes, at least 1; each starts with its first call.
+        threads: of PyTorch and OpenMP in each worker; by default its share of the cores.
     """
-    if workers == 0:
-        function = _load(work)
-        yield from ((config, _attempt(function, config)) for config in configs)
-        return
-    waiting: queue.SimpleQueue[Config] = queue.SimpleQueue()
-    ready: queue.SimpleQueue[tuple[Config, Result]] = queue.SimpleQueue()
-    for config in configs:
-        waiting.put(config)
-    count = min(workers, len(configs))
-    crew = [_Worker(work, threads or max(1, cores() // max(1, count)), waiting, ready) for _ in range(count)]
-    try:
-        for _ in configs:
-            yield ready.get()
-    finally:
-        for worker in crew:
-            worker.end()
 
+    def __init__(self, workers: int, threads: int | None = None) -> None:
+        self._threads = threads or max(1, cores() // workers)
+        self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = self._killed = False
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._feeders = [threading.Thread(target=self._feed, args=(i,), daemon=True) for i in range(workers)]
+        for feeder in self._feeders:
+            feeder.start()
 
-class _Worker(threading.Thread):
-    """Feed one process, and replace it when it dies."""
+    def submit(self, fn: Callable[..., Answer], /, *args: Any, **kwargs: Any) -> Future[Answer]:
+        """Queue a call; its future raises `WorkerDiedError` if the process of the call ends."""
+        future: Future[Answer] = Future()
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("cannot submit to a pool that was shut down")
+            self._calls.put((future, pickle.dumps((fn, args, kwargs))))
+        return future
 
-    def __init__(
-        self,
-        work: str,
-        threads: int,
-        waiting: "queue.SimpleQueue[Config]",
-        ready: "queue.SimpleQueue[tuple[Config, Result]]",
-    ) -> None:
-        super().__init__(daemon=True)
-        self.work, self.threads, self.waiting, self.ready = work, threads, waiting, ready
-        self.process: subprocess.Popen[str] | None = None
-        self.ended = False
-        self.start()
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls, and end each worker when nothing is left for it."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                for _ in self._feeders:
+                    self._calls.put(None)
+        if cancel_futures:
+            self._cancel()
+        if wait:
+            for feeder in self._feeders:
+                feeder.join()
 
-    def run(self) -> None:
-        while not self.ended:
+    def kill_workers(self) -> None:
+        """End at once: kill the processes, whatever they are doing, and cancel the calls that wait."""
+        with self._lock:
+            self._killed = True
+            for process in self._processes.values():
+                process.kill()
+        self.shutdown(cancel_futures=True)
+
+    def _cancel(self) -> None:
+        waiting = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                waiting.append(self._calls.get_nowait())
+        for call in waiting:
+            if call is None:
+                self._calls.put(None)  # ends a feeder
+            else:
+                call[0].cancel()
+
+    def _feed(self, worker: int) -> None:
+        """Hand calls to one process after another, and replace the process when it dies."""
+        while call := self._calls.get():
+            future, request = call
+            if self._killed or not future.set_running_or_notify_cancel():
+                future.cancel()
+                continue
             try:
-                config = self.waiting.get_nowait()
-            except queue.Empty:
-                break
-            result = self._ask(config)
-            if not self.ended:
-                self.ready.put((config, result))
-        self._close()
+                succeeded, answer = self._request(worker, request)
+            except Exception as error:
+                succeeded, answer = False, error
+            if succeeded:
+                future.set_result(answer)
+            else:
+                future.set_exception(answer)
+        self._close(worker)
 
-    def end(self) -> None:
-        """Kill the process, whatever it is doing."""
-        self.ended = True
-        if self.process:
-            self.process.kill()
-        self.join()
-
-    def _ask(self, config: Config) -> Result:
-        process = self.process = self.process or _spawn(self.work, self.threads)
+    def _request(self, worker: int, request: bytes) -> tuple[bool, Any]:
+        with self._lock:
+            if self._killed:
+                raise WorkerDiedError("the pool was ended")
+            process = self._processes.get(worker) or self._processes.setdefault(worker, _spawn(self._threads))
         assert process.stdin
         assert process.stdout
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(config) + "\n")
+            pickle.dump(request, process.stdin)
             process.stdin.flush()
-        answer = process.stdout.readline()
-        if answer.endswith("\n"):
-            return json.loads(answer)
-        code = process.wait()
-        self._close()
-        return {"error": _cause_of_death(code), "transient": True}
+        try:
+            answer = pickle.load(process.stdout)
+        except (EOFError, pickle.UnpicklingError):  # nothing, or half an answer
+            code = process.wait()
+            self._close(worker)
+            raise WorkerDiedError(_cause_of_death(code)) from None
+        return pickle.loads(answer)
 
-    def _close(self) -> None:
-        process, self.process = self.process, None
+    def _close(self, worker: int) -> None:
+        with self._lock:
+            process = self._processes.pop(worker, None)
         if process and process.stdin and process.stdout:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
@@ -117,14 +134,14 @@ class _Worker(threading.Thread):
             process.wait()
 
 
-def _spawn(work: str, threads: int) -> "subprocess.Popen[str]":
+def _spawn(threads: int) -> "subprocess.Popen[bytes]":
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
         "OMP_NUM_THREADS": str(threads),
     }
-    command = [sys.executable, "-m", "zoo.bench.grid.worker_pool", work]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    command = [sys.executable, "-m", "zoo.bench.grid.worker_pool"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
 
 def _cause_of_death(code: int) -> str:
@@ -133,41 +150,36 @@ def _cause_of_death(code: int) -> str:
     return f"the worker ended with exit code {code}"
 
 
-def _load(work: str) -> Callable[[Config], Result]:
-    module, _, name = work.partition(":")
-    return getattr(import_module(module), name)
-
-
-def _attempt(function: Callable[[Config], Result], config: Config) -> Result:
+def _answer(request: bytes) -> bytes:
+    """Make the call, and pickle whether it succeeded with what it gave or raised."""
     try:
-        return function(config)
-    except Exception as error:  # whatever a run may raise is its result
-        cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
-        return cause | ({"transient": True} if _lacks_memory(error) else {})
+        function, args, kwargs = pickle.loads(request)
+        return pickle.dumps((True, function(*args, **kwargs)))
+    except Exception as error:
+        try:
+            pickle.loads(answer := pickle.dumps((False, error)))
+        except Exception:  # an error that pickle does not take
+            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+        return answer
 
 
-def _lacks_memory(error: Exception) -> bool:
-    """Recognise Python's and torch's errors; torch's on CPUs is a RuntimeError like any other."""
-    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return named or "DefaultCPUAllocator" in str(error)
-
-
-def _serve(work: str, answers: TextIO) -> None:
-    """Answer each configuration of the standard input; a thread reads ahead to notice that the caller is gone."""
+def _serve(answers: BinaryIO) -> None:
+    """Answer each call of the standard input; a thread reads ahead to notice that the caller is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the caller ends us
-    inbox: queue.SimpleQueue[str] = queue.SimpleQueue()
+    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
-        for line in sys.stdin:
-            inbox.put(line)
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):
+            while True:
+                inbox.put(pickle.load(sys.stdin.buffer))
         os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
-    function = _load(work)
     while True:
-        print(json.dumps(_attempt(function, json.loads(inbox.get()))), file=answers, flush=True)
+        pickle.dump(_answer(inbox.get()), answers)
+        answers.flush()
 
 
 if __name__ == "__main__":
-    channel, sys.stdout = sys.stdout, sys.stderr  # what a model prints must not mix with answers
-    _serve(sys.argv[1], channel)
+    channel, sys.stdout = sys.stdout.buffer, sys.stderr  # what a model prints must not mix with answers
+    _serve(channel)

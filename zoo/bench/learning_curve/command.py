@@ -1,7 +1,7 @@
 """The study `data-size`: how many training examples until self-attention beats a CNN?"""
 
 import shlex
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from zoo.bench.grid.results_store import Store, key_of
-from zoo.bench.grid.worker_pool import cores, run_all
+from zoo.bench.grid.engine import Grid, Record, SupportsSubmit, resumable
+from zoo.bench.grid.results_store import Store
+from zoo.bench.grid.worker_pool import cores
 from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.plan import MODELS, SEEDS, Question, plan, quick, resolve_device
 from zoo.bench.learning_curve.progress import Progress, Silent
@@ -40,6 +41,7 @@ def data_size(
     lr_sweep: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
+    executor: SupportsSubmit | None = None,
     **options: Any,
 ) -> Study:
     """Train every model on every size and compare; what `out` holds already is not trained again.
@@ -54,6 +56,8 @@ def data_size(
         lr_sweep: choose each model's learning rate on validation first, at the middle size.
         retry_failed: try runs again that failed for a cause of their own; a lack of memory is always tried again.
         progress: whether to show progress.
+        executor: that runs the trainings instead of `workers`: `concurrent.futures.ProcessPoolExecutor`, dask's,
+            submitit's ... Each run seeds PyTorch's generator, so threads that share one give other numbers.
         options: `steps` (most at any size), `image_size`, `precision`, `device`, `optimizer`, `augment` of
             `zoo.bench.learning_curve.plan.Question`.
 
@@ -66,7 +70,7 @@ def data_size(
         raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
     names = _listed(models) if isinstance(models, str) else tuple(models)
     question = Question(models=names, data=data, sizes=sizes, seeds=seeds, **options)
-    how = How(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    how = How(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed)
     return answer(question, Path(out), how, Progress() if progress else Silent())
 
 
@@ -75,22 +79,20 @@ class How:
     """Hold how a question is answered."""
 
     workers: int | None = None
+    executor: SupportsSubmit | None = None
     lr_sweep: bool = False
     retry_failed: bool = False
 
 
 def answer(question: Question, folder: Path, how: How, show: Silent) -> Study:
     """Plan, run what is not done yet, and write the report."""
-    if how.workers is not None and how.workers < 0:
-        raise ConfigError(f"workers={how.workers}: at least 0 is needed")
     store = Store(folder)
     study, runs = plan(question, folder, store.records.values())
     for line in filter(None, (store.message, *study.data.notes)):
         show.say(line)
     if how.lr_sweep:
         study, runs = _sweep(study, runs, store, how, show)
-    _complete(runs, store, how, show)
-    records = [store.records[key] for key in map(_key, runs) if key in store.records]
+    records = _complete(runs, store, how, show)
     study = replace(study, records=records, contestants=[with_costs(c, records) for c in study.contestants])
     write_report(study, command_for(question, folder, how.lr_sweep))
     return study
@@ -118,23 +120,17 @@ def crew_for(workers: int | None, device: str) -> int:
     return cores() if resolve_device(device) == "cpu" else 1
 
 
-def _complete(runs: Sequence[Run], store: Store, how: How, show: Silent) -> None:
-    """Run what is not settled; each result is on the disk before the next is waited for."""
-    settled = store.succeeded if how.retry_failed else store.settled
-    todo = [run for run in runs if not settled(_key(run))]
-    if failed := sum(not store.succeeded(_key(run)) for run in runs if run not in todo):
-        show.say(f"{failed} runs failed before and are not tried again; --retry-failed tries them")
-    crew = crew_for(how.workers, runs[0].device)
-    with show.watching(runs, todo, max(1, crew)) as watch, closing(_results(todo, crew)) as results:
-        for run, result in results:
-            store.add(_key(run), run.to_dict(), result)
-            watch(run, result)
-
-
-def _results(todo: Sequence[Run], workers: int) -> Generator[tuple[Run, dict[str, Any]], None, None]:
-    with closing(run_all(WORK, [run.to_dict() for run in todo], workers)) as answers:
-        for config, result in answers:
-            yield Run(**config), result
+def _complete(runs: Sequence[Run], store: Store, how: How, show: Silent) -> list[Record]:
+    """Run what the store does not hold yet, and give the records of all."""
+    grid = Grid(WORK, [run.to_dict() for run in runs], store, retry_failed=how.retry_failed)
+    if grid.failed:
+        show.say(f"{grid.failed} runs failed before and are not tried again; --retry-failed tries them")
+    workers = crew_for(how.workers, runs[0].device) if how.executor is None else how.workers
+    todo = [Run(**config) for config in grid.todo]
+    with closing(grid.run(how.executor, workers)) as results, show.watching(runs, todo, workers) as watch:
+        for config, result in results:
+            watch(Run(**config), result)
+    return grid.records
 
 
 def _sweep(study: Study, runs: Sequence[Run], store: Store, how: How, show: Silent) -> tuple[Study, list[Run]]:
@@ -143,19 +139,15 @@ def _sweep(study: Study, runs: Sequence[Run], store: Store, how: How, show: Sile
     at = [replace(run, seed=run.seed + 1000) for run in runs if run.size == size and run.seed == 0]
     grid = [replace(run, learning_rate=run.learning_rate * factor) for run in at for factor in SWEEP]
     show.say(f"learning rates: {len(SWEEP)} for each contestant at {size:,} examples")
-    _complete(grid, store, how, show)
     scores: dict[str, list[tuple[float, float]]] = {}
-    for run in grid:
-        if store.succeeded(_key(run)):
-            scores.setdefault(run.model, []).append((store.records[_key(run)]["validation"], run.learning_rate))
+    for record in _complete(grid, store, how, show):
+        if "error" not in record:
+            run = Run(**record["config"])
+            scores.setdefault(run.model, []).append((record["validation"], run.learning_rate))
     best = {model: max(tried)[1] for model, tried in scores.items()}
     contestants = [replace(c, learning_rate=best.get(c.name, c.learning_rate)) for c in study.contestants]
     chosen = [replace(run, learning_rate=best.get(run.model, run.learning_rate)) for run in runs]
     return replace(study, contestants=contestants), chosen
-
-
-def _key(run: Run) -> str:
-    return key_of(run.to_dict())
 
 
 def command(
@@ -185,13 +177,9 @@ def command(
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
     )  # fmt: skip
     console = Console()
-    try:
-        question = quick(question) if fast else question
-        how = How(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
-        study = answer(question, out, how, Progress(console))
-    except KeyboardInterrupt:
-        console.print(f"Stopped. Finished runs are in {out}: the same command goes on from there.")
-        raise typer.Exit(130) from None
+    how = How(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    with resumable(out, console):
+        study = answer(quick(question) if fast else question, out, how, Progress(console))
     console.print(study.table())
     for line in conclusion(study):
         console.print(line, style="bold")

@@ -1,5 +1,6 @@
 """Show a study while it runs: a line for each point as soon as it is complete, a bar, the time left."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import mean
@@ -21,8 +22,14 @@ class Silent:
         """Tell the user something in one line."""
 
     @contextmanager
-    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int) -> Iterator[Watch]:
-        """Give a function to call with each finished run of those still to do."""
+    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Watch]:
+        """Give a function to call with each finished run of those still to do.
+
+        Args:
+            runs: of the study.
+            todo: those still to do.
+            workers: how many run at a time; None where an executor of the user's decides.
+        """
         yield lambda run, result: None
 
 
@@ -37,14 +44,15 @@ class Progress(Silent):
         self.console.print(line, style="yellow", markup=False)
 
     @contextmanager
-    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int) -> Iterator[Watch]:
+    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Watch]:
         """Draw the bar until the block ends."""
         if not todo:
             self.console.print(f"All {len(runs)} runs were done before; nothing is trained.")
             yield lambda run, result: None
             return
         done = f", {len(runs) - len(todo)} were done before" if len(todo) < len(runs) else ""
-        self.console.print(f"{len(todo)} trainings on {workers} at a time{done}; the first takes a while to start.")
+        pace = "" if workers is None else f" on {max(1, workers)} at a time"
+        self.console.print(f"{len(todo)} trainings{pace}{done}; the first takes a while to start.")
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
@@ -58,9 +66,9 @@ class Progress(Silent):
 
 
 class _Watcher:
-    def __init__(self, console: Console, bar: Bar, task: TaskID, todo: Sequence[Run], workers: int) -> None:
+    def __init__(self, console: Console, bar: Bar, task: TaskID, todo: Sequence[Run], workers: int | None) -> None:
         self.console, self.bar, self.task, self.workers = console, bar, task, workers
-        self.left = list(todo)
+        self.left, self.begun, self.spent = list(todo), time.monotonic(), 0.0
         self.results: dict[tuple[str, int], list[float]] = {}
         self.pace: dict[str, list[float]] = {}
 
@@ -69,6 +77,7 @@ class _Watcher:
         if "error" in result:
             self.console.print(f"{_name(run)}, seed {run.seed} failed: {result['error']}", style="red", markup=False)
         else:
+            self.spent += result["seconds"]
             self.pace.setdefault(run.model, []).append(result["seconds"] / run.steps)
             self.results.setdefault((run.model, run.size), []).append(result["accuracy"])
         if not any((other.model, other.size) == (run.model, run.size) for other in self.left):
@@ -87,7 +96,8 @@ class _Watcher:
             return ""
         seconds = sum(mean(self.pace.get(run.model, known)) * run.steps for run in self.left) * 1.1
         longest = max((mean(self.pace.get(run.model, known)) * run.steps for run in self.left), default=0.0)
-        minutes, rest = divmod(round(max(seconds / self.workers, longest)), 60)
+        at_a_time = self.spent / (time.monotonic() - self.begun) if self.workers is None else self.workers
+        minutes, rest = divmod(round(max(seconds / max(1, at_a_time), longest)), 60)
         return f"about {minutes}:{rest:02} left"
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from zoo.bench.grid.engine import Record
 from zoo.bench.learning_curve.curve_fit import (
     Array,
     Crossover,
@@ -28,8 +29,6 @@ from zoo.spec import Kind
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from zoo.cli.bench import app
 from zoo.errors import ConfigError
 from zoo.plugins.graph.data.corpus import GraphsCorpus
 from zoo.plugins.graph.data.published_datasets import open_planetoid, open_zinc
-from zoo.plugins.graph.studies import published_results as studies
 from zoo.plugins.graph.studies import training_protocols as fitting
 from zoo.plugins.graph.studies.published_results import Run, execute, told
 from zoo.plugins.graph.studies.training_protocols import FITS, by_patience
@@ -60,11 +59,12 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
 ) -> None:
     write_planetoid(tmp_path, "cora")
 
-    def stopped(work: str, configs: list[Any], workers: int) -> Generator[Any, None, None]:
-        yield configs[0], execute(configs[0])
-        raise KeyboardInterrupt
+    def stopped(model: Any, corpus: Any, run: Run) -> int:
+        if run.seed:
+            raise KeyboardInterrupt
+        return by_patience(model, corpus, run)
 
-    monkeypatch.setattr(studies, "run_all", stopped)
+    monkeypatch.setitem(FITS, "patience", stopped)
     done = bench(tmp_path, "--seeds", 2)
     assert done.exit_code == 130
     assert "the same command goes on from there" in " ".join(done.output.split())

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import typer
 from typer.testing import CliRunner
 
 import zoo
-from zoo.bench.grid import worker_pool as pool
+from zoo.bench.grid import engine
+from zoo.bench.grid.work import attempt
 from zoo.bench.learning_curve import command as datasize
 from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.plan import Question, default_sizes, plan, quick, steps_for
@@ -42,13 +43,12 @@ def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypat
     assert len(first.records) == 4
     assert not first.failures
     trained: list[dict[str, Any]] = []
-    execute = pool.run_all
 
-    def counted(work: str, configs: list[dict[str, Any]], workers: int) -> Iterator[Any]:
-        trained.extend(configs)
-        return execute(work, configs, workers)
+    def counted(work: str, config: dict[str, Any]) -> dict[str, Any]:
+        trained.append(config)
+        return attempt(work, config)
 
-    monkeypatch.setattr(datasize, "run_all", counted)
+    monkeypatch.setattr(engine, "attempt", counted)
     assert study(tmp_path, seeds=1).points == first.points
     assert trained == []
     study(tmp_path, seeds=2)
@@ -58,6 +58,13 @@ def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypat
 def test_a_run_is_a_function_of_its_configuration(tmp_path: Path) -> None:
     one, two = (study(tmp_path / name, seeds=1, sizes=[20]).records for name in "ab")
     assert [record["correct"] for record in one] == [record["correct"] for record in two]
+
+
+def test_an_executor_of_the_users_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        found = study(tmp_path, seeds=1, sizes=[20], workers=None, executor=executor, progress=True)
+    assert len(found.points) == 2
+    assert "2 trainings; the first takes a while to start." in capsys.readouterr().out
 
 
 def test_the_record_holds_costs_and_the_budget_is_the_same(tmp_path: Path) -> None:
@@ -85,7 +92,7 @@ def test_a_run_that_diverged_is_reported_again_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails: dict[str, Any] = {"error": "DivergedError: the loss is nan"}
-    monkeypatch.setattr(datasize, "run_all", lambda work, configs, workers: ((config, fails) for config in configs))
+    monkeypatch.setattr(engine, "attempt", lambda work, config: fails)
     results = tmp_path / "results.jsonl"
 
     def lines_after(**options: Any) -> int:

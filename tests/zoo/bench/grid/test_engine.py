@@ -1,0 +1,202 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from rich.console import Console
+
+import zoo.bench
+from zoo.bench.grid import engine
+from zoo.bench.grid.engine import Grid, resumable, run_grid
+from zoo.bench.grid.results_store import Store
+from zoo.bench.grid.worker_pool import WorkerPool
+from zoo.errors import ConfigError
+
+WORK = "grid_work:square"
+SOURCE = '''
+import os, time
+
+def square(config):
+    """Count the calls in a file; fail, or wait, if asked to."""
+    if log := config.get("log"):
+        with open(log, "a") as file:
+            file.write(f"{config['x']}\\n")
+    if config["x"] == config.get("bad"):
+        raise ValueError("no square")
+    if config["x"] == config.get("die"):
+        os.kill(os.getpid(), 9)
+    time.sleep(config.get("sleep", 0))
+    return {"square": config["x"] ** 2, "pid": os.getpid()}
+'''
+
+
+@pytest.fixture(autouse=True)
+def _importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    (folder / "grid_work.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    yield
+    sys.modules.pop("grid_work", None)
+
+
+def configs(count: int = 4, **fields: Any) -> list[dict[str, Any]]:
+    return [{"x": x, **fields} for x in range(count)]
+
+
+def squares(records: Any) -> list[int]:
+    return [record["square"] for record in records]
+
+
+class Job:
+    """Be a job as submitit gives: no `concurrent.futures.Future`."""
+
+    def __init__(self, call: Callable[[], Any], ready: float) -> None:
+        self.call, self.ready, self.cancelled = call, time.monotonic() + ready, False
+
+    def done(self) -> bool:
+        return time.monotonic() > self.ready
+
+    def result(self) -> Any:
+        return self.call()
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Cluster:
+    """Be an executor that shares nothing with `concurrent.futures` but `submit`."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Job:
+        self.jobs.append(Job(lambda: fn(*args), 0.05 * len(self.jobs)))
+        return self.jobs[-1]
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        None,
+        lambda: WorkerPool(2),
+        lambda: ThreadPoolExecutor(2),
+        pytest.param(lambda: ProcessPoolExecutor(2, get_context("spawn")), marks=pytest.mark.slow),
+        Cluster,
+    ],
+    ids=["none", "worker pool", "threads", "processes", "jobs"],
+)
+def test_any_executor_gives_the_records_in_order(executor: Callable[[], Any] | None, tmp_path: Path) -> None:
+    made = executor() if executor else None
+    records = run_grid(WORK, configs(), tmp_path, executor=made, workers=None if made else 0, progress=False)
+    assert squares(records) == [0, 1, 4, 9]
+    assert [record["config"] for record in records] == configs()
+    if isinstance(made, Executor):
+        made.shutdown()
+
+
+def test_by_default_workers_are_processes_of_our_own(tmp_path: Path) -> None:
+    records = run_grid(WORK, configs(2), tmp_path, workers=1, progress=False)
+    assert os.getpid() not in {record["pid"] for record in records}
+
+
+def test_what_was_done_before_is_not_done_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(tmp_path / "log")
+    run_grid(WORK, configs(2, log=log), tmp_path, workers=0)
+    assert squares(run_grid(WORK, configs(4, log=log), tmp_path, workers=0, unit="squares")) == [0, 1, 4, 9]
+    assert Path(log).read_text().split() == ["0", "1", "2", "3"]
+    assert "2 of 4 squares were done before." in capsys.readouterr().out
+
+
+def test_equal_configurations_are_one_run(tmp_path: Path) -> None:
+    assert squares(run_grid(WORK, [*configs(2), *configs(2)], tmp_path, workers=0, progress=False)) == [0, 1]
+
+
+def test_a_run_that_fails_stops_nothing_and_is_done_again_only_if_asked(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for retry, done in ((False, "0123"), (False, "0123"), (True, "01231")):
+        grid = Grid(WORK, configs(4, bad=1, log=str(log)), Store(tmp_path), retry_failed=retry)
+        list(grid.run(workers=0))
+        assert [record.get("error") for record in grid.records] == [None, "ValueError: no square", None, None]
+        assert "".join(log.read_text().split()) == done
+    assert [Grid(WORK, configs(4, bad=1, log=str(log)), Store(tmp_path)).failed, grid.failed] == [1, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", [None, lambda: ProcessPoolExecutor(1, get_context("spawn"))])
+def test_a_worker_that_dies_fails_a_run_that_is_tried_again(
+    executor: Callable[[], Executor] | None, tmp_path: Path
+) -> None:
+    made = executor() if executor else None
+    grid = Grid(WORK, configs(2, die=1), Store(tmp_path))
+    list(grid.run(made, None if made else 1))
+    record = grid.records[1]
+    assert "Worker" in record["error"] or "BrokenProcessPool" in record["error"]
+    assert Grid(WORK, configs(2, die=1), Store(tmp_path)).todo[-1]["x"] == 1
+
+
+def test_leaving_early_keeps_what_is_done_and_cancels_the_rest(tmp_path: Path) -> None:
+    cluster = Cluster()
+    with closing(Grid(WORK, configs(), Store(tmp_path)).run(cluster)) as results:
+        assert next(results)[1]["square"] == 0
+    assert [job.cancelled for job in cluster.jobs] == [False, True, True, True]
+    assert squares(Grid(WORK, configs(), Store(tmp_path)).records) == [0]
+
+
+def test_a_killed_study_goes_on(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    code = (
+        "from zoo.bench import run_grid\n"
+        f"run_grid({WORK!r}, [dict(x=x, sleep=0.2) for x in range(6)], {str(tmp_path)!r}, workers=1, progress=False)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (results.exists() and results.read_text().count("\n") >= 2):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = results.read_text().count("\n")
+    assert 2 <= before < 6
+    assert squares(run_grid(WORK, configs(6, sleep=0.2), tmp_path, workers=0, progress=False)) == [0, 1, 4, 9, 16, 25]
+    keys = [json.loads(line)["key"] for line in results.read_text().splitlines()]
+    assert len(keys) == len(set(keys)) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"workers": -1}, "workers=-1: at least 0 is needed"),
+        ({"workers": 2, "executor": Cluster()}, "workers=2 beside an executor, which has its own: give one of the two"),
+    ],
+)
+def test_numbers_of_workers_that_do_not_fit(options: dict[str, Any], text: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=text):
+        run_grid(WORK, configs(), tmp_path, **options)
+
+
+def test_a_work_function_is_written_with_a_colon(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"work='grid_work.square' is not 'package.module:function'"):
+        run_grid("grid_work.square", configs(), tmp_path)
+
+
+def test_ctrl_c_ends_a_command_with_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as stopped, resumable(tmp_path, Console(width=500)):
+        raise KeyboardInterrupt
+    assert stopped.value.exit_code == 130
+    assert f"Finished runs are in {tmp_path}: the same command goes on from there." in capsys.readouterr().out
+
+
+def test_plugins_find_the_engine_in_zoo_bench() -> None:
+    assert zoo.bench.run_grid is run_grid
+    assert (zoo.bench.Grid, zoo.bench.WorkerPool, zoo.bench.Store) == (engine.Grid, WorkerPool, Store)

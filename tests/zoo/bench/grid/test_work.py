@@ -1,0 +1,40 @@
+from typing import Any
+
+import pytest
+import torch
+
+from zoo.bench.grid.work import attempt
+
+WORK = f"{__name__}:work"
+
+
+def work(config: dict[str, Any]) -> dict[str, Any]:
+    if "raise" in config:
+        raise ValueError(config["raise"])
+    if "exhaust" in config:
+        raise {"python": MemoryError, "torch": torch.OutOfMemoryError, "cpu": RuntimeError}[config["exhaust"]](
+            "DefaultCPUAllocator: can't allocate memory" if config["exhaust"] == "cpu" else "none left"
+        )
+    return {"tensor": torch.ones(1)} if "tensor" in config else {"pair": (config["x"], 2)}
+
+
+def test_a_result_is_json() -> None:
+    assert attempt(WORK, {"x": 1}) == {"pair": [1, 2]}
+    assert attempt(WORK, {"tensor": 1})["error"] == "TypeError: Object of type Tensor is not JSON serializable"
+
+
+def test_an_exception_is_a_result_with_its_cause() -> None:
+    result = attempt(WORK, {"raise": "too big"})
+    assert result["error"] == "ValueError: too big"
+    assert "in work" in result["traceback"]
+    assert "transient" not in result
+
+
+@pytest.mark.parametrize("allocator", ["python", "torch", "cpu"])
+def test_a_lack_of_memory_may_pass(allocator: str) -> None:
+    assert attempt(WORK, {"exhaust": allocator})["transient"]
+
+
+def test_a_function_that_does_not_import_is_no_result() -> None:
+    with pytest.raises(ModuleNotFoundError, match="zoo_no_such_library"):
+        attempt("zoo_no_such_library:work", {})

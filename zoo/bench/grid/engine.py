@@ -1,0 +1,181 @@
+"""The engine of every study: run a grid of independent configurations on any executor; stop and go on at any time."""
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, as_completed
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from zoo.bench.grid.results_store import Store, key_of
+from zoo.bench.grid.work import Config, Result, attempt
+from zoo.bench.grid.worker_pool import WorkerPool, cores
+from zoo.errors import ConfigError
+
+Record = Mapping[str, Any]
+Results = Generator[tuple[Config, Result], None, None]
+POLL = 0.2
+"""Seconds between two looks at jobs that are no `concurrent.futures.Future`, such as submitit's."""
+
+
+@runtime_checkable
+class SupportsSubmit(Protocol):
+    """An executor: `concurrent.futures.Executor`, dask's `Client.get_executor()`, submitit's `AutoExecutor`."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        """Start a call and give its future: `result()`, `done()`, `cancel()`."""
+
+
+class Grid:
+    """Hold the runs of a study, those that a results store holds already and those to do.
+
+    Args:
+        work: `package.module:function` from a configuration to a result, JSON values both.
+        configs: of the runs, in the order in which they start; a run is known by the content of its configuration.
+        store: of the results.
+        retry_failed: do runs again that failed for a cause of their own; a lack of memory and a killed worker are
+            always tried again.
+
+    Raises:
+        ConfigError: If `work` is not written as above.
+    """
+
+    def __init__(
+        self, work: str, configs: Iterable[Mapping[str, Any]], store: Store, *, retry_failed: bool = False
+    ) -> None:
+        if not all(work.partition(":")):
+            raise ConfigError(f"work={work!r} is not 'package.module:function'")
+        self.work, self.store = work, store
+        self.configs: dict[str, Config] = {key_of(config): dict(config) for config in configs}
+        done = store.succeeded if retry_failed else store.settled
+        self.todo: Sequence[Config] = [config for key, config in self.configs.items() if not done(key)]
+        self.failed = sum(done(key) and not store.succeeded(key) for key in self.configs)
+        """Runs that failed before and are not done again."""
+
+    @property
+    def records(self) -> list[Record]:
+        """Give the stored records of the grid's runs, in its order; those not done are left out."""
+        return [self.store.records[key] for key in self.configs if key in self.store.records]
+
+    def run(self, executor: SupportsSubmit | None = None, workers: int | None = None) -> Results:
+        """Do what is to do: each configuration with its result, as soon as that is stored.
+
+        A run that raises, or whose worker dies, has the result `{"error": cause}` and stops nothing. Closing the
+        iterator, or Ctrl-C, ends the built-in workers and cancels what another executor has not started.
+
+        Args:
+            executor: that runs the configurations; by default processes of our own.
+            workers: number of those, by default one for each core; 0 runs in this process.
+
+        Raises:
+            ConfigError: If `workers` is negative, or given beside an executor.
+        """
+        if workers is not None and workers < 0:
+            raise ConfigError(f"workers={workers}: at least 0 is needed")
+        if workers is not None and executor is not None:
+            raise ConfigError(f"workers={workers} beside an executor, which has its own: give one of the two")
+        return self._run(executor, workers)
+
+    def _run(self, executor: SupportsSubmit | None, workers: int | None) -> Results:
+        if executor is None and workers != 0 and self.todo:
+            pool = WorkerPool(min(workers or cores(), len(self.todo)))
+            try:
+                yield from self._run(pool, None)
+            finally:
+                pool.kill_workers()
+            return
+        results = _submitted(executor, self.work, self.todo) if executor is not None else _in_turn(self.work, self.todo)
+        with closing(results):
+            for config, result in results:
+                self.store.add(key_of(config), config, result)
+                yield config, result
+
+
+def run_grid(
+    work: str,
+    configs: Iterable[Mapping[str, Any]],
+    out: str | Path,
+    *,
+    executor: SupportsSubmit | None = None,
+    workers: int | None = None,
+    retry_failed: bool = False,
+    progress: bool = True,
+    unit: str = "runs",
+) -> list[Record]:
+    """Run a study and give its records, each with `config` and its result, in the order of the configurations.
+
+    Args:
+        work: see `Grid`.
+        configs: see `Grid`.
+        out: folder of `results.jsonl`; what it holds already is not run again.
+        executor: see `Grid.run`.
+        workers: see `Grid.run`.
+        retry_failed: see `Grid`.
+        progress: whether to show progress.
+        unit: what the runs are called there.
+
+    Raises:
+        ConfigError: If a number does not fit.
+        DataError: If the folder cannot be used.
+    """
+    store = Store(Path(out))
+    grid = Grid(work, configs, store, retry_failed=retry_failed)
+    console = Console(quiet=not progress)
+    if store.message:
+        console.print(store.message, markup=False)
+    if done := len(grid.configs) - len(grid.todo):
+        console.print(f"{done} of {len(grid.configs)} {unit} were done before.")
+    with closing(grid.run(executor, workers)) as results:
+        for _ in track(results, unit, total=len(grid.todo), console=console, disable=not (progress and grid.todo)):
+            pass
+    return grid.records
+
+
+@contextmanager
+def resumable(folder: Path, console: Console) -> Iterator[None]:
+    """End a command that Ctrl-C stops with code 130, and say that its results are kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print(f"Stopped. Finished runs are in {folder}: the same command goes on from there.")
+        raise typer.Exit(130) from None
+
+
+def _in_turn(work: str, configs: Sequence[Config]) -> Results:
+    yield from ((config, attempt(work, config)) for config in configs)
+
+
+def _submitted(executor: SupportsSubmit, work: str, configs: Sequence[Config]) -> Results:
+    futures = {executor.submit(attempt, work, config): config for config in configs}
+    try:
+        for future in _as_completed(list(futures)):
+            yield futures[future], _result(future)
+    finally:
+        for future in futures:
+            if not future.done():
+                future.cancel()
+
+
+def _as_completed(futures: Sequence[Any]) -> Iterator[Any]:
+    """Give futures as they end, whatever class they are of."""
+    if all(isinstance(future, Future) for future in futures):
+        yield from as_completed(futures)
+        return
+    waiting = list(futures)
+    while waiting:
+        ended = [future for future in waiting if future.done()]
+        yield from ended
+        waiting = [future for future in waiting if future not in ended]
+        time.sleep(0 if ended else POLL)
+
+
+def _result(future: Any) -> Result:
+    """Give a run's result; an error here is that of its worker, so another try may end well."""
+    try:
+        return future.result()
+    except Exception as error:  # of many kinds: a broken pool, a cancelled job, a host that lacks the module
+        return {"error": f"{type(error).__name__}: {error}", "transient": True}

@@ -1,0 +1,39 @@
+"""One run of a study, where it is executed: a function named by string, JSON values in and out, errors as results."""
+
+import json
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+Config = dict[str, Any]
+Result = dict[str, Any]
+
+
+def attempt(work: str, config: Config) -> Result:
+    """Run one configuration; an exception gives `{"error": cause, "traceback": text}`.
+
+    With `"transient": True` where the machine was to blame and another try may end well: no memory.
+
+    Args:
+        work: `package.module:function` that takes a configuration and returns a result.
+        config: JSON values.
+    """
+    function = load(work)
+    try:
+        return json.loads(json.dumps(function(config)))
+    except Exception as error:  # whatever a run may raise is its result
+        cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        return cause | ({"transient": True} if _lacks_memory(error) else {})
+
+
+def load(work: str) -> Callable[[Config], Result]:
+    """Import a work function."""
+    module, _, name = work.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Recognise Python's and torch's errors; torch's on CPUs is a RuntimeError like any other."""
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or "DefaultCPUAllocator" in str(error)
