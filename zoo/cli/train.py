@@ -1,68 +1,70 @@
-"""`zoo train NAME --data … --out DIR`: train a model, see it learn, stop it and go on."""
+"""`zoo train NAME --data … --out DIR`: train a model, stop it and resume it."""
 
+import inspect
 import json
 import shlex
 import sys
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from zoo.errors import ConfigError
+from zoo.training.config import Devices, Settings
 
-GOES_ON = 130
+F = TypeVar("F", bound=Callable[..., Any])
+STOPPED = 130
 """Exit code of a training that was stopped, as shells give it for Ctrl-C."""
 
 
+def _options(kind: type[Any]) -> Iterator[inspect.Parameter]:
+    """Make options of the fields of a dataclass."""
+    hints = get_type_hints(kind)
+    for each in fields(kind):
+        typed = hints[each.name] if each.default is None else type(each.default)
+        shown = each.metadata["shown"] or True
+        option = typer.Option(help=each.metadata["help"], show_default=shown, rich_help_panel=kind.__name__)
+        yield inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=Annotated[typed, option]
+        )
+
+
+def _with_settings(command: F) -> F:
+    """Give a command the fields of `Settings` and `Devices` as options."""
+    signature = inspect.signature(command)
+    *own, _ = signature.parameters.values()
+    parameters = [*own, *_options(Settings), *_options(Devices)]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
+
+
+@_with_settings
 def train(
     name: Annotated[str, typer.Argument(help="Model, such as transformer-tiny.")],
-    data: Annotated[str, typer.Option(help="Source such as reverse or folder:PATH; or a path, its kind is guessed.")],
-    out: Annotated[str, typer.Option(help="Folder for the model and what is needed to go on.")],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in OUT, exactly.")] = False,
+    *,
+    data: Annotated[
+        str, typer.Option(help="Source, such as reverse or folder:PATH; or a path, whose kind is guessed.")
+    ],
+    out: Annotated[str, typer.Option(help="Run folder, for the model and its checkpoints.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the training in OUT exactly.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the training in OUT first.")] = False,
-    steps: Annotated[
-        int | None, typer.Option(help="Of the optimiser. [default: 20 passes over the data, at most 2,000]")
+    weights: Annotated[
+        str | None, typer.Option(help="Start from these weights: a file, a folder, hf-hub:org/name.")
     ] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps. [default: 20]")] = None,
-    batch_size: Annotated[int, typer.Option(help="Examples in a batch, on each device.")] = 32,
-    accumulate: Annotated[int, typer.Option(help="Batches whose gradients a step adds up.")] = 1,
-    learning_rate: Annotated[float | None, typer.Option(help="The highest.")] = None,
-    optimizer: Annotated[str | None, typer.Option(help="adam, adamw or muon.")] = None,
-    schedule: Annotated[str | None, typer.Option(help="trapezoid, cosine, constant or noam.")] = None,
-    warmup: Annotated[int | None, typer.Option(help="Steps in which the learning rate rises.")] = None,
-    weight_decay: Annotated[float | None, typer.Option(help="Of matrices.")] = None,
-    clip: Annotated[float, typer.Option(help="Largest norm of the gradient; inf for none.")] = 1.0,
-    precision: Annotated[str, typer.Option(help="auto, 32-true, bf16-mixed or 16-mixed.")] = "auto",
-    label_smoothing: Annotated[
-        float | None, typer.Option(help="Share spread over all answers. [default: by task]")
+    pretrained: Annotated[bool, typer.Option("--pretrained", help="Start from the published weights.")] = False,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE: override the model's configuration; repeatable.")
     ] = None,
-    scheduled_sampling: Annotated[float, typer.Option(help="Rate of the model's own words in its input.")] = 0.0,
-    corrupt: Annotated[float, typer.Option(help="Rate of wrong words in the decoder's input.")] = 0.0,
-    guided_attention: Annotated[float, typer.Option(help="Weight of the diagonal prior on attention.")] = 0.0,
-    monotonic: Annotated[float, typer.Option(help="Weight of the penalty on attention that goes back.")] = 0.0,
-    validations: Annotated[int | None, typer.Option(help="How often the model is judged. [default: 10]")] = None,
-    patience: Annotated[int | None, typer.Option(help="End after so many without a better score.")] = None,
-    seed: Annotated[int, typer.Option(help="Decides weights, order and split.")] = 0,
-    tokenizer: Annotated[str, typer.Option(help="byte, char, word, bpe:8000, wordpiece:8000, a tokenizer.json.")] = "",
-    weights: Annotated[str | None, typer.Option(help="Begin from these: a file, a folder, hf-hub:org/name.")] = None,
-    pretrained: Annotated[bool, typer.Option("--pretrained", help="Begin from the published weights.")] = False,
-    sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of the model's configuration.")] = None,
-    devices: Annotated[str, typer.Option(help="How many, or which: 2, or 0,1.")] = "auto",
-    strategy: Annotated[str, typer.Option(help="Of several devices: ddp, or fsdp for large models.")] = "auto",
-    num_nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
-    accelerator: Annotated[str, typer.Option(help="cpu, cuda.")] = "auto",
+    **settings: Any,
 ) -> None:
-    """Train a model on data; Ctrl-C saves, and --resume goes on."""
+    """Train a model on data; Ctrl-C saves a checkpoint, and --resume continues from it."""
     from zoo.training.api import train as start
 
     command = shlex.join(["zoo", *(word for word in sys.argv[1:] if word not in ("--resume", "--overwrite"))])
     trained = start(
-        name, data, out, resume=resume, overwrite=overwrite, steps=steps, epochs=epochs, batch_size=batch_size,
-        accumulate=accumulate, learning_rate=learning_rate, optimizer=optimizer, schedule=schedule, warmup=warmup,
-        weight_decay=weight_decay, clip=clip, precision=precision, label_smoothing=label_smoothing,
-        scheduled_sampling=scheduled_sampling, corrupt=corrupt, guided_attention=guided_attention,
-        monotonic=monotonic, validations=validations, patience=patience, seed=seed, tokenizer=tokenizer,
-        weights=weights, pretrained=pretrained, devices=devices, strategy=strategy, num_nodes=num_nodes,
-        accelerator=accelerator, progress=True, command=command, **overrides(sets or []),
+        name, data, out, resume=resume, overwrite=overwrite, weights=weights, pretrained=pretrained,
+        progress=True, command=command, **settings, **overrides(sets or []),
     )  # fmt: skip
     if not trained.first:
         return
@@ -71,7 +73,7 @@ def train(
     outcome = trained.outcome
     if outcome.ended == "asked to":
         typer.echo(f"stopped behind step {outcome.steps:,}; to go on:\n  {command} --resume", err=True)
-        raise typer.Exit(GOES_ON)
+        raise typer.Exit(STOPPED)
     why = f", no better for {trained.settings.patience} validations" if outcome.ended == "patience" else ""
     shown = [score_text(key, score) for key, score in trained.scores.items()]
     typer.echo(f"{outcome.steps:,} steps{why}; best at step {outcome.best_step:,}")

@@ -1,7 +1,8 @@
-"""The one training loop of the house, on Lightning Fabric: device, precision and strategy are Fabric's.
+"""`fit`: the training loop, on Lightning Fabric, which brings device, precision and strategy.
 
-Whoever trains brings the parts: a model, an objective, batches, optimisers, a plan, and a validation to choose the
-checkpoint by. The loop reads nothing back from the device between two validations, unless processes have to agree.
+Its arguments are the parts of a training: a model, an objective, batches, optimizers, a plan, and a validation that
+chooses the best checkpoint. The loop reads nothing back from the device between two validations, unless processes have
+to agree.
 """
 
 import math
@@ -30,20 +31,20 @@ from zoo.training.train_state import DivergedError, Outcome, Training, Validatio
 __all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "fit", "plain", "shuffled"]
 
 Objective = Callable[[Any, Batch, int], Tensor]
-"""Model, batch and step to one number: the mean over what the batch asks. The model is called as Fabric wrapped it."""
+"""Model, batch and step to the loss: the mean over the targets of the batch. The model is wrapped by Fabric."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Say how a training goes.
+    """Length, schedule and validations of a training.
 
     Args:
-        steps: of the optimisers.
+        steps: optimizer steps.
         schedule: factor of the learning rate at each step.
-        clip: largest norm of the gradient, of each optimiser's parameters.
-        accumulate: batches whose gradients one step adds up, as if they were one batch.
-        validations: how often, evenly spaced, the last at the end.
-        patience: validations without a better score until it ends; None for never.
+        clip: maximum gradient norm of each optimizer's parameters.
+        accumulate: batches of one optimizer step (gradient accumulation).
+        validations: number of validations, evenly spaced, the last at the end.
+        patience: validations without improvement after which it stops; None for never.
     """
 
     steps: int
@@ -64,12 +65,12 @@ class Plan:
 
     @property
     def due(self) -> set[int]:
-        """Give the steps after which the model is validated."""
+        """Steps after which the model is validated."""
         return {math.ceil(self.steps * (i + 1) / self.validations) for i in range(self.validations)}
 
 
 def plain(loss: Callable[[Tensor, Tensor], Tensor]) -> Objective:
-    """Make an objective of a loss of answer and target."""
+    """Make an objective of a loss of output and target."""
     return lambda forward, batch, step: loss(forward(*batch.inputs), batch.target)
 
 
@@ -82,26 +83,66 @@ def fit(
     plan: Plan,
     fabric: Fabric,
     validate: Callable[[nn.Module], Mapping[str, float]] | None = None,
-    watch: Callback | None = None,
+    callback: Callback | None = None,
     start: Snapshot | None = None,
 ) -> Outcome:
-    """Train a model in place and leave it at its best checkpoint.
+    """Train a model in place and load the weights of its best checkpoint.
 
     Args:
         model: any module; it is moved to Fabric's device.
-        objective: what is made small.
+        objective: the loss.
         batches: at least as many as the plan asks for, from the step on at which it starts.
-        optimizers: over the model's parameters together, at their highest learning rates.
-        plan: how long, how fast, how often.
+        optimizers: over the model's parameters together, at their peak learning rates.
+        plan: length, schedule and validations.
         fabric: device, precision and strategy.
-        validate: scores of the model, the first of which chooses: higher is better. None keeps the last.
-        watch: hears what happens.
-        start: where an earlier training of the same parts was; it goes on as if it had never been interrupted.
+        validate: scores of the model, the first of which chooses the checkpoint: higher is better. None keeps the last.
+        callback: called at each step; may request a checkpoint or the end.
+        start: snapshot of an earlier training of the same parts, which is resumed exactly.
 
     Raises:
         DivergedError: If the loss is not finite.
         WeightsError: If the snapshot is of other parts.
     """
+    training, update = _prepare(model, objective, optimizers, plan, fabric)
+    if start is not None:
+        training.restore(start)
+    callback = callback or Callback()
+    callback.on_start(training.outcome)
+    source, due = iter(batches), plan.due
+    training.trained.train()
+    for step in range(training.outcome.steps, plan.steps):
+        if plan.patience is not None and training.outcome.waited >= plan.patience:
+            training.outcome.ended = "patience"
+            break
+        started = time.perf_counter()
+        parts = [_next(source, step) for _ in range(plan.accumulate)]
+        shares, request = _agreed(parts, callback.request(), fabric)
+        loss = update(parts, shares, step)
+        training.add(loss, time.perf_counter() - started)
+        callback.on_step(step + 1, loss)
+        if step + 1 in due:
+            _validate(training, validate)
+            callback.on_validation(training.outcome)
+        if request.save or request.stop or step + 1 in due:
+            callback.on_checkpoint(training.snapshot())
+        if request.stop and step + 1 < plan.steps:
+            training.outcome.ended = "asked to"
+            return training.outcome
+    training.load_best()
+    return training.outcome
+
+
+def shuffled(count: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Yield index batches without end, each example once in an epoch; a set smaller than a batch is one batch."""
+    while True:
+        order = torch.randperm(count, generator=generator)
+        yield from order[: max(1, count // batch_size) * batch_size].split(batch_size)
+
+
+def _prepare(
+    model: nn.Module, objective: Objective, optimizers: Sequence[Optimizer], plan: Plan, fabric: Fabric
+) -> "tuple[Training, _Update]":
+    """Set a model and its optimizers up on Fabric's devices."""
     trained = in_training(model, fabric)
     forward: Any = fabric.setup_module(trained)
     follow(optimizers, model, trained)
@@ -111,49 +152,12 @@ def fit(
         forward.mark_forward_method("training_loss")
     rates = _Rates(optimizers, plan.schedule)
     copy_weights(model, trained)
-    training = Training(model, trained, optimizers, fabric)
-    if start is not None:
-        training.restore(start)
-    watch = watch or Callback()
-    watch.begun(training.outcome)
-    update = _Update(objective, forward, steppers, plan, fabric)
-    source, due = iter(batches), plan.due
-    trained.train()
-    for step in range(training.outcome.steps, plan.steps):
-        if plan.patience is not None and training.outcome.waited >= plan.patience:
-            training.outcome.ended = "patience"
-            break
-        started = time.perf_counter()
-        rates.set(step)
-        parts = [_next(source, step) for _ in range(plan.accumulate)]
-        shares, wish = _agreed(parts, watch.wish(), fabric)
-        loss = update(parts, shares, step)
-        training.losses.add(loss)
-        training.outcome.steps = step + 1
-        training.outcome.seconds += time.perf_counter() - started
-        watch.stepped(step + 1, loss)
-        if step + 1 in due:
-            _validate(training, validate)
-            watch.validated(training.outcome)
-        if wish.save or wish.stop or step + 1 in due:
-            watch.save(training.snapshot())
-        if wish.stop and step + 1 < plan.steps:
-            training.outcome.ended = "asked to"
-            return training.outcome
-    model.load_state_dict(training.best)
-    model.to(fabric.device)
-    return training.outcome
-
-
-def shuffled(count: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Give index batches without end, each example once in an epoch; a set smaller than a batch is one batch."""
-    while True:
-        order = torch.randperm(count, generator=generator)
-        yield from order[: max(1, count // batch_size) * batch_size].split(batch_size)
+    update = _Update(objective, forward, steppers, rates, plan.clip, fabric)
+    return Training(model, trained, optimizers, fabric), update
 
 
 class _Rates:
-    """Set the learning rates: the highest, as the optimisers were made, times the schedule's factor."""
+    """Learning rates of each step: the peak, as the optimizers were made, times the schedule's factor."""
 
     def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule) -> None:
         self.optimizers, self.schedule = optimizers, schedule
@@ -166,15 +170,19 @@ class _Rates:
 
 
 class _Update:
-    """Take one step of the optimisers."""
+    """One optimizer step: learning rates, gradients of all its batches, clipping."""
 
-    def __init__(self, objective: Objective, forward: Any, steppers: Sequence[Any], plan: Plan, fabric: Fabric) -> None:
-        self.objective, self.forward, self.steppers, self.plan, self.fabric = objective, forward, steppers, plan, fabric
+    def __init__(
+        self, objective: Objective, forward: Any, steppers: Sequence[Any], rates: _Rates, clip: float, fabric: Fabric
+    ) -> None:
+        self.objective, self.forward, self.steppers = objective, forward, steppers
+        self.rates, self.clip, self.fabric = rates, clip, fabric
 
     def __call__(self, parts: Sequence[Batch], shares: Sequence[float] | None, step: int) -> Tensor:
+        self.rates.set(step)
         total: Tensor | float = 0.0
         for at, batch in enumerate(parts):
-            with self._apart(at < len(parts) - 1):
+            with self._unsynchronised(at < len(parts) - 1):
                 with self.fabric.autocast():  # a model's own loss is no forward pass, which has it
                     value = self.objective(self.forward, self.fabric.to_device(batch), step)
                 if shares is not None:
@@ -182,39 +190,39 @@ class _Update:
                 self.fabric.backward(value)
             total = total + value.detach()
         for stepper in self.steppers:
-            if self.plan.clip < math.inf:
-                self.fabric.clip_gradients(self.forward, stepper, max_norm=self.plan.clip, error_if_nonfinite=False)
+            if self.clip < math.inf:
+                self.fabric.clip_gradients(self.forward, stepper, max_norm=self.clip, error_if_nonfinite=False)
             stepper.step()
             stepper.zero_grad()
         assert isinstance(total, Tensor)
         return total
 
-    def _apart(self, apart: bool) -> Any:
+    def _unsynchronised(self, more: bool) -> Any:
         """Let processes add up their gradients after the last batch only."""
-        wanted = apart and self.fabric.world_size > 1
+        wanted = more and self.fabric.world_size > 1
         return self.fabric.no_backward_sync(self.forward) if wanted else nullcontext()
 
 
-def _agreed(parts: Sequence[Batch], wish: Request, fabric: Fabric) -> tuple[list[float] | None, Request]:
-    """Give each batch's share of all that the step asks, and what any process wishes.
+def _agreed(parts: Sequence[Batch], request: Request, fabric: Fabric) -> tuple[list[float] | None, Request]:
+    """Return the weight of each batch's loss in the step, and what any process requests.
 
-    With shares by what is asked, several batches, on several processes, are as good as one. Processes add up their
-    gradients to a mean, so that theirs are taken times their number.
+    Weighted by their counts of targets, several batches on several processes are equal to one batch. Processes average
+    their gradients, so that weights are multiplied by the number of processes.
     """
     if len(parts) == 1 and fabric.world_size == 1:
-        return None, wish
+        return None, request
     asked = [int(count_asked(part.target)) for part in parts]
-    told: Any = torch.tensor([sum(asked), wish.save, wish.stop], dtype=torch.float64)
+    counts: Any = torch.tensor([sum(asked), request.save, request.stop], dtype=torch.float64)
     if fabric.world_size > 1:
-        told = fabric.all_reduce(told.to(fabric.device), reduce_op="sum")
-    total, save, stop = told.tolist()
+        counts = fabric.all_reduce(counts.to(fabric.device), reduce_op="sum")
+    total, save, stop = counts.tolist()
     return [fabric.world_size * count / max(total, 1) for count in asked], Request(save > 0, stop > 0)
 
 
 def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, float]] | None) -> None:
     outcome = training.outcome
     mean = training.losses.mean(outcome.steps, training.fabric)
-    with training.judged() as model:
+    with training.evaluated() as model:
         scores = _scores(model, validate) if validate else {}
     scores = training.fabric.broadcast(scores) if training.fabric.world_size > 1 else scores
     score = next(iter(scores.values())) if scores else -mean

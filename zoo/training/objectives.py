@@ -1,6 +1,6 @@
 """Aids of training a model that writes: each wraps an objective, and changes what it reads or adds to what it gives.
 
-    objective = GuidedAttention(ScheduledSampling(Taught(corpus, 0.1), model, rate), model, weight=0.1)
+    objective = GuidedAttention(ScheduledSampling(TeacherForcing(corpus, 0.1), model, rate), model, weight=0.1)
 
 Those that draw (`ScheduledSampling`, `Corrupted`) read torch's own generator, which checkpoints keep.
 """
@@ -22,10 +22,11 @@ from zoo.core.models.model import has_own_loss
 from zoo.core.tokens import Tokens
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
+from zoo.training.config import Settings
 from zoo.training.loop import Objective
 
 
-class Taught:
+class TeacherForcing:
     """Ask for what the corpus asks; a decoder reads the right tokens so far (teacher forcing).
 
     Args:
@@ -132,6 +133,20 @@ class GuidedAttention:
             if self.forwards:
                 loss = loss + self.forwards * share * monotonic(weights, queries, keys)
         return loss
+
+
+def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objective:
+    """Make the objective that resolved settings ask for."""
+    assert settings.label_smoothing is not None
+    assert settings.steps
+    objective: Objective = TeacherForcing(corpus, settings.label_smoothing)
+    if settings.guided_attention or settings.monotonic:
+        objective = GuidedAttention(objective, model, settings.guided_attention, settings.monotonic)
+    if settings.scheduled_sampling:
+        objective = ScheduledSampling(objective, model, rising(settings.scheduled_sampling, settings.steps))
+    if settings.corrupt:
+        objective = Corrupted(objective, model, settings.corrupt)
+    return objective
 
 
 def rising(rate: float, steps: int) -> Callable[[int], float]:

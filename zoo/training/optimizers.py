@@ -1,4 +1,4 @@
-"""Optimisers and schedules: what a training takes by name, each with its source."""
+"""Optimizers and learning-rate schedules by name, each with its source."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,23 +9,22 @@ from torch.optim import Adam, AdamW, Muon, Optimizer
 from zoo.core.layers.transformer import Decoder, Stack
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean
+from zoo.training.config import OPTIMIZERS, SCHEDULES
 
 Schedule = Callable[[int], float]
-"""Step, from 0, to a factor of the learning rate."""
+"""Step, from 0, to the factor of the learning rate."""
 BETAS = (0.9, 0.98)
 """arXiv:1706.03762 sec. 5.3: a second moment that forgets sooner, for trainings of a few thousand steps."""
-OPTIMIZERS = ("adam", "adamw", "muon")
-SCHEDULES = ("constant", "cosine", "noam", "trapezoid")
 
 
 def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_decay: float) -> list[Optimizer]:
-    """Make the optimisers over a model's parameters.
+    """Make the optimizers over a model's parameters.
 
     Args:
         name: `adam`, as arXiv:1706.03762 sec. 5.3 sets it, without decay; `adamw`; or `muon`: orthogonalised momentum
             for the matrices of transformer blocks, AdamW for the rest.
         model: the model.
-        learning_rate: the highest; Muon's updates are scaled to the size of AdamW's, so one rate serves both.
+        learning_rate: peak learning rate; Muon's updates are scaled to AdamW's size, so one rate serves both.
         weight_decay: of matrices and kernels, never of biases, norms or scales.
 
     Raises:
@@ -70,7 +69,7 @@ def schedule_for(name: str, steps: int, warmup: int) -> Schedule:
     Args:
         name: `constant`, `cosine`, `noam` or `trapezoid`.
         steps: of the training.
-        warmup: steps until the learning rate is at its highest.
+        warmup: warm-up steps, until the learning rate is at its peak.
 
     Raises:
         ConfigError: If the name is unknown, or the warm-up is not within the steps (`noam` knows no end).
@@ -89,7 +88,7 @@ def schedule_for(name: str, steps: int, warmup: int) -> Schedule:
 
 
 def trapezoid(steps: int, warmup: float = 0.1, decay: float = 0.3) -> Schedule:
-    """Rise in a straight line over a share of the steps, stay, and fall in a straight line over another share.
+    """Linear warm-up over a share of the steps, constant, linear decay over another share.
 
     arXiv:2405.18392 finds it as good as a cosine. It stays high for longer, which is what self-attention wants here: it
     leaves its first plateau late.
@@ -99,18 +98,18 @@ def trapezoid(steps: int, warmup: float = 0.1, decay: float = 0.3) -> Schedule:
 
 
 def constant(warmup: int) -> Schedule:
-    """Rise in a straight line over so many steps, and stay."""
+    """Linear warm-up, then constant."""
     return lambda step: min(1.0, (step + 1) / warmup)
 
 
 def cosine(steps: int, warmup: int) -> Schedule:
-    """Rise in a straight line over so many steps, then fall to 0 as half a cosine: arXiv:1608.03983 eq. 5, once."""
+    """Linear warm-up, then half a cosine to 0: arXiv:1608.03983 eq. 5, once."""
     left = max(1, steps - warmup)
     return lambda step: min((step + 1) / warmup, 0.5 + 0.5 * math.cos(math.pi * max(0, step + 1 - warmup) / left))
 
 
 def noam(warmup: int) -> Schedule:
-    """Rise in a straight line over so many steps, then fall with the root of the step: arXiv:1706.03762 eq. 3.
+    """Linear warm-up, then inverse square root of the step: arXiv:1706.03762 eq. 3.
 
     The factor is 1 at the peak; with `noam_peak` as learning rate their product is the paper's rate.
     """
@@ -118,10 +117,10 @@ def noam(warmup: int) -> Schedule:
 
 
 def noam_peak(dim: int, warmup: int) -> float:
-    """Give the highest learning rate of arXiv:1706.03762 eq. 3: that of step `warmup`.
+    """Return the peak learning rate of arXiv:1706.03762 eq. 3, at step `warmup`.
 
     Args:
         dim: channels of the model.
-        warmup: steps until then.
+        warmup: warm-up steps.
     """
     return float(dim**-0.5 * warmup**-0.5)

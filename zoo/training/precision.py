@@ -1,4 +1,4 @@
-"""Which precision a training takes when nobody says: measured, not assumed."""
+"""Precision of a training; `auto` is measured on this machine."""
 
 import time
 from functools import cache
@@ -13,27 +13,27 @@ PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true
 
 
 def resolve_precision(name: str, accelerator: str) -> str:
-    """Turn `auto` into what pays here.
+    """Resolve `auto` to the faster precision on this machine.
 
     Args:
         name: `auto`, or a name of Fabric's.
         accelerator: `cpu`, `cuda` or another of Fabric's.
 
     Raises:
-        ConfigError: If the name is unknown, or half precision is asked of a processor.
+        ConfigError: If the name is unknown, or half precision is asked of a CPU.
     """
     if name not in PRECISIONS:
         raise ConfigError(f"precision={name!r} is not one of {', '.join(PRECISIONS)}.{did_you_mean(name, PRECISIONS)}")
     if name == "16-mixed" and accelerator == "cpu":
-        raise ConfigError("precision='16-mixed' on a processor: it has no fast float16; write bf16-mixed or 32-true")
+        raise ConfigError("precision='16-mixed' on a CPU: it has no fast float16; write bf16-mixed or 32-true")
     return profitable_precision() if name == "auto" else name
 
 
 @cache
 def profitable_precision(threshold: float = 2.0) -> str:
-    """Choose bf16 where a measured matrix product says that it pays, float32 otherwise; measured once a process.
+    """Choose bf16 where a measured matrix product is faster by this factor, else float32; measured once a process.
 
-    Processors with matrix units gain eightfold and more, others nothing: casting needs a gain of two to pay.
+    CPUs with matrix units gain eightfold and more, others nothing: casting needs a gain of two to pay.
     """
     if torch.accelerator.is_available():
         return "bf16-mixed"
@@ -42,7 +42,7 @@ def profitable_precision(threshold: float = 2.0) -> str:
 
 @cache
 def bf16_gain(side: int = 512, repeats: int = 5) -> float:
-    """Measure how many times faster this processor multiplies bf16 matrices than float32 ones."""
+    """Measure how many times faster this machine multiplies bf16 matrices than float32 ones."""
     full = torch.ones(side, side)
     return _fastest(full, repeats) / _fastest(full.bfloat16(), repeats)
 

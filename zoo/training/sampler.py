@@ -1,4 +1,4 @@
-"""Which examples a step reads: a pure function of the seed and the step, so that a training can go on anywhere."""
+"""`Sampler`: the batches of each step, a pure function of seed and step, so that a training can resume anywhere."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ import torch
 from zoo.data.corpus import Batch, Corpus
 
 
-class Order:
-    """Give the batches of one process.
+class Sampler:
+    """Batches of one process.
 
     Args:
         corpus: the examples.
         batch_size: examples of a batch.
-        seed: of the order and of the augmentation.
+        seed: of the shuffling and the augmentation.
         rank: which of the processes this is.
         world: number of processes; they read the batches in turn.
     """
@@ -26,7 +26,7 @@ class Order:
         self.per_epoch = len(self._batches)
 
     def batches(self, first: int = 0) -> Iterator[Batch]:
-        """Give batches without end.
+        """Yield batches without end.
 
         Args:
             first: batches this process has read before.
@@ -37,7 +37,7 @@ class Order:
             at += self.world
 
     def at(self, index: int) -> Batch:
-        """Give one batch, counted over all epochs and processes."""
+        """Return one batch by its number over all epochs and processes."""
         epoch, place = divmod(index, self.per_epoch)
         if epoch != self._epoch:
             self._epoch, self._batches = epoch, self.corpus.epoch(_generator(self.seed, 0, epoch), self.batch_size)
@@ -45,6 +45,6 @@ class Order:
 
 
 def _generator(*key: int) -> torch.Generator:
-    """Make a generator whose stream is its own for each key."""
+    """Make a generator with an own stream for each key."""
     (word,) = np.random.SeedSequence(key).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(word >> np.uint64(1)))

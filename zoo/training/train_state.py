@@ -1,15 +1,12 @@
-"""What a training has to keep to go on as if nothing had happened: weights, optimisers, random numbers, progress."""
+"""State of a running training, as saved to resume it exactly: weights, optimizers, random numbers, progress."""
 
-import base64
 import copy
 import math
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
@@ -17,7 +14,8 @@ from torch.optim import Optimizer
 
 from zoo.errors import WeightsError, ZooError
 from zoo.training.checkpoint import Snapshot
-from zoo.training.distributed.fsdp import copy_weights, placed, whole
+from zoo.training.distributed.fsdp import copy_weights, full, placed
+from zoo.training.random_state import random_state, set_random_state
 
 Weights = dict[str, Tensor]
 
@@ -27,23 +25,23 @@ class DivergedError(ZooError, ArithmeticError):
 
 
 class Validation(NamedTuple):
-    """Report one look at the validation data."""
+    """Scores of one validation."""
 
     step: int
     loss: float
-    """Mean of the training since the look before."""
+    """Mean training loss since the validation before."""
     score: float
-    """The one that chooses the checkpoint; higher is better."""
+    """Chooses the best checkpoint; higher is better."""
     scores: Mapping[str, float] = {}
 
 
 @dataclass
 class Outcome:
-    """Report a training: what it cost and which checkpoint was kept."""
+    """Steps, time, history and best checkpoint of a training."""
 
     steps: int = 0
     seconds: float = 0.0
-    """In training steps, validation left out."""
+    """Of training steps, without validations."""
     best_step: int = 0
     best_score: float = -math.inf
     history: list[Validation] = field(default_factory=list)
@@ -52,12 +50,12 @@ class Outcome:
 
     @property
     def waited(self) -> int:
-        """Count the validations since the best."""
+        """Number of validations since the best."""
         return sum(entry.step > self.best_step for entry in self.history)
 
 
 class Losses:
-    """Add losses up on the device; read them only when asked for their mean."""
+    """Running mean of the loss; summed up on the device, read only by `mean`."""
 
     def __init__(self) -> None:
         self.total: Tensor | float = 0.0
@@ -68,7 +66,7 @@ class Losses:
         self.total, self.count = self.total + value, self.count + 1
 
     def mean(self, step: int, fabric: Fabric) -> float:
-        """Give the mean over steps and processes, and begin anew.
+        """Return the mean over steps and processes, and reset.
 
         Raises:
             DivergedError: If it is not finite.
@@ -84,11 +82,11 @@ class Losses:
 
 
 class Training:
-    """Hold the parts of a running training, take snapshots of them, and set them back.
+    """Parts of a running training: takes snapshots of them and restores them.
 
     Args:
-        model: the whole model.
-        trained: the module whose weights change: the model itself, or a copy whose weights are parted.
+        model: the full model.
+        trained: the module whose weights change: the model itself, or a copy with sharded weights.
         optimizers: over the parameters of `trained`.
         fabric: device, precision and strategy.
     """
@@ -106,16 +104,27 @@ class Training:
         """Copy the weights."""
         return copy.deepcopy(dict(self.model.state_dict()))
 
+    def add(self, loss: Tensor, seconds: float) -> None:
+        """Count a step."""
+        self.losses.add(loss)
+        self.outcome.steps += 1
+        self.outcome.seconds += seconds
+
+    def load_best(self) -> None:
+        """Load the weights of the best checkpoint into the model, on Fabric's device."""
+        self.model.load_state_dict(self.best)
+        self.model.to(self.fabric.device)
+
     @contextmanager
-    def judged(self) -> Iterator[nn.Module]:
-        """Lend the whole model as it is now, on Fabric's device; a model of its own leaves the room to the training."""
+    def evaluated(self) -> Iterator[nn.Module]:
+        """Lend the full model with the present weights, on Fabric's device; a copy leaves the device afterwards."""
         copy_weights(self.trained, self.model)
         device = next((weight.device for weight in self.model.parameters()), self.fabric.device)
         yield self.model.to(self.fabric.device)
         self.model.to(device)
 
     def snapshot(self) -> Snapshot:
-        """Give everything; every process has to ask at the same step."""
+        """Return the whole state; every process has to call this at the same step."""
         outcome = self.outcome
         copy_weights(self.trained, self.model)
         tensors = {"model": dict(self.model.state_dict()), "optimizer": optimizer_tensors(self.optimizers)}
@@ -133,7 +142,7 @@ class Training:
         return Snapshot(outcome.steps, tensors, facts)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot; every process has to.
+        """Restore a snapshot; every process has to call this.
 
         Raises:
             WeightsError: If it is of another model, optimiser or number of processes.
@@ -162,9 +171,9 @@ class Training:
 
 
 def optimizer_tensors(optimizers: Sequence[Optimizer]) -> Weights:
-    """Name what optimisers keep of each parameter, whole: `OPTIMISER.PARAMETER.NAME`."""
+    """Return the optimizers' state of each parameter as full tensors, named `OPTIMIZER.PARAMETER.NAME`."""
     return {
-        f"{at}.{index}.{name}": whole(value) if isinstance(value, Tensor) else torch.tensor(value)
+        f"{at}.{index}.{name}": full(value) if isinstance(value, Tensor) else torch.tensor(value)
         for at, optimizer in enumerate(optimizers)
         for index, kept in optimizer.state_dict()["state"].items()
         for name, value in kept.items()
@@ -172,7 +181,7 @@ def optimizer_tensors(optimizers: Sequence[Optimizer]) -> Weights:
 
 
 def set_optimizer_tensors(optimizers: Sequence[Optimizer], tensors: Weights) -> None:
-    """Give optimisers back what they kept, parted and laid out in memory as their parameters are.
+    """Load the optimizers' state, sharded and laid out in memory as their parameters are.
 
     Fused steps walk through the memory of both together: with another layout they would mix numbers up.
     """
@@ -192,29 +201,6 @@ def set_optimizer_tensors(optimizers: Sequence[Optimizer], tensors: Weights) -> 
                     kept[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 
 
-def random_state(device: torch.device) -> dict[str, Any]:
-    """Give the state of the random numbers of Python, NumPy and torch as JSON values."""
-    version, numbers, gauss = random.getstate()
-    kind, keys, *rest = np.random.get_state(legacy=True)
-    state = {
-        "python": [version, list(numbers), gauss],
-        "numpy": [kind, np.asarray(keys).tolist(), *rest],
-        "torch": _packed(torch.get_rng_state()),
-    }
-    return state | ({"cuda": _packed(torch.cuda.get_rng_state(device))} if device.type == "cuda" else {})
-
-
-def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
-    """Go back to a state of the random numbers."""
-    version, numbers, gauss = state["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    kind, keys, *rest = state["numpy"]
-    np.random.set_state((kind, np.array(keys, np.uint32), *rest))
-    torch.set_rng_state(_unpacked(state["torch"]))
-    if device.type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(_unpacked(state["cuda"]), device)
-
-
 def _gathered(value: dict[str, Any], fabric: Fabric) -> list[dict[str, Any]]:
     if fabric.world_size == 1:
         return [value]
@@ -223,16 +209,8 @@ def _gathered(value: dict[str, Any], fabric: Fabric) -> list[dict[str, Any]]:
     return values
 
 
-def _packed(state: Tensor) -> str:
-    return base64.b64encode(state.numpy().tobytes()).decode()
-
-
-def _unpacked(text: str) -> Tensor:
-    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
-
-
 def as_json(number: float) -> float | str:
-    """Write what JSON has no number for as a text."""
+    """Return a number, or its text where JSON has no such number."""
     return number if math.isfinite(number) else str(number)
 
 

@@ -76,7 +76,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_the_training(run: Ru
 
 def test_ctrl_c_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("zoo.training.callbacks.signals.Stop.wish", lambda self: Request(True, True))
+        patch.setattr("zoo.training.callbacks.signals.StopOnSignal.request", lambda self: Request(True, True))
         code, _, err = train(run, tmp_path / "out")
     assert code == 130
     first, second = err.splitlines()[-2:]

@@ -1,58 +1,35 @@
+"""The fields of `Settings` and `Devices` are the keywords of `zoo.train` and the options of `zoo train`."""
+
+import inspect
+from dataclasses import fields
 from typing import Any
 
 import pytest
-from torch import nn
 
-from zoo import ConfigError
-from zoo.factory import create as build
-from zoo.training.config import Settings, resolved
+import zoo
+from zoo.cli.train import train as command
+from zoo.errors import ConfigError
+from zoo.training.config import Devices, Settings, split_off
 
-
-def choose(quadrants: Any, given: Settings | None = None, name: str = "vit-micro", **changes: Any) -> Settings:
-    class Model(nn.Module):
-        num_features = 64
-
-    options: dict[str, Any] = {"per_epoch": 5.0, "tuned": False, "precision": "32-true", "model": Model()} | changes
-    return resolved(given or Settings(), build.info(name), quadrants, **options)
+FIELDS = (*fields(Settings), *fields(Devices))
 
 
-def test_everything_is_chosen(quadrants: Any) -> None:
-    found = choose(quadrants)
-    assert (found.steps, found.optimizer, found.schedule, found.warmup) == (100, "muon", "trapezoid", 10)
-    assert (found.learning_rate, found.label_smoothing, found.validations) == (3e-3, 0.0, 10)
-    assert choose(quadrants, name="resnet-micro").optimizer == "adamw"
+@pytest.mark.parametrize("function", [zoo.train, command])
+def test_each_field_is_a_keyword_with_its_default(function: Any) -> None:
+    parameters = inspect.signature(function).parameters
+    assert {each.name: parameters[each.name].default for each in FIELDS} == {each.name: each.default for each in FIELDS}
 
 
-def test_what_is_given_is_taken(quadrants: Any) -> None:
-    given = Settings(epochs=3.0, optimizer="adam", schedule="cosine", learning_rate=0.5, warmup=2, label_smoothing=0.0)
-    found = choose(quadrants, given)
-    assert (found.steps, found.optimizer, found.schedule, found.learning_rate) == (15, "adam", "cosine", 0.5)
-    assert (found.warmup, found.label_smoothing, found.validations) == (2, 0.0, 10)
+def test_each_field_is_documented_by_its_help() -> None:
+    lines = (zoo.train.__doc__ or "").splitlines()
+    for each in FIELDS:
+        assert f"        {each.name}: {each.metadata['help']}" in lines
 
 
-def test_weights_that_were_trained_take_small_steps(quadrants: Any) -> None:
-    found = choose(quadrants, tuned=True)
-    assert (found.optimizer, found.learning_rate, found.schedule) == ("adamw", 1e-4, "cosine")
-
-
-def test_noam_is_the_rate_of_the_paper(quadrants: Any) -> None:
-    found = choose(quadrants, Settings(schedule="noam", warmup=400, steps=10))
-    assert found.optimizer == "adam"
-    assert found.learning_rate == pytest.approx(64**-0.5 * 400**-0.5)
-
-
-def test_a_model_that_writes_smooths_its_labels_as_it_says_or_by_a_tenth(quadrants: Any) -> None:
-    quadrants.task = "generate"
-    assert choose(quadrants).label_smoothing == 0.1
-    model = nn.Linear(1, 1)
-    model.label_smoothing = 0.0  # type: ignore[assignment]
-    assert choose(quadrants, model=model).label_smoothing == 0.0
-
-
-def test_one_loss_scale_serves_one_optimizer(quadrants: Any) -> None:
-    assert choose(quadrants, precision="16-mixed").optimizer == "adamw"
-    with pytest.raises(ConfigError, match="optimizer='muon' with precision='16-mixed'"):
-        choose(quadrants, Settings(optimizer="muon"), precision="16-mixed")
+def test_keywords_of_a_dataclass_are_split_off() -> None:
+    given = {"steps": 3, "dim": 8}
+    assert split_off(Settings, given) == Settings(steps=3)
+    assert given == {"dim": 8}
 
 
 @pytest.mark.parametrize(
@@ -75,9 +52,3 @@ def test_one_loss_scale_serves_one_optimizer(quadrants: Any) -> None:
 def test_values_that_cannot_be_are_refused(values: dict[str, Any], error: str) -> None:
     with pytest.raises(ConfigError, match=error):
         Settings(**values)
-
-
-def test_nobody_has_to_wait_long_who_says_nothing(quadrants: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.training.config.MOST_STEPS", 30)
-    assert choose(quadrants).steps == 30
-    assert choose(quadrants, Settings(epochs=20.0)).steps == 100

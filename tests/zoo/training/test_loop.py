@@ -127,17 +127,17 @@ def test_a_watch_hears_of_steps_and_validations_and_may_end_them(parts: Parts) -
             self.steps: list[int] = []
             self.saved: list[int] = []
 
-        def stepped(self, step: int, loss: torch.Tensor) -> None:
+        def on_step(self, step: int, loss: torch.Tensor) -> None:
             self.steps.append(step)
 
-        def wish(self) -> Request:
+        def request(self) -> Request:
             return Request(save=len(self.steps) == 2, stop=len(self.steps) == 6)
 
-        def save(self, snapshot: Any) -> None:
+        def on_checkpoint(self, snapshot: Any) -> None:
             self.saved.append(snapshot.step)
 
     watch = Listens()
-    outcome = run(parts, steps=20, validations=5, watch=watch)
+    outcome = run(parts, steps=20, validations=5, callback=watch)
     assert watch.steps == [1, 2, 3, 4, 5, 6, 7]
     assert watch.saved == [3, 4, 7]  # wished for, validated, ended
     assert (outcome.steps, outcome.ended) == (7, "asked to")

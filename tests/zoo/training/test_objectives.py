@@ -11,7 +11,7 @@ from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling, Taught, rising
+from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling, TeacherForcing, rising
 
 Make = Callable[..., Generator]
 
@@ -35,13 +35,13 @@ class Spy:
 def test_teaching_is_the_loss_of_the_corpus_or_of_the_model(quadrants: Any, copier: Make, copies: Batch) -> None:
     model = copier()
     by_hand = cross_entropy(model(*copies.inputs), copies.target, 0.1)
-    torch.testing.assert_close(Taught(quadrants, 0.1)(model, copies, 0), by_hand)
+    torch.testing.assert_close(TeacherForcing(quadrants, 0.1)(model, copies, 0), by_hand)
 
     class Own(nn.Module):
         def training_loss(self, inputs: tuple[Tensor, ...], target: Tensor, smoothing: float) -> Tensor:
             return inputs[0].sum() + smoothing
 
-    assert Taught(quadrants, 0.5)(Own(), copies, 0) == copies.inputs[0].sum() + 0.5
+    assert TeacherForcing(quadrants, 0.5)(Own(), copies, 0) == copies.inputs[0].sum() + 0.5
 
 
 def test_at_rate_1_a_decoder_reads_its_own_words_and_no_other(copier: Make, copies: Batch) -> None:

@@ -24,5 +24,5 @@ def test_what_is_named_is_taken() -> None:
 def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"precision='bf16' is not one of .*Did you mean 'bf16-true'"):
         resolve_precision("bf16", "cpu")
-    with pytest.raises(ConfigError, match="precision='16-mixed' on a processor"):
+    with pytest.raises(ConfigError, match="precision='16-mixed' on a CPU"):
         resolve_precision("16-mixed", "cpu")

@@ -35,9 +35,10 @@ from zoo.training.optimizers import optimizers_for
 from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling
 from zoo.data.corpus import Batch
 from zoo.training.loop import Plan, fit
-from zoo.training.distributed.devices import Place
+from zoo.training.config import Devices
+from zoo.training.distributed.devices import launch
 
-fabric = Place(devices=2, strategy=sys.argv[2], accelerator="cpu").fabric("32-true")
+fabric = launch(Devices(devices=2, strategy=sys.argv[2], accelerator="cpu"), "32-true")
 small = dict(dim=16, depth=2, num_heads=2, mlp_dim=17, vocab_size=11, dropout=0.1)
 
 def texts():
@@ -161,20 +162,21 @@ torch.set_num_threads(1)
 import zoo
 from zoo.plugins.shared.text import vocabulary
 from zoo.training import trainer as run
+from zoo.training.distributed.shared_corpus import tokenizer_text
 
 rank = lambda: torch.distributed.get_rank()
-learn, opened = vocabulary.learn, run.Run._corpus
+learn, opened = vocabulary.learn, run.Trainer.open
 
 def once(*arguments):
     assert rank() == 0, "a vocabulary learned in another process"
     return learn(*arguments)
 
-def told(self):
-    corpus = opened(self)
-    (Path(sys.argv[1]) / f"{rank()}.json").write_text(run._vocabulary(corpus))
+def told(self, data):
+    corpus = opened(self, data)
+    (Path(sys.argv[1]) / f"{rank()}.json").write_text(tokenizer_text(corpus))
     return corpus
 
-vocabulary.learn, run.Run._corpus = once, told
+vocabulary.learn, run.Trainer.open = once, told
 zoo.train("transformer-tiny", f"{sys.argv[1]}/pairs.tsv", f"{sys.argv[1]}/out", steps=2, validations=1, batch_size=8,
           precision="32-true", tokenizer="wordpiece:60", accelerator="cpu", devices=2, strategy="ddp", dim=16,
           depth=1, num_heads=2, mlp_dim=16)

@@ -49,7 +49,7 @@ def test_a_training_on_text_goes_on_with_the_vocabulary_it_learned(
     pairs: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("zoo.training.callbacks.signals.Stop.wish", lambda self: Request(True, True))
+        patch.setattr("zoo.training.callbacks.signals.StopOnSignal.request", lambda self: Request(True, True))
         assert train(pairs, tokenizer=tokenizer).outcome.steps == 1
     learned = (pairs.parent / "out" / "tokenizer.json").read_bytes()
     resumed = train(pairs, tokenizer=tokenizer, resume=True)

@@ -13,7 +13,7 @@ from torch.distributed.tensor import DTensor
 from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import WeightsError
-from zoo.training.distributed.fsdp import follow, part
+from zoo.training.distributed.fsdp import follow, shard
 from zoo.training.train_state import Training
 
 Make = Callable[..., Generator]
@@ -25,7 +25,7 @@ def started(copier: Make, copies: Batch, alone: DeviceMesh) -> Callable[[], Trai
 
     def start() -> Training:
         model: Any = copier()
-        trained = part(copy.deepcopy(model), alone)
+        trained = shard(copy.deepcopy(model), alone)
         optimizer = torch.optim.Adam(model.parameters(), 0.1)
         follow([optimizer], model, trained)
         training = Training(model, trained, [optimizer], Fabric(accelerator="cpu", devices=1))
@@ -63,7 +63,7 @@ def test_a_training_goes_back_to_a_snapshot(started: Callable[[], Training], cop
 
 def test_the_model_that_is_judged_has_the_weights_of_the_one_in_training(started: Callable[[], Training]) -> None:
     training = started()
-    with training.judged() as model:
+    with training.evaluated() as model:
         assert isinstance(model, Generator)
         given = {key: value.clone() for key, value in model.state_dict().items()}
     torch.testing.assert_close(given, training.snapshot().tensors["model"], rtol=0, atol=0)

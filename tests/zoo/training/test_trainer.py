@@ -16,7 +16,8 @@ from torch import Tensor
 import zoo
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, DataError, MissingLibraryError, WeightsError
-from zoo.training.distributed.devices import Place
+from zoo.training.config import Devices
+from zoo.training.distributed.devices import launch
 from zoo.training.train_state import Outcome
 from zoo.training.trainer import Trained
 
@@ -398,4 +399,4 @@ def test_two_processes_train_as_one_does_on_their_joined_batches(tmp_path: Path)
 
 def test_devices_that_are_not_there_are_an_error() -> None:
     with pytest.raises(ConfigError, match="devices=0, strategy='auto', num_nodes=1, accelerator='cpu'"):
-        Place(0, accelerator="cpu").fabric("32-true")
+        launch(Devices(devices=0, accelerator="cpu"), "32-true")

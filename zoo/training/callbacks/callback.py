@@ -1,8 +1,12 @@
 """`Callback`: what the training loop calls at each step, and what a callback may request of it."""
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
 from typing import NamedTuple
 
 from torch import Tensor
+from typing_extensions import override
 
 from zoo.training.checkpoint import Snapshot
 from zoo.training.train_state import Outcome
@@ -16,20 +20,67 @@ class Request(NamedTuple):
 
 
 class Callback:
-    """Base class of callbacks: each method does nothing, and `wish` requests nothing."""
+    """Base class of callbacks: each method does nothing, and `request` requests nothing. A context manager."""
 
-    def begun(self, outcome: Outcome) -> None:
-        """Called before the first step, with what an earlier training did."""
+    def on_start(self, outcome: Outcome) -> None:
+        """Called before the first step, with the outcome so far of a training that is resumed."""
 
-    def stepped(self, step: int, loss: Tensor) -> None:
+    def on_step(self, step: int, loss: Tensor) -> None:
         """Called after each step; reading the loss makes an accelerator wait."""
 
-    def validated(self, outcome: Outcome) -> None:
+    def on_validation(self, outcome: Outcome) -> None:
         """Called after each validation, which is the last of the history."""
 
-    def wish(self) -> Request:
+    def request(self) -> Request:
         """Return what is requested after the next step."""
         return Request()
 
-    def save(self, snapshot: Snapshot) -> None:
+    def on_checkpoint(self, snapshot: Snapshot) -> None:
         """Called with a snapshot after each validation, and when one was requested."""
+
+    def __enter__(self) -> "Callback":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Called when the training has ended or failed."""
+
+
+class Callbacks(Callback):
+    """Several callbacks as one, entered, called and left together."""
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self.callbacks = callbacks
+        self._entered = ExitStack()
+
+    @override
+    def on_start(self, outcome: Outcome) -> None:
+        for each in self.callbacks:
+            each.on_start(outcome)
+
+    @override
+    def on_step(self, step: int, loss: Tensor) -> None:
+        for each in self.callbacks:
+            each.on_step(step, loss)
+
+    @override
+    def on_validation(self, outcome: Outcome) -> None:
+        for each in self.callbacks:
+            each.on_validation(outcome)
+
+    @override
+    def request(self) -> Request:
+        requests = [each.request() for each in self.callbacks]
+        return Request(any(each.save for each in requests), any(each.stop for each in requests))
+
+    @override
+    def on_checkpoint(self, snapshot: Snapshot) -> None:
+        for each in self.callbacks:
+            each.on_checkpoint(snapshot)
+
+    def __enter__(self) -> "Callbacks":
+        for each in self.callbacks:
+            self._entered.enter_context(each)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._entered.__exit__(kind, error, at)

@@ -1,4 +1,4 @@
-"""How the loss of a training went: gathered now and then, kept with its checkpoints, and drawn."""
+"""Loss curve of a training: collected as means, saved with its checkpoints, and drawn."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,28 +10,30 @@ from torch import Tensor
 from zoo.training.train_state import Outcome, as_json
 
 POINTS = 100
-"""Of a whole training: each is read from the device, which waits for it."""
+"""Points of the curve: to read one, the device has to be waited for."""
 
 
-class Curve:
-    """Gather the loss of a training as means over equal stretches of it; of several processes, the first's.
+class LossCurve:
+    """Loss of a training as means over equal numbers of steps; of several processes, that of the first.
 
     Args:
-        steps: that there will be.
-        kept: what an interrupted training had gathered, as `to_dict` gave it.
+        steps: of the training.
+        saved: curve of the training that is resumed, as `to_dict` gave it.
     """
 
-    def __init__(self, steps: int, kept: dict[str, Any] | None = None) -> None:
+    def __init__(self, steps: int, saved: dict[str, Any] | None = None) -> None:
         self.stretch = max(1, round(steps / POINTS))
         self.last = steps
-        kept = kept or {}
-        self.steps: list[int] = list(kept.get("steps", ()))
-        self.losses: list[float] = [float(loss) for loss in kept.get("losses", ())]
-        self.total: Tensor | float = torch.tensor(float(kept["total"]), dtype=torch.float64) if "total" in kept else 0.0
-        self.count: int = kept.get("count", 0)
+        saved = saved or {}
+        self.steps: list[int] = list(saved.get("steps", ()))
+        self.losses: list[float] = [float(loss) for loss in saved.get("losses", ())]
+        self.total: Tensor | float = (
+            torch.tensor(float(saved["total"]), dtype=torch.float64) if "total" in saved else 0.0
+        )
+        self.count: int = saved.get("count", 0)
 
     def add(self, step: int, loss: Tensor) -> None:
-        """Add the loss of a step; it is read at the end of a stretch."""
+        """Add the loss of a step; it is read at each point of the curve."""
         loss = loss.detach()
         before = self.total.to(loss) if isinstance(self.total, Tensor) else self.total
         self.total, self.count = before + loss, self.count + 1
@@ -41,12 +43,12 @@ class Curve:
             self.total, self.count = 0.0, 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what was gathered as JSON values, with the stretch that is not full yet."""
+        """Return the curve as JSON values, with the mean that is not complete yet."""
         begun = {"total": as_json(float(self.total)), "count": self.count} if self.count else {}
         return {"steps": self.steps, "losses": [as_json(loss) for loss in self.losses], **begun}
 
 
-def draw(path: Path, outcome: Outcome, metric: str, curve: Curve) -> None:
+def draw(path: Path, outcome: Outcome, metric: str, curve: LossCurve) -> None:
     """Draw the losses and the score by step, where matplotlib is installed."""
     if find_spec("matplotlib") is None or not outcome.history:
         return

@@ -1,4 +1,4 @@
-"""Show a training while it runs: a bar with step, loss, score and time left; a line for each validation."""
+"""Progress of a training: a bar with step, loss, score and time left, and a line for each validation."""
 
 import time
 from types import TracebackType
@@ -11,23 +11,23 @@ from zoo.training.callbacks.callback import Callback
 from zoo.training.train_state import Outcome
 
 _PAUSE = 0.5
-"""Seconds between two looks at the loss, which make an accelerator wait."""
+"""Seconds between two reads of the loss, which make an accelerator wait."""
 _SHOWN = 3
 """Scores in a line, of those there are."""
 
 
 def score_text(name: str, score: float) -> str:
-    """Write a score for people: one that was turned round so that higher is better, as `-perplexity`, as it is."""
+    """Format a score; one that was negated so that higher is better, such as `-perplexity`, is shown as it was."""
     return f"{name[1:]} {-score:.4f}" if name.startswith("-") else f"{name} {score:.4f}"
 
 
-class Show(Callback):
-    """Show a training on a terminal, or line by line where there is none; a context manager.
+class ProgressDisplay(Callback):
+    """Progress bar on a terminal, lines elsewhere; a context manager.
 
     Args:
-        steps: that there will be.
-        resume: whether the training was asked to go on.
-        console: where to.
+        steps: of the training.
+        resume: whether `--resume` was given.
+        console: where it is printed.
     """
 
     def __init__(self, steps: int, resume: bool = False, console: Console | None = None) -> None:
@@ -42,7 +42,7 @@ class Show(Callback):
         self.seen = 0.0
         self.score = ""
 
-    def __enter__(self) -> "Show":
+    def __enter__(self) -> "ProgressDisplay":
         if self.console.is_terminal:
             self.bar.start()
         return self
@@ -51,22 +51,22 @@ class Show(Callback):
         if self.console.is_terminal:
             self.bar.stop()
 
-    def begun(self, outcome: Outcome) -> None:
-        """Tell where the training goes on."""
+    def on_start(self, outcome: Outcome) -> None:
+        """Print where a training is resumed."""
         if outcome.steps:
             self.console.print(f"going on behind step {outcome.steps:,} of {self.steps:,}")
             self.bar.update(self.task, completed=outcome.steps)
         elif self.resume:
             self.console.print("no checkpoint to go on from yet: beginning at step 0")
 
-    def stepped(self, step: int, loss: Tensor) -> None:
+    def on_step(self, step: int, loss: Tensor) -> None:
         """Move the bar, now and then."""
         now = time.monotonic()
         if now - self.seen >= _PAUSE or step == self.steps:
             self.seen = now
             self.bar.update(self.task, completed=step, description=f"loss {float(loss):.4f}  {self.score}")
 
-    def validated(self, outcome: Outcome) -> None:
+    def on_validation(self, outcome: Outcome) -> None:
         """Write a line."""
         last = outcome.history[-1]
         shown = [score_text(name, score) for name, score in [*last.scores.items()][:_SHOWN]]

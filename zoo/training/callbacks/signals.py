@@ -1,4 +1,4 @@
-"""Ctrl-C, and the signal that schedulers of clusters send: a training ends after its step, with a checkpoint."""
+"""Stopping on SIGINT (Ctrl-C) and SIGTERM (cluster schedulers): after the step, with a checkpoint."""
 
 import signal
 import threading
@@ -10,14 +10,14 @@ from zoo.training.callbacks.callback import Callback, Request
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stop(Callback):
+class StopOnSignal(Callback):
     """Request the end of a training once a signal has come; a second one ends at once. A context manager."""
 
     def __init__(self) -> None:
         self.asked = False
         self._before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> "Stop":
+    def __enter__(self) -> "StopOnSignal":
         if threading.current_thread() is threading.main_thread():  # Python lets no other take signals
             self._before = {each: signal.signal(each, self._take) for each in SIGNALS}
         return self
@@ -26,8 +26,8 @@ class Stop(Callback):
         for each, handler in self._before.items():
             signal.signal(each, handler)
 
-    def wish(self) -> Request:
-        """Ask for a checkpoint and the end."""
+    def request(self) -> Request:
+        """Request a checkpoint and the end, once a signal has come."""
         return Request(self.asked, self.asked)
 
     def _take(self, number: int, frame: FrameType | None) -> None:

@@ -14,7 +14,7 @@ from torch.distributed.tensor import DTensor
 from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.distributed.fsdp import copy_weights, follow, part, parting, placed, whole
+from zoo.training.distributed.fsdp import copy_weights, follow, full, placed, shard, sharding
 from zoo.training.train_state import optimizer_tensors, set_optimizer_tensors
 
 Make = Callable[..., Generator]
@@ -25,7 +25,7 @@ def kinds(values: Any) -> set[bool]:
 
 
 def test_each_block_is_parted_and_then_the_rest(copier: Make, alone: DeviceMesh) -> None:
-    model: Any = part(copier(), alone)
+    model: Any = shard(copier(), alone)
     parted = [name for name, module in model.named_modules() if isinstance(module, FSDPModule)]
     assert parted == ["", "encoder.blocks.0", "decoder.blocks.0", "decoder.blocks.1"]
     assert kinds(model.parameters()) == {True}
@@ -34,13 +34,13 @@ def test_each_block_is_parted_and_then_the_rest(copier: Make, alone: DeviceMesh)
 def test_a_parted_model_answers_as_the_whole_one(copier: Make, copies: Batch, alone: DeviceMesh) -> None:
     model = copier()
     wanted = model(*copies.inputs)
-    torch.testing.assert_close(part(copy.deepcopy(model), alone)(*copies.inputs), wanted)
+    torch.testing.assert_close(shard(copy.deepcopy(model), alone)(*copies.inputs), wanted)
 
 
 def test_blocks_that_share_a_weight_stay_with_the_rest(alone: DeviceMesh) -> None:
     blocks = [nn.Linear(3, 3) for _ in range(3)]
     blocks[2].weight = blocks[0].weight
-    model: Any = part(nn.Sequential(nn.ModuleList(blocks)), alone)
+    model: Any = shard(nn.Sequential(nn.ModuleList(blocks)), alone)
     assert [isinstance(block, FSDPModule) for block in model[0]] == [False, True, False]
     assert model[0][0].weight is model[0][2].weight
 
@@ -48,19 +48,19 @@ def test_blocks_that_share_a_weight_stay_with_the_rest(alone: DeviceMesh) -> Non
 def test_channels_that_come_last_are_parted_too(alone: DeviceMesh) -> None:
     model = nn.Conv2d(4, 4, 3).to(memory_format=torch.channels_last)
     weight = model.weight.detach().clone()
-    part(model, alone)
-    assert torch.equal(whole(model.weight.detach()), weight)
+    shard(model, alone)
+    assert torch.equal(full(model.weight.detach()), weight)
 
 
 def test_a_single_number_cannot_be_parted(alone: DeviceMesh) -> None:
     model = nn.Linear(2, 2)
     model.register_parameter("scale", nn.Parameter(torch.tensor(1.0)))
     with pytest.raises(ConfigError, match=r"strategy='fsdp' with 'scale', a single number, .* take ddp"):
-        part(model, alone)
+        shard(model, alone)
 
 
 def test_weights_are_copied_into_parts_and_back(copier: Make, alone: DeviceMesh) -> None:
-    model, parted = copier(), part(copier(), alone)
+    model, parted = copier(), shard(copier(), alone)
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(1)
@@ -75,7 +75,7 @@ def test_optimisers_follow_the_weights(copier: Make, copies: Batch, alone: Devic
     model = copier()
     before = copy.deepcopy(model.state_dict())
     optimizer = torch.optim.SGD([{"params": [weight]} for weight in model.parameters()], 0.1)
-    parted = part(copy.deepcopy(model), alone)
+    parted = shard(copy.deepcopy(model), alone)
     follow([optimizer], model, parted)
     parted(*copies.inputs).square().sum().backward()
     optimizer.step()
@@ -101,7 +101,7 @@ def test_what_optimisers_keep_is_saved_whole_and_parted_again(copier: Make, copi
         return optimizer
 
     wanted = optimizer_tensors([stepped(copier())])
-    optimizer = stepped(part(copier(), alone))
+    optimizer = stepped(shard(copier(), alone))
     kept = optimizer_tensors([optimizer])
     assert kinds(kept.values()) == {False}
     torch.testing.assert_close(kept, wanted)
@@ -113,16 +113,16 @@ def test_what_optimisers_keep_is_saved_whole_and_parted_again(copier: Make, copi
 
 def test_a_whole_tensor_is_placed_as_another_is(alone: DeviceMesh) -> None:
     value = torch.randn(3, 2)
-    like = part(nn.Linear(2, 3), alone).weight
+    like = shard(nn.Linear(2, 3), alone).weight
     assert isinstance(like, Tensor)
     given = placed(value, like.detach())
     assert isinstance(given, DTensor)
     assert given.placements == like.placements  # type: ignore[attr-defined]
-    assert torch.equal(whole(given), value)
+    assert torch.equal(full(given), value)
     assert placed(value, value) is value
 
 
 def test_a_torch_that_overlooks_our_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "__version__", torch.torch_version.TorchVersion("2.11.0"))
     with pytest.raises(ConfigError, match=r"strategy='fsdp' with torch 2\.11\.0: it needs torch 2\.12; take ddp"):
-        parting("32-true")
+        sharding("32-true")

@@ -1,0 +1,86 @@
+"""Defaults of a training that depend on model, data and machine: optimizer, schedule, learning rate, steps."""
+
+from dataclasses import replace
+
+from torch import nn
+
+from zoo.data.corpus import Corpus
+from zoo.errors import ConfigError
+from zoo.spec import ModelSpec
+from zoo.training.config import Settings
+from zoo.training.optimizers import noam_peak
+
+EPOCHS, MOST_STEPS = 20, 2000
+"""Epochs, and the most steps, where neither steps nor epochs are given."""
+VALIDATIONS = 10
+WARMUP = 0.1
+"""Share of the steps that is warm-up."""
+LONGEST_WARMUP = 4000
+WEIGHT_DECAY = 0.05
+SMOOTHING = 0.1
+"""Label smoothing of models that generate: arXiv:1706.03762 sec. 5.4."""
+
+
+def resolved(
+    given: Settings, spec: ModelSpec, corpus: Corpus, model: nn.Module, per_epoch: float, *, tuned: bool, precision: str
+) -> Settings:
+    """Choose the settings that are None.
+
+    Attention models trained from scratch take Muon, which leaves their first plateau in a third of the steps of AdamW
+    (see `zoo.bench.learning_curve.recipes`); pretrained weights are fine-tuned by AdamW at a small learning rate.
+
+    Args:
+        given: settings of the user.
+        spec: of the model.
+        corpus: the data.
+        model: what is trained.
+        per_epoch: optimizer steps in an epoch.
+        tuned: whether the weights are pretrained.
+        precision: what `auto` means on this machine.
+
+    Raises:
+        ConfigError: If values do not fit each other.
+    """
+    epochs = EPOCHS if given.epochs is None else given.epochs
+    steps = given.steps or max(1, round(epochs * per_epoch))
+    if given.steps is None and given.epochs is None:
+        steps = min(steps, MOST_STEPS)
+    optimizer = given.optimizer or _optimizer(given, spec, tuned, precision)
+    if optimizer == "muon" and precision == "16-mixed":
+        raise ConfigError("optimizer='muon' with precision='16-mixed': its two optimizers cannot share a loss scale; "
+                          "take bf16-mixed, or adamw")  # fmt: skip
+    schedule = given.schedule or ("cosine" if tuned else "trapezoid")
+    warmup = given.warmup or max(1, min(LONGEST_WARMUP, round(WARMUP * steps)))
+    rate = given.learning_rate or _learning_rate(schedule, optimizer, model, warmup, tuned)
+    smoothing = given.label_smoothing
+    if smoothing is None:
+        own = getattr(model, "label_smoothing", None)
+        smoothing = own if own is not None else SMOOTHING if corpus.task == "generate" else 0.0
+    return replace(
+        given,
+        steps=steps,
+        epochs=None,
+        optimizer=optimizer,
+        schedule=schedule,
+        warmup=warmup,
+        learning_rate=rate,
+        weight_decay=WEIGHT_DECAY if given.weight_decay is None else given.weight_decay,
+        label_smoothing=smoothing,
+        validations=min(steps, given.validations or VALIDATIONS),
+        precision=precision,
+    )
+
+
+def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) -> str:
+    if given.schedule == "noam":
+        return "adam"
+    return "muon" if spec.kind != "convolution" and not tuned and precision != "16-mixed" else "adamw"
+
+
+def _learning_rate(schedule: str, optimizer: str, model: nn.Module, warmup: int, tuned: bool) -> float:
+    dim = getattr(model, "num_features", None)
+    if schedule == "noam" and isinstance(dim, int):
+        return noam_peak(dim, warmup)
+    if tuned:
+        return 1e-4
+    return 1e-3 if optimizer == "adam" else 3e-3

@@ -1,0 +1,65 @@
+"""`InitialModel`: the model that a training starts from, by name, weights and configuration."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from zoo.factory import create as build
+from zoo.spec import ModelSpec
+from zoo.weights import hub
+
+
+@dataclass(frozen=True)
+class InitialModel:
+    """Model that a training starts from.
+
+    Args:
+        name: as for `zoo.create`.
+        weights: as for `zoo.create`; None for none.
+        pretrained: whether it starts from the published weights.
+        overrides: of the model's configuration.
+    """
+
+    name: str
+    weights: Any
+    pretrained: bool
+    overrides: dict[str, Any]
+
+    @property
+    def tuned(self) -> bool:
+        """Whether its weights are pretrained."""
+        return self.pretrained or self.weights is not None
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Record of the model, with the overrides."""
+        spec = build.info(self.name).with_config(**self.overrides)
+        return replace(spec, task=self.overrides.get("task", spec.task))
+
+    @property
+    def tokenizer(self) -> str:
+        """Path of the tokenizer that comes with the weights; empty if they bring none."""
+        if isinstance(self.weights, str | Path):
+            text = str(self.weights)
+            where = text if hub.is_repository(text) else f"local-dir:{text}" if Path(text).is_dir() else ""
+        else:
+            published = self.spec.weights
+            tag = self.name.partition(".")[2]
+            where = (published.get(tag) or next(iter(published.values()), "")) if self.pretrained else ""
+        found = hub.fetch(where, ("tokenizer.json",)) if where else None
+        return str(found) if found else ""
+
+    def make(self, fitting: dict[str, Any]) -> nn.Module:
+        """Make the model; CNNs hold their images channels-last, twice as fast on CPUs.
+
+        Args:
+            fitting: configuration that the data decide, such as the number of classes.
+        """
+        known = build.info(self.name).config
+        changed = {key: value for key, value in fitting.items() if known.get(key) != value} | self.overrides
+        model = build.create(self.name, self.pretrained, weights=self.weights, **changed)
+        convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
+        return model.to(memory_format=torch.channels_last) if convolves else model
