@@ -14,7 +14,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError
 
-State = Mapping[str, Tensor]
+StateDict = Mapping[str, Tensor]
 PARTS = {"{n}": r"(?P<n>\d+)", "{p}": r"(?P<p>weight|bias|running_mean|running_var|num_batches_tracked)"}
 
 
@@ -42,18 +42,18 @@ class Layout:
     transposed: str = "(?!)"
     pointwise: str = "(?!)"
 
-    def found(self, state: State) -> str | None:
+    def found(self, state: StateDict) -> str | None:
         """Give the prefix with which a state dict has this layout; None if it has another."""
         ends = (key for key in state if key == self.signature or key.endswith(f".{self.signature}"))
         return next((key.removesuffix(self.signature) for key in ends), None)
 
-    def ours(self, state: State, prefix: str) -> dict[str, Tensor]:
+    def ours(self, state: StateDict, prefix: str) -> dict[str, Tensor]:
         """Give weights under our names; what the table does not know keeps its own."""
         theirs = {_modern(key.removeprefix(prefix)): value for key, value in state.items()}
         kept = [key for key in theirs if not (self._is_copy(key, theirs) or re.fullmatch(self.unused, key))]
         return join_qkv({self._name(key, back=False) or key: self._turned(key, theirs[key]) for key in kept})
 
-    def theirs(self, state: State) -> dict[str, Tensor]:
+    def theirs(self, state: StateDict) -> dict[str, Tensor]:
         """Give weights under their names, without a prefix, and with the copies.
 
         Raises:
@@ -67,7 +67,7 @@ class Layout:
         found = {theirs: self._turned(theirs, apart[key].detach()) for key, theirs in named.items() if theirs}
         return found | {copy: found[key] for copy, key in self.copies.items() if key in found}
 
-    def prefixed(self, theirs: State) -> dict[str, Tensor]:
+    def prefixed(self, theirs: StateDict) -> dict[str, Tensor]:
         """Put the prefix before their names."""
         return {key if key.startswith(self.outside) else self.prefix + key: value for key, value in theirs.items()}
 
@@ -78,7 +78,7 @@ class Layout:
                 return there.format(**match.groupdict())
         return None
 
-    def _is_copy(self, key: str, theirs: State) -> bool:
+    def _is_copy(self, key: str, theirs: StateDict) -> bool:
         other = theirs.get(self.copies.get(key, ""))
         return other is not None and (other.is_meta or torch.equal(theirs[key], other))
 

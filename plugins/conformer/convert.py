@@ -14,7 +14,7 @@ from zoo.core.errors import ConfigError
 from zoo.core.layers.attention import Attention
 from zoo.core.layers.transformer import Stack
 from zoo.core.models.model import Composition
-from zoo.core.transforms.state_dict_layout import Layout, State, in_blocks
+from zoo.core.transforms.state_dict_layout import Layout, StateDict, in_blocks
 from zoo.errors import WeightsError
 from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder, relative_attention
 from zoo.plugins.conformer.convolution import ConvolutionModule, same
@@ -119,7 +119,7 @@ LAYOUTS = (TORCHAUDIO, WAV2VEC2, PARAKEET)
 DEPTHWISE = "blocks.0.convolution.depthwise.weight"
 
 
-def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     """Give a Conformer's weights in our layout; keys no table knows are kept, for the error that lists them.
 
     Biases that the other library does without are 0. Weights for a whole model bring its stem in our layout:
@@ -150,7 +150,7 @@ def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
     return {f"encoder.{key}" if key.startswith(("blocks.", "norm.")) else key: x for key, x in blocks.items()}
 
 
-def body(state: State, num_heads: int) -> Stack:
+def body(state: StateDict, num_heads: int) -> Stack:
     """Make what another library's Conformer computes behind its stem, with its weights.
 
     Args:
@@ -212,7 +212,7 @@ def _with_odd_kernels(stack: nn.Module) -> dict[str, Tensor]:
     return state
 
 
-def _refuse(ours: State, model: nn.Module) -> None:
+def _refuse(ours: StateDict, model: nn.Module) -> None:
     """Refuse weights whose model is made otherwise; sizes show by their shapes."""
     block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
     depthwise, kernel = block.convolution.depthwise, ours[DEPTHWISE].shape[2]
@@ -228,15 +228,15 @@ def _refuse(ours: State, model: nn.Module) -> None:
         raise WeightsError(f"weights of another kind of Conformer: make the model with {', '.join(others)}")
 
 
-def _is_relative(ours: State) -> bool:
+def _is_relative(ours: StateDict) -> bool:
     return "blocks.0.attention.position.u" in ours
 
 
-def _norm(ours: State) -> str:
+def _norm(ours: StateDict) -> str:
     return "batch" if "blocks.0.convolution.inner_norm.running_mean" in ours else "group"
 
 
-def _zeros(ours: State, stack: nn.Module) -> dict[str, Tensor]:
+def _zeros(ours: StateDict, stack: nn.Module) -> dict[str, Tensor]:
     """Give 0 for the biases that no block of theirs has."""
     like = ours[DEPTHWISE]
     theirs = {_anywhere(key) for key in ours}

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError
 from zoo.core.layers.heads import Features, Tag
 from zoo.core.models.model import Model
-from zoo.core.transforms.state_dict_layout import Layout, State, in_blocks
+from zoo.core.transforms.state_dict_layout import Layout, StateDict, in_blocks
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 _BLOCK = {
@@ -59,7 +59,7 @@ HUGGING_FACE = Layout(
 """`Wav2Vec2Model` and the models on it; what only its training needs is left out."""
 
 
-def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     """Give the weights of wav2vec 2.0 in our layout; keys no table knows are kept, for the error that lists them.
 
     Args:

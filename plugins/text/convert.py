@@ -8,7 +8,7 @@ from zoo.core.layers.heads import MaskedToken
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import Model
 from zoo.core.positions.absolute import Sinusoidal
-from zoo.core.transforms.state_dict_layout import State
+from zoo.core.transforms.state_dict_layout import StateDict
 from zoo.plugins.text.state_dict_layouts import BERT, GPT2, MARIAN, TORCH
 
 LAYOUTS = (BERT, GPT2, MARIAN, TORCH)
@@ -19,7 +19,7 @@ MARIAN_POSITIONS = 512
 """How many sinusoids are written down where a model computes as many as it needs."""
 
 
-def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     """Give a text model's weights in our layout; keys no table knows are kept, for the error that lists them.
 
     Args:
@@ -41,7 +41,7 @@ def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
     return ours
 
 
-def _fitted(ours: dict[str, Tensor], own: State) -> dict[str, Tensor]:
+def _fitted(ours: dict[str, Tensor], own: StateDict) -> dict[str, Tensor]:
     """Leave out what the model has no room for, and what says nothing."""
     absent = ABSENT if "head.transform.weight" in own else (*ABSENT, "cls.predictions.")
     found = {key: value for key, value in ours.items() if key in own or not key.startswith(absent)}

@@ -14,7 +14,7 @@ from zoo.core.models.model import Model
 from zoo.core.positions.absolute import Learned
 from zoo.core.transforms.state_dict_layout import join_qkv
 
-State = Mapping[str, Tensor]
+StateDict = Mapping[str, Tensor]
 
 # pattern of the foreign key -> our key; the first that matches is used
 TIMM = {
@@ -71,7 +71,7 @@ SIGNATURES = {
 UNUSED = re.compile(r"(?:vit\.)?pooler\.")
 
 
-def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     """Give a vision transformer's weights in our layout; keys no table knows are kept, for the error that lists them.
 
     Args:
@@ -86,7 +86,7 @@ def to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
     return ours
 
 
-def translate(state: State, table: Mapping[str, str], model: nn.Module) -> dict[str, Tensor]:
+def translate(state: StateDict, table: Mapping[str, str], model: nn.Module) -> dict[str, Tensor]:
     """Rename the keys of a foreign layout by its table, and give the weights our shapes."""
     ours = join_qkv({rename(key, table): value for key, value in state.items() if not UNUSED.match(key)})
     ours["stem.project.weight"] = fit_channels(ours["stem.project.weight"], model).flatten(1)
@@ -151,7 +151,7 @@ def timm_peer(model: Model) -> nn.Module:
     return peer.train(model.training)
 
 
-def timm_to_zoo(state: State, model: nn.Module) -> dict[str, Tensor]:
+def timm_to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     """Give the weights of a timm network in the layout of `TimmModel`, which keeps it in `net`."""
     if any(key.startswith("net.") for key in state):
         return dict(state)

@@ -1,0 +1,148 @@
+"""Public names of the engine: the only list, which `zoo.core.lazy_exports.attach` reads at run time."""
+
+from zoo.core import flops as flops
+from zoo.core.cache.decoder import DecoderState as DecoderState
+from zoo.core.cache.growing import Growing as Growing
+from zoo.core.cache.linear_state import Sums as Sums
+from zoo.core.cache.ring import Ring as Ring
+from zoo.core.cache.state import State as State
+from zoo.core.cache.static import Static as Static
+from zoo.core.engine.by_edge import edge_weights as edge_weights
+from zoo.core.engine.dispatch import attend as attend
+from zoo.core.engine.maps import weight_blocks as weight_blocks
+from zoo.core.engine.planner import Plan as Plan, plan as plan
+from zoo.core.errors import ConfigError as ConfigError, InputError as InputError, ZooError as ZooError
+from zoo.core.generation.ctc_streaming import Transcript as Transcript
+from zoo.core.generation.length_prediction import (
+    CutAtEnd as CutAtEnd,
+    Length as Length,
+    LengthPredictor as LengthPredictor,
+)
+from zoo.core.generation.loop import Generated as Generated
+from zoo.core.generation.stepping import evaluating as evaluating
+from zoo.core.layers.attention import Attention as Attention
+from zoo.core.layers.blocks import (
+    Block as Block,
+    DropPath as DropPath,
+    PostNormBlock as PostNormBlock,
+    PreNormBlock as PreNormBlock,
+)
+from zoo.core.layers.heads import (
+    Classifier as Classifier,
+    Classify as Classify,
+    Features as Features,
+    MaskedToken as MaskedToken,
+    NextToken as NextToken,
+    PooledClassify as PooledClassify,
+    Tag as Tag,
+    head as head,
+)
+from zoo.core.layers.init import init_weights as init_weights
+from zoo.core.layers.mlp import (
+    ACTIVATIONS as ACTIVATIONS,
+    Mlp as Mlp,
+    activated as activated,
+    gelu as gelu,
+    relu as relu,
+    silu as silu,
+)
+from zoo.core.layers.packing import keeps_sets_apart as keeps_sets_apart
+from zoo.core.layers.position_factory import with_position as with_position
+from zoo.core.layers.qk_norm import NormedAttention as NormedAttention
+from zoo.core.layers.token_embedding import (
+    There as There,
+    TokenEmbed as TokenEmbed,
+    as_keys as as_keys,
+    check_ids as check_ids,
+)
+from zoo.core.layers.transformer import (
+    Decoder as Decoder,
+    Encoder as Encoder,
+    EncoderDecoder as EncoderDecoder,
+    Stack as Stack,
+    drop_rates as drop_rates,
+)
+from zoo.core.losses.ctc import refuse_long as refuse_long
+from zoo.core.losses.loss import (
+    IGNORED as IGNORED,
+    TARGETS as TARGETS,
+    binary_cross_entropy as binary_cross_entropy,
+    count_asked as count_asked,
+    cross_entropy as cross_entropy,
+)
+from zoo.core.mechanisms.branched import (
+    BranchedAttention as BranchedAttention,
+    BranchedBlock as BranchedBlock,
+    branched as branched,
+    no_mlp as no_mlp,
+)
+from zoo.core.mechanisms.convolution import (
+    QuadraticAttention as QuadraticAttention,
+    as_attention as as_attention,
+    quadratic as quadratic,
+)
+from zoo.core.models.ctc import Ctc as Ctc
+from zoo.core.models.ctc_attention import Joint as Joint
+from zoo.core.models.generator import Generator as Generator
+from zoo.core.models.inspection import refuse_unfit as refuse_unfit
+from zoo.core.models.model import Composition as Composition, Model as Model, take as take
+from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
+from zoo.core.ops.autocast import precise as precise
+from zoo.core.ops.linear import Linear as Linear, multiply as multiply
+from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
+from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds
+from zoo.core.patterns.edges import Duplicates as Duplicates, Edges as Edges
+from zoo.core.patterns.local import Chunk as Chunk, Neighbourhood as Neighbourhood, Window as Window
+from zoo.core.patterns.padding import Keys as Keys, Lengths as Lengths, Segments as Segments, Valid as Valid
+from zoo.core.patterns.pattern import And as And, Full as Full, Or as Or, Pattern as Pattern
+from zoo.core.patterns.sparse import (
+    Blocks as Blocks,
+    Fixed as Fixed,
+    Globals as Globals,
+    Strided as Strided,
+    big_bird as big_bird,
+)
+from zoo.core.positions.absolute import (
+    Learned as Learned,
+    Sinusoidal as Sinusoidal,
+    position_encoding as position_encoding,
+)
+from zoo.core.positions.attention_position import InnerPosition as InnerPosition
+from zoo.core.positions.floater import Floater as Floater
+from zoo.core.positions.relative import (
+    ALiBiPosition as ALiBiPosition,
+    ShawPosition as ShawPosition,
+    TablePosition as TablePosition,
+    TransformerXLPosition as TransformerXLPosition,
+)
+from zoo.core.positions.rotary import Rotary as Rotary
+from zoo.core.scoring.bias import Bias as Bias
+from zoo.core.scoring.edge_bias import EdgeBias as EdgeBias
+from zoo.core.scoring.normalizers import Hard as Hard, Kernel as Kernel, upcast as upcast
+from zoo.core.scoring.relative_bias import (
+    ALiBi as ALiBi,
+    RelativeTable as RelativeTable,
+    Shaw as Shaw,
+    TransformerXL as TransformerXL,
+)
+from zoo.core.scoring.scores import Additive as Additive, General as General, LeakySum as LeakySum, Score as Score
+from zoo.core.special_tokens import SYMBOLS as SYMBOLS, Symbols as Symbols
+from zoo.core.streaming.stages import (
+    Chain as Chain,
+    Each as Each,
+    Placed as Placed,
+    Residual as Residual,
+    Stream as Stream,
+    Windows as Windows,
+    lateness as lateness,
+    stream_of as stream_of,
+)
+from zoo.core.tokens import Tokens as Tokens, left_padded as left_padded
+from zoo.core.transforms.forward_override import overridden as overridden
+from zoo.core.transforms.inference_copy import serving as serving
+from zoo.core.transforms.state_dict_layout import (
+    Layout as Layout,
+    StateDict as StateDict,
+    in_blocks as in_blocks,
+    join_qkv as join_qkv,
+)

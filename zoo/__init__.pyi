@@ -1,0 +1,48 @@
+"""Public names of the zoo: the only list, which `zoo.core.lazy_exports.attach` reads at run time."""
+
+from zoo import (
+    bench as bench,
+    core as core,
+    data as data,
+    pipeline as pipeline,
+    registry as registry,
+    testing as testing,
+    training as training,
+    weights as weights,
+)
+from zoo.errors import (
+    AmbiguousNameError as AmbiguousNameError,
+    ConfigError as ConfigError,
+    DataError as DataError,
+    InputError as InputError,
+    MissingLibraryError as MissingLibraryError,
+    PluginError as PluginError,
+    UnknownModelError as UnknownModelError,
+    UnknownSourceError as UnknownSourceError,
+    WeightsError as WeightsError,
+    ZooError as ZooError,
+)
+from zoo.factory.create import (
+    create as create,
+    create_model as create_model,
+    example as example,
+    info as info,
+    list_models as list_models,
+    plugins as plugins,
+    postprocess as postprocess,
+    preprocess as preprocess,
+)
+from zoo.hookspecs import ZOO_PLUGIN_API as ZOO_PLUGIN_API, hookimpl as hookimpl
+from zoo.registry.lookup import Registry as Registry
+from zoo.spec import (
+    AttentionSpec as AttentionSpec,
+    Kind as Kind,
+    ModelSpec as ModelSpec,
+    PluginInfo as PluginInfo,
+    Requirement as Requirement,
+    SourceSpec as SourceSpec,
+    StudySpec as StudySpec,
+    SuiteSpec as SuiteSpec,
+)
+from zoo.training.api import train as train
+from zoo.version import __version__ as __version__

@@ -1,0 +1,7 @@
+"""Public names of the studies and of benchmarks against peers."""
+
+from zoo.bench.grid.engine import Grid as Grid, resumable as resumable, run_grid as run_grid
+from zoo.bench.grid.results_store import Store as Store
+from zoo.bench.grid.worker_pool import WorkerPool as WorkerPool
+from zoo.bench.learning_curve.command import Study as Study, data_size as data_size
+from zoo.bench.speed.case import Case as Case

@@ -1,0 +1,4 @@
+"""Public names for files of weights."""
+
+from zoo.weights.checkpoint import save as save
+from zoo.weights.hub import fetch as fetch, is_repository as is_repository, read_config as read_config
