@@ -18,7 +18,8 @@ from zoo.bench.learning_curve.plan import MODELS, SEEDS, Question, plan, quick, 
 from zoo.bench.learning_curve.progress import Progress, Silent
 from zoo.bench.learning_curve.recipes import SWEEP
 from zoo.bench.learning_curve.report import write_report
-from zoo.bench.learning_curve.results import Study, with_costs
+from zoo.bench.learning_curve.results import Study as Study
+from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
 from zoo.errors import ConfigError
