@@ -15,7 +15,7 @@ from zoo.data.batched_corpus import About, Served, judged, moved
 from zoo.data.corpus import Batch
 from zoo.plugins.graph.data.metrics import JUDGES
 from zoo.plugins.graph.io.preprocess import Graphs, packed
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 from zoo.registry import entry_loading as entries
 from zoo.spec import ModelSpec
@@ -33,7 +33,7 @@ class Example(NamedTuple):
             is asked.
     """
 
-    graph: Given
+    graph: GraphInputs
     target: Tensor
 
 
@@ -116,7 +116,7 @@ class GraphsCorpus(Served):
         return {self.metric: found[self.metric], **found}
 
 
-def together(graphs: Sequence[Given]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:
+def together(graphs: Sequence[GraphInputs]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:
     """Give the tensors of a batch; those of a graph alone are the same each time, so what is made of them is kept."""
     if len(graphs) == 1:
         return graphs[0].x, graphs[0].edge_index, graphs[0].edge_attr, None

@@ -13,7 +13,7 @@ from zoo.data.batched_corpus import About
 from zoo.data.splits import fingerprint
 from zoo.errors import DataError
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.spec import ModelSpec
 
 KINDS = {"communities": "community", "factions": "faction"}
@@ -54,15 +54,15 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     return GraphsCorpus(about, spec, Asked("tag", "class", labels, graph.x.shape[1], metric="-loss"), parts)
 
 
-def _communities() -> tuple[Given, Tensor, Tensor]:
+def _communities() -> tuple[GraphInputs, Tensor, Tensor]:
     """Give the graph, the community of each member, and whose is told."""
     from torch_geometric.datasets import KarateClub
 
     data = KarateClub()[0]
-    return Given(data.x, data.edge_index), data.y, data.train_mask
+    return GraphInputs(data.x, data.edge_index), data.y, data.train_mask
 
 
-def _factions() -> tuple[Given, Tensor, Tensor]:
+def _factions() -> tuple[GraphInputs, Tensor, Tensor]:
     import networkx
 
     club = networkx.karate_club_graph()

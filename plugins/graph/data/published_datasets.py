@@ -13,7 +13,7 @@ from zoo.data.batched_corpus import About
 from zoo.data.splits import fingerprint
 from zoo.errors import DataError
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.spec import ModelSpec
 
 CITATIONS = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
@@ -54,7 +54,7 @@ def open_planetoid(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     folder = _folder(f"planetoid:{argument}", [root, root / "raw", root / CITATIONS[name] / "raw"], files)
     data: Any = _opened(lambda: read_planetoid_data(str(folder), name), folder)
     x = data.x / data.x.sum(1, keepdim=True).clamp(min=1)
-    graph = Given(x, data.edge_index)
+    graph = GraphInputs(x, data.edge_index)
     masks = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
     parts = {part: [Example(graph, data.y.where(mask, IGNORED))] for part, mask in masks.items()}
     labels = [f"class {place}" for place in range(int(data.y.max()) + 1)]
@@ -84,7 +84,7 @@ def open_ppi(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Graph
     root = Path(argument).expanduser()
     _folder(f"ppi:{argument}", [root / "raw"], PPI_FILES)
     read = {part: _opened(partial(PPI, str(root), split), root) for part, split in PARTS.items()}
-    parts = {part: [Example(Given(d.x, d.edge_index), d.y) for d in graphs] for part, graphs in read.items()}
+    parts = {part: [Example(GraphInputs(d.x, d.edge_index), d.y) for d in graphs] for part, graphs in read.items()}
     first = parts["train"][0]
     labels = [f"label {place}" for place in range(first.target.shape[1])]
     asked = Asked("tag", "labels", labels, first.graph.x.shape[1], metric="f1")
@@ -109,7 +109,7 @@ def open_zinc(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
     _folder(f"zinc:{argument}", [root / "raw"], ZINC_FILES)
     read = {part: _opened(partial(ZINC, str(root), True, split), root) for part, split in PARTS.items()}
     parts = {
-        part: [Example(Given(d.x, d.edge_index, d.edge_attr[:, None]), d.y.reshape(1)) for d in graphs]
+        part: [Example(GraphInputs(d.x, d.edge_index, d.edge_attr[:, None]), d.y.reshape(1)) for d in graphs]
         for part, graphs in read.items()
     }
     asked = Asked("classify", "numbers", ["penalised logP"], [ATOMS], [BONDS], "-mae", {"pool": "sum"})

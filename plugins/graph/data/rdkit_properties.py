@@ -9,7 +9,7 @@ from zoo.data.splits import Parts
 from zoo.errors import DataError, InputError
 from zoo.plugins.graph.io.smiles import of_smiles
 from zoo.plugins.graph.requirements import RDKIT
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.registry.entry_loading import require
 
 TRAINED, CHOSEN = 0.8, 0.1
@@ -28,7 +28,7 @@ class Molecule(NamedTuple):
 
     smiles: str
     row: int
-    graph: Given
+    graph: GraphInputs
     scaffold: str
 
 

@@ -18,7 +18,7 @@ from zoo.data.source_options import parse
 from zoo.data.splits import complete, fingerprint
 from zoo.errors import DataError
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.spec import ModelSpec
 
 COUNT = 2000
@@ -69,10 +69,10 @@ def _examples(groups: list[Group]) -> list[Example]:
     return [Example(given(graph), torch.tensor(label)) for group in groups for label, graph in enumerate(group)]
 
 
-def given(graph: Graph) -> Given:
+def given(graph: Graph) -> GraphInputs:
     """Give a graph's tensors: nodes without features, each edge in both directions."""
     ends = torch.tensor(list(graph.edges), dtype=torch.long).reshape(-1, 2).T
-    return Given(torch.zeros(len(graph), 0), torch.cat([ends, ends.flip(0)], dim=1))
+    return GraphInputs(torch.zeros(len(graph), 0), torch.cat([ends, ends.flip(0)], dim=1))
 
 
 def with_triangle(generator: random.Random) -> Group:

@@ -18,7 +18,7 @@ from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.data.molecule_table import SPLITS, Table
 from zoo.plugins.graph.io.json_lines import Row, read_lines, widths_of
 from zoo.plugins.graph.sources import MOLECULES
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 from zoo.spec import ModelSpec
 
@@ -91,7 +91,7 @@ def _labels(name: str, kind: str, asked: Sequence[Any]) -> list[str]:
     return [f"target {place}" for place in range(len(asked[0]))]
 
 
-def _features(graph: Given) -> tuple[Kinds, Kinds]:
+def _features(graph: GraphInputs) -> tuple[Kinds, Kinds]:
     """Say what a model reads: categories of molecules, or numbers."""
     if graph.x.is_floating_point():
         return widths_of(graph)

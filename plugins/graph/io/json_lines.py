@@ -14,7 +14,7 @@ from torch import Tensor
 
 from zoo.data.skip_report import Skipped
 from zoo.errors import DataError, InputError
-from zoo.plugins.graph.structure.graph_inputs import Given, check_ends, check_shapes
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_ends, check_shapes
 
 KEYS = {"label": "class", "labels": "labels", "target": "numbers"}
 """Keys of what is asked, and what kind of target each is."""
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     """
 
     name: str
-    graph: Given
+    graph: GraphInputs
     asked: Any
 
 
@@ -63,7 +63,7 @@ def read_lines(name: str, text: str) -> tuple[str, list[Row], list[Skipped], int
     return KEYS[keys.pop()] if keys else "class", _alike(name, rows), skipped, len(lines)
 
 
-def widths_of(graph: Given) -> tuple[int, int]:
+def widths_of(graph: GraphInputs) -> tuple[int, int]:
     """Count the features of a node and of an edge."""
     return graph.x.shape[1], 0 if graph.edge_attr is None else graph.edge_attr.shape[1]
 
@@ -99,7 +99,7 @@ def _row(name: str, line: str) -> tuple[str, Row]:
     return asked[0], Row(name, _graph(entry), _asked(asked[0], entry[asked[0]]))
 
 
-def of_line(line: str) -> Given:
+def of_line(line: str) -> GraphInputs:
     """Give the graph of a line, whatever is asked of it.
 
     Raises:
@@ -119,11 +119,11 @@ def _entry(line: str) -> dict[str, Any]:
     return entry if isinstance(entry, dict) else {}
 
 
-def _graph(entry: Mapping[str, Any]) -> Given:
+def _graph(entry: Mapping[str, Any]) -> GraphInputs:
     index = _edges(entry["edges"])
     found = {key: _features(key, entry[key]) for key in ("x", "edge_attr") if key in entry}
     count = _count(entry, index, found.get("x"))
-    graph = Given(found.get("x", torch.zeros(count, 0)), index, found.get("edge_attr"))
+    graph = GraphInputs(found.get("x", torch.zeros(count, 0)), index, found.get("edge_attr"))
     check_shapes(graph)
     check_ends("edges", index, count)
     if not count:

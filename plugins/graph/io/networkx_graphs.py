@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from zoo.errors import InputError
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 
 
@@ -21,7 +21,7 @@ def is_network(graph: Any) -> bool:
     return networkx is not None and isinstance(graph, networkx.Graph)
 
 
-def of_network(graph: Any, node_features: Kinds, edge_features: Kinds) -> Given:
+def of_network(graph: Any, node_features: Kinds, edge_features: Kinds) -> GraphInputs:
     """Give the tensors of a graph.
 
     Args:
@@ -48,7 +48,7 @@ def of_network(graph: Any, node_features: Kinds, edge_features: Kinds) -> Given:
         named = ((f"edge {source!r} to {target!r}", data) for source, target, data in edges)
         attr = _table(named, "edge_attr", edge_features)[chosen]
     assert x is not None
-    return Given(x, index, attr)
+    return GraphInputs(x, index, attr)
 
 
 def _table(named: Iterable[tuple[str, dict[str, Any]]], attribute: str, kinds: Kinds) -> Tensor:

@@ -14,7 +14,7 @@ from zoo.errors import ConfigError, InputError
 from zoo.plugins.graph.io.json_lines import of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
 from zoo.plugins.graph.io.smiles import of_smiles
-from zoo.plugins.graph.structure.graph_inputs import Given, check_batch, check_ends, read
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch, check_ends, read
 from zoo.plugins.graph.tokens.feature_encoders import check_features
 
 Graphs = tuple[Any, ...]
@@ -54,7 +54,7 @@ class Preprocess:
         several = isinstance(graphs, list)
         given = graphs if several else [graphs]
         self.skipped = []
-        kept: list[Given] = []
+        kept: list[GraphInputs] = []
         for place, graph in enumerate(given):
             try:
                 kept.append(self.one(graph))
@@ -68,7 +68,7 @@ class Preprocess:
             raise InputError(f"{len(given)} graphs, and none that can be read" if given else "an empty list of graphs")
         return packed(kept)
 
-    def one(self, graph: Any) -> Given:
+    def one(self, graph: Any) -> GraphInputs:
         """Read one graph, or what is a batch already.
 
         Raises:
@@ -90,7 +90,7 @@ class Preprocess:
         check_features(attr, self.edge_features, "edge_attr", attr.dtype)
         return given._replace(x=x, edge_attr=attr)
 
-    def _opened(self, graph: Any) -> Given:
+    def _opened(self, graph: Any) -> GraphInputs:
         if isinstance(graph, str):
             return of_line(graph) if graph.lstrip().startswith("{") else of_smiles(graph)
         if is_network(graph):
@@ -101,7 +101,7 @@ class Preprocess:
         return f"Preprocess(node_features={self.node_features}, edge_features={self.edge_features})"
 
 
-def _check(given: Given, name: str) -> None:
+def _check(given: GraphInputs, name: str) -> None:
     """Refuse edges and pairs of no nodes, and graphs without nodes.
 
     Raises:
@@ -121,7 +121,7 @@ def _check(given: Given, name: str) -> None:
             raise InputError(f"{empty}: leave them out and number the others 0, 1, …")
 
 
-def packed(graphs: list[Given]) -> Graphs:
+def packed(graphs: list[GraphInputs]) -> Graphs:
     """Put graphs one behind the other, counting nodes and graphs on.
 
     Raises:

@@ -2,11 +2,11 @@
 
 from zoo.errors import InputError
 from zoo.plugins.graph.requirements import RDKIT
-from zoo.plugins.graph.structure.graph_inputs import Given, of_data
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, of_data
 from zoo.registry.entry_loading import require
 
 
-def of_smiles(text: str) -> Given:
+def of_smiles(text: str) -> GraphInputs:
     """Give the graph of a molecule, with the categories of `torch_geometric.utils.from_smiles`; a bond is two edges.
 
     Hydrogen is counted at its atom, and is no node.

@@ -19,7 +19,7 @@ from zoo.plugins.graph.layers.heads import node_head
 from zoo.plugins.graph.models.graph_transformer import GraphModel
 from zoo.plugins.graph.structure.edge_rules import Direction, EdgeRules, SelfLoops
 from zoo.plugins.graph.structure.graph_inputs import read
-from zoo.plugins.graph.structure.graph_pattern import Graph, drawn
+from zoo.plugins.graph.structure.graph_pattern import Graph, graph_structure
 from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"elu": nn.ELU, "relu": nn.ReLU, "none": nn.Identity}
@@ -56,7 +56,7 @@ class RawNodes(nn.Module):
         """
         given = read(inputs)
         check_features(given.x, self.node_features, "x", self.precision.dtype)
-        graphs = drawn(given, self.rules)
+        graphs = graph_structure(given, self.rules)
         graph = graphs.graph
         if self.edge_features:
             if given.edge_attr is None:

@@ -12,7 +12,7 @@ from zoo.core.errors import InputError
 from zoo.plugins.graph.layers.attention_scores import SCORES, Channels, Question
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges
-from zoo.plugins.graph.structure.graph_inputs import Given, check_shapes
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_shapes
 
 Nodes = Tensor | tuple[Tensor, Tensor | None]
 HOOKS = ("propagate", "message", "aggregate")
@@ -176,7 +176,7 @@ def _read(
         raise InputError(f"{shown}: give (2, edges), see torch_geometric.utils.to_edge_index")
     if isinstance(edge_index, EdgeIndex):
         edge_index = edge_index.as_tensor()
-    check_shapes(Given(source, edge_index, edge_attr))
+    check_shapes(GraphInputs(source, edge_index, edge_attr))
     if not source.is_floating_point():
         raise InputError(f"x is {source.dtype}: vectors are numbers, x.float()")
     if target is not None:

@@ -14,7 +14,7 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.patterns.edge_index import Duplicates
 from zoo.core.patterns.edges import Edges
 from zoo.plugins.graph.structure.graph_inputs import check_ends
-from zoo.plugins.graph.structure.tensor_cache import kept
+from zoo.plugins.graph.structure.tensor_cache import cached
 
 SelfLoops = Literal["keep", "remove", "add", "replace"]
 Direction = Literal["forward", "backward", "both"]
@@ -63,7 +63,7 @@ class EdgeRules:
         Raises:
             InputError: If it is no integer (2, edges), or joins nodes that are not there.
         """
-        return kept(edge_index, (self, sources, targets), lambda: self._read(edge_index.detach(), sources, targets))
+        return cached(edge_index, (self, sources, targets), lambda: self._read(edge_index.detach(), sources, targets))
 
     def _read(self, given: Tensor, sources: int, targets: int) -> "ReadEdges":
         if sources == targets:

@@ -1,4 +1,4 @@
-"""What a model of graphs is given: tensors, or an object of PyTorch Geometric; and what of it is refused.
+"""The inputs of graph models: tensors, or an object of PyTorch Geometric, and the checks of both.
 
 Axes: n nodes, e edges, f and a features of them, p pairs of nodes.
 """
@@ -15,7 +15,7 @@ ORDER = ("x", "edge_index", "edge_attr", "batch", "pairs")
 FORM = "(x, edge_index, edge_attr, batch), or one Data or Batch of torch_geometric"
 
 
-class Given(NamedTuple):
+class GraphInputs(NamedTuple):
     """Hold graphs as tensors."""
 
     x: Tensor
@@ -30,7 +30,7 @@ class Given(NamedTuple):
     """How many there are, where that is known besides."""
 
 
-def read(inputs: Sequence[Any]) -> Given:
+def read(inputs: Sequence[Any]) -> GraphInputs:
     """Read what a model was given, and check that it is graphs; values are checked by `check_edges` and the like.
 
     Raises:
@@ -40,7 +40,7 @@ def read(inputs: Sequence[Any]) -> Given:
     if hasattr(first, "edge_index") and hasattr(first, "num_nodes"):
         given = of_data(first, *others)
     elif isinstance(first, Tensor) and 2 <= len(inputs) <= len(ORDER):
-        given = Given(*inputs)
+        given = GraphInputs(*inputs)
     else:
         shown = ", ".join(type(each).__name__ for each in inputs) or "nothing"
         raise InputError(f"{shown} where graphs belong: {FORM}")
@@ -48,7 +48,7 @@ def read(inputs: Sequence[Any]) -> Given:
     return given
 
 
-def of_data(data: Any, pairs: Tensor | None = None) -> Given:
+def of_data(data: Any, pairs: Tensor | None = None) -> GraphInputs:
     """Read a `Data` or `Batch`; pairs are its `edge_label_index` where none are given.
 
     Raises:
@@ -61,10 +61,12 @@ def of_data(data: Any, pairs: Tensor | None = None) -> Given:
         x = torch.zeros(int(data.num_nodes or 0), 0, device=data.edge_index.device)
     graphs = getattr(data, "num_graphs", None) if getattr(data, "batch", None) is not None else None
     pairs = getattr(data, "edge_label_index", None) if pairs is None else pairs
-    return Given(x, data.edge_index, getattr(data, "edge_attr", None), getattr(data, "batch", None), pairs, graphs)
+    return GraphInputs(
+        x, data.edge_index, getattr(data, "edge_attr", None), getattr(data, "batch", None), pairs, graphs
+    )
 
 
-def check_shapes(given: Given) -> None:
+def check_shapes(given: GraphInputs) -> None:
     """Refuse tensors of shapes or dtypes that no graphs have.
 
     Raises:

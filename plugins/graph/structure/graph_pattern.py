@@ -1,4 +1,4 @@
-"""`Graph`, edges that carry features, as a pattern; and `Drawn`, what is worked out from the edges of graphs, once.
+"""`Graph`, edges with features as a pattern; `GraphStructure`, what is worked out from the edges of graphs, once.
 
 Axes: n nodes, e edges, a edges with features, f features.
 """
@@ -14,8 +14,8 @@ from torch import Tensor
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.padding import Segments
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges
-from zoo.plugins.graph.structure.graph_inputs import Given, check_batch
-from zoo.plugins.graph.structure.tensor_cache import Kept, kept
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch
+from zoo.plugins.graph.structure.tensor_cache import TensorCache, cached
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +61,7 @@ class Graph(Edges):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class GraphStructure:
     """Hold which edges are read, and what is worked out from them: made once for a graph that is read again.
 
     Args:
@@ -93,7 +93,7 @@ class Drawn:
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def drawn(given: Given, rules: EdgeRules) -> Drawn:
+def graph_structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
     """Check edges and work out what is read; the same tensors are looked at once.
 
     Args:
@@ -106,20 +106,20 @@ def drawn(given: Given, rules: EdgeRules) -> Drawn:
     index, batch = given.edge_index, given.batch
     question = rules, len(given.x), given.graphs
 
-    def make() -> Drawn:
-        return _drawn(given, rules)
+    def make() -> GraphStructure:
+        return _structure(given, rules)
 
     if batch is None:
-        return kept(index, question, make)
-    return kept(index, "graphs", Kept)(batch, question, make)
+        return cached(index, question, make)
+    return cached(index, "graphs", TensorCache)(batch, question, make)
 
 
-def _drawn(given: Given, rules: EdgeRules) -> Drawn:
+def _structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
     nodes = len(given.x)
     read = rules.read(given.edge_index, nodes, nodes)
     if given.batch is None:
-        return Drawn(Graph.of(read.edges, None, None), read, None, nodes, 1)
+        return GraphStructure(Graph.of(read.edges, None, None), read, None, nodes, 1)
     batch = given.batch.detach().long()
     check_batch(batch, read.edges.index, given.graphs)
     graphs = given.graphs or (int(batch[-1]) + 1 if len(batch) else 0)
-    return Drawn(Graph.of(read.edges, None, Segments(batch[None], count=graphs)), read, batch, nodes, graphs)
+    return GraphStructure(Graph.of(read.edges, None, Segments(batch[None], count=graphs)), read, batch, nodes, graphs)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from zoo.plugins.graph.structure.graph_inputs import Given, check_ends
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +31,10 @@ class Order:
         places[self.nodes] = torch.arange(len(places), device=places.device)
         return places
 
-    def given(self, graphs: Given) -> Given:
+    def given(self, graphs: GraphInputs) -> GraphInputs:
         """Give the same graphs with their nodes in this order; edges stay in theirs."""
         x, index, attr, batch, pairs, count = graphs
-        return Given(
+        return GraphInputs(
             x[self.nodes],
             self.places[index],
             attr,
@@ -48,7 +48,7 @@ class Order:
         return answer[self.places]
 
 
-def local_order(graphs: Given) -> Order:
+def local_order(graphs: GraphInputs) -> Order:
     """Find an order by SciPy's reverse Cuthill-McKee (doi:10.1145/800195.805928), the graphs of a batch one by one.
 
     It pays where neighbours can stand close: on grids, meshes, roads and molecules whose nodes come in any order. On

@@ -1,4 +1,4 @@
-"""What is worked out from tensors, kept as long as they are: of a graph that is read again nothing is made twice."""
+"""A cache of what is worked out from tensors, which lives as long as they do: a graph is prepared once for all steps."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 Made = TypeVar("Made")
 
 
-class Kept:
+class TensorCache:
     """Keep what is made of tensors; it is forgotten with the tensor, or once PyTorch writes to it.
 
     What is written by others, as through a NumPy array or `.data`, goes unseen: give a new tensor then. Of tensors made
@@ -40,5 +40,5 @@ class Kept:
         return answers[question]
 
 
-kept = Kept()
+cached = TensorCache()
 """What the whole process keeps."""

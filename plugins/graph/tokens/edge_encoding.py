@@ -18,7 +18,7 @@ from zoo.core.scoring.bias import Bias
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.structure.graph_pattern import Graph
-from zoo.plugins.graph.structure.tensor_cache import kept
+from zoo.plugins.graph.structure.tensor_cache import cached
 from zoo.plugins.graph.tokens.feature_encoders import Categories, Distinct, Kinds, distinct, features
 
 ROLES = ("vectors", "bias")
@@ -72,7 +72,7 @@ class Relation(InnerPosition):
             return pad(self.features(given), (0, 0, 0, edges - len(given))), None
         alike = distinct(given, self.features.kinds)
         question = "kinds", self.features.kinds, edges
-        kinds: EdgeKinds = kept(given, question, lambda: _kinds(alike, edges - len(given)))
+        kinds: EdgeKinds = cached(given, question, lambda: _kinds(alike, edges - len(given)))
         return pad(self.features.of_rows(alike.rows), (0, 0, 0, kinds.count - len(alike.rows))), kinds
 
 

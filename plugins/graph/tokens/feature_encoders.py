@@ -15,7 +15,7 @@ from torch.nn.functional import embedding_bag
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.ops.linear import Linear
-from zoo.plugins.graph.structure.tensor_cache import kept
+from zoo.plugins.graph.structure.tensor_cache import cached
 
 Kinds = int | Sequence[int]
 """Channels of features that are numbers, or the categories of each column of whole numbers; 0 for none."""
@@ -83,7 +83,7 @@ def distinct(x: Int[Tensor, "m f"], kinds: Sequence[int]) -> Distinct:
 
     if x.is_meta or prod(kinds) > MOST:
         return Distinct(x, torch.arange(len(x), device=x.device))
-    return kept(x, ("distinct", tuple(kinds)), make)
+    return cached(x, ("distinct", tuple(kinds)), make)
 
 
 class Alike(nn.Module):

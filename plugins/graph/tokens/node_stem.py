@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
-from zoo.plugins.graph.structure.graph_inputs import Given, read
-from zoo.plugins.graph.structure.graph_pattern import drawn
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs, read
+from zoo.plugins.graph.structure.graph_pattern import graph_structure
 from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features, check_kinds, features
 from zoo.plugins.graph.tokens.positional_encodings import node_position
 from zoo.plugins.graph.tokens.virtual_nodes import global_edges
@@ -79,7 +79,7 @@ class NodeStem(nn.Module):
         """
         given = read(inputs)
         check_features(given.x, self.node_features, "x", self.features.weight.dtype)
-        graphs = drawn(given, self.rules)
+        graphs = graph_structure(given, self.rules)
         x = self.features(given.x)
         if self.position is not None:
             x = x + self.position(graphs).to(x.dtype)
@@ -90,7 +90,7 @@ class NodeStem(nn.Module):
             )
         return Tokens(self.dropout(x)[None], graph, graph.sets)
 
-    def _of_edges(self, given: Given) -> Tensor | None:
+    def _of_edges(self, given: GraphInputs) -> Tensor | None:
         """Give the features of edges, where the model reads them."""
         if self.edge_features == 0:
             return None

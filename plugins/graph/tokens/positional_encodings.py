@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.ops.linear import Linear
-from zoo.plugins.graph.structure.graph_pattern import Drawn
+from zoo.plugins.graph.structure.graph_pattern import GraphStructure
 from zoo.plugins.graph.tokens.spectral import laplacian, random_walk
 
 POSITIONS = ("random-walk", "laplacian", "degree", "none")
@@ -32,7 +32,7 @@ class Laplacian(nn.Module):
         self.size = size
         self.project = Linear(size, dim, bias=False)
 
-    def forward(self, graphs: Drawn) -> Float[Tensor, "n d"]:
+    def forward(self, graphs: GraphStructure) -> Float[Tensor, "n d"]:
         """Give the vectors."""
         x = numbers(graphs, laplacian, self.size).to(self.project.weight.device, self.project.weight.dtype)
         if self.training:
@@ -54,7 +54,7 @@ class RandomWalk(nn.Module):
         self.size = size
         self.project = Linear(size, dim, bias=False)
 
-    def forward(self, graphs: Drawn) -> Float[Tensor, "n d"]:
+    def forward(self, graphs: GraphStructure) -> Float[Tensor, "n d"]:
         """Give the vectors."""
         weight = self.project.weight
         return self.project(numbers(graphs, random_walk, self.size).to(weight.device, weight.dtype))
@@ -75,7 +75,7 @@ class Degree(nn.Module):
         for table in (self.into, self.out):
             nn.init.normal_(table.weight, std=(2 / (1 + dim)) ** 0.5)
 
-    def forward(self, graphs: Drawn) -> Float[Tensor, "n d"]:
+    def forward(self, graphs: GraphStructure) -> Float[Tensor, "n d"]:
         """Give the vectors."""
         source, target = counting(graphs)
         of = (torch.bincount(ends, minlength=graphs.nodes).clamp(max=self.size) for ends in (target, source))
@@ -103,13 +103,13 @@ def node_position(name: str, dim: int, size: int) -> nn.Module | None:
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def counting(graphs: Drawn) -> Int[Tensor, "2 e"]:
+def counting(graphs: GraphStructure) -> Int[Tensor, "2 e"]:
     """Give the edges that count."""
     return graphs.graph.index[:, graphs.graph.order]
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def numbers(graphs: Drawn, function: Callable[..., Any], size: int) -> Float[Tensor, "n k"]:
+def numbers(graphs: GraphStructure, function: Callable[..., Any], size: int) -> Float[Tensor, "n k"]:
     """Give numbers of each node, which are computed once for a graph that is read again."""
 
     def make() -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.patterns.padding import Segments
 from zoo.core.tokens import Tokens
-from zoo.plugins.graph.structure.graph_pattern import Drawn
+from zoo.plugins.graph.structure.graph_pattern import GraphStructure
 from zoo.plugins.graph.tokens.edge_encoding import graph_of
 
 
@@ -71,7 +71,7 @@ class VirtualNodes(nn.Module):
         return tokens.with_x(state.x[:, : tokens.x.shape[1]])
 
 
-def global_edges(graphs: Drawn, numbers: Sequence[int]) -> Int[Tensor, "2 m"]:
+def global_edges(graphs: GraphStructure, numbers: Sequence[int]) -> Int[Tensor, "2 m"]:
     """Give the edges that `Globals` adds to each graph, as far as they are not there.
 
     Args:

@@ -6,14 +6,14 @@ import torch
 import zoo
 from zoo.data.batched_corpus import About
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 ABOUT = About("few", "Few graphs.", "0")
 
 
 def path_graph(nodes: int, target: torch.Tensor) -> Example:
     ends = torch.stack([torch.arange(nodes - 1), torch.arange(1, nodes)])
-    return Example(Given(torch.randn(nodes, 2), torch.cat([ends, ends.flip(0)], 1)), target)
+    return Example(GraphInputs(torch.randn(nodes, 2), torch.cat([ends, ends.flip(0)], 1)), target)
 
 
 def few(asked: Asked, targets: list[torch.Tensor]) -> GraphsCorpus:

@@ -5,7 +5,7 @@ import pytest
 
 import zoo
 from zoo.errors import DataError
-from zoo.plugins.graph.data import synthetic_graphs as drawn
+from zoo.plugins.graph.data import synthetic_graphs
 from zoo.plugins.graph.data.synthetic_graphs import (
     QUESTIONS,
     connected,
@@ -113,7 +113,7 @@ def test_another_question_or_too_few_graphs_are_refused(argument: str, said: str
 def test_answers_are_seen_with_random_walks_and_guessed_without_positions(
     question: str, steps: int, seen: float, guessed: float
 ) -> None:
-    data = drawn.open_drawn(question, SPEC, 0, "")
+    data = synthetic_graphs.open_drawn(question, SPEC, 0, "")
     scores = {}
     for position in ("random-walk", "none"):
         trained = zoo.train("graph-tiny", data, steps=steps, batch_size=64, position=position)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from zoo.core import ConfigError, Tokens
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
-from zoo.plugins.graph.structure.graph_inputs import Given
-from zoo.plugins.graph.structure.graph_pattern import drawn
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
+from zoo.plugins.graph.structure.graph_pattern import graph_structure
 
 pyg = pytest.importorskip("torch_geometric.nn")
 from zoo.plugins.graph.pyg.gps_convert import gps_from_pyg, gps_to_pyg  # noqa: E402
@@ -33,7 +33,7 @@ def theirs(conv: str = "TransformerConv", **options: Any) -> Any:
 
 
 def tokens(x: Tensor, index: Tensor, batch: Tensor, rules: EdgeRules) -> Tokens:
-    graph = drawn(Given(x, index, None, batch), rules).graph
+    graph = graph_structure(GraphInputs(x, index, None, batch), rules).graph
     return Tokens(x[None], graph, graph.sets)
 
 

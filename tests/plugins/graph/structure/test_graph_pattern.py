@@ -1,4 +1,4 @@
-"""`Graph` and `Drawn`: edges with features, worked out once."""
+"""`Graph` and `GraphStructure`: edges with features, worked out once."""
 
 import gc
 
@@ -10,16 +10,16 @@ from zoo.core import InputError, Segments, Tokens, attend
 from zoo.core.layers.attention import Attention
 from zoo.core.patterns.edges import Edges
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
-from zoo.plugins.graph.structure.graph_inputs import Given
-from zoo.plugins.graph.structure.graph_pattern import Drawn, Graph, drawn
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
+from zoo.plugins.graph.structure.graph_pattern import Graph, GraphStructure, graph_structure
 
 INDEX = torch.tensor([[0, 1, 3, 4, 2], [1, 2, 4, 3, 2]])
 BATCH = torch.tensor([0, 0, 0, 1, 1])
 X = torch.randn(5, 2)
 
 
-def draw(index: Tensor = INDEX, batch: Tensor | None = BATCH, **rules: str) -> Drawn:
-    return drawn(Given(X, index, None, batch), EdgeRules(**rules))  # type: ignore[arg-type]
+def draw(index: Tensor = INDEX, batch: Tensor | None = BATCH, **rules: str) -> GraphStructure:
+    return graph_structure(GraphInputs(X, index, None, batch), EdgeRules(**rules))  # type: ignore[arg-type]
 
 
 def test_the_same_tensors_are_looked_at_once() -> None:
@@ -107,7 +107,7 @@ def test_edges_between_graphs_are_refused() -> None:
 def test_graphs_are_counted_by_their_highest_number() -> None:
     assert draw(batch=torch.tensor([0, 0, 0, 2, 2])).graphs == 3
     assert draw(batch=None).graphs == 1
-    nothing = drawn(Given(X[:0], INDEX[:, :0], None, BATCH[:0]), EdgeRules())
+    nothing = graph_structure(GraphInputs(X[:0], INDEX[:, :0], None, BATCH[:0]), EdgeRules())
     assert nothing.graphs == 0
     assert nothing.graph.sets is not None
     assert nothing.graph.sets.sets == 0

@@ -6,7 +6,7 @@ from torch import Tensor
 
 import zoo
 from zoo.core.errors import InputError
-from zoo.plugins.graph.structure.graph_inputs import Given
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.structure.node_reordering import Order, local_order
 
 
@@ -23,14 +23,14 @@ def shuffled(index: Tensor, nodes: int) -> Tensor:
 
 
 def test_neighbours_stand_as_close_as_a_grid_allows() -> None:
-    given = Given(torch.zeros(400, 0), shuffled(grid(20), 400))
+    given = GraphInputs(torch.zeros(400, 0), shuffled(grid(20), 400))
     index = local_order(given).given(given).edge_index
     assert int((given.edge_index[0] - given.edge_index[1]).abs().max()) > 300
     assert int((index[0] - index[1]).abs().max()) <= 2 * 20
 
 
 def test_each_node_stands_once() -> None:
-    order = local_order(Given(torch.zeros(9, 0), grid(3)))
+    order = local_order(GraphInputs(torch.zeros(9, 0), grid(3)))
     assert sorted(order.nodes.tolist()) == list(range(9))
     assert order.back(order.nodes).tolist() == list(range(9))
 
@@ -40,7 +40,7 @@ def test_a_model_answers_the_same_in_another_order() -> None:
     index = shuffled(grid(3), 9)
     index = torch.cat([index, index + 9], 1)
     batch = torch.arange(2).repeat_interleave(9)
-    given = Given(torch.randn(18, 3), index, torch.randn(index.shape[1], 2), batch)
+    given = GraphInputs(torch.randn(18, 3), index, torch.randn(index.shape[1], 2), batch)
     order = local_order(given)
     there = order.given(given)
     assert there.batch is not None
@@ -49,7 +49,7 @@ def test_a_model_answers_the_same_in_another_order() -> None:
 
 
 def test_pairs_are_named_anew() -> None:
-    given = Given(torch.zeros(3, 0), torch.tensor([[0], [1]]), pairs=torch.tensor([[0, 1], [2, 1]]))
+    given = GraphInputs(torch.zeros(3, 0), torch.tensor([[0], [1]]), pairs=torch.tensor([[0, 1], [2, 1]]))
     there = Order(torch.tensor([2, 0, 1])).given(given)
     assert there.pairs is not None
     assert there.pairs.tolist() == [[1, 2], [0, 2]]
@@ -57,4 +57,4 @@ def test_pairs_are_named_anew() -> None:
 
 def test_a_node_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match=r"edge_index\[:, 0\] is \(0, 5\)"):
-        local_order(Given(torch.zeros(2, 0), torch.tensor([[0], [5]])))
+        local_order(GraphInputs(torch.zeros(2, 0), torch.tensor([[0], [5]])))

@@ -6,10 +6,10 @@ import weakref
 import torch
 from torch import Tensor
 
-from zoo.plugins.graph.structure.tensor_cache import Kept
+from zoo.plugins.graph.structure.tensor_cache import TensorCache
 
 
-def counted(kept: Kept, tensor: Tensor, question: str = "sum") -> tuple[object, int]:
+def counted(kept: TensorCache, tensor: Tensor, question: str = "sum") -> tuple[object, int]:
     """Ask twice, and count how often an answer was made."""
     made: list[object] = []
 
@@ -23,7 +23,7 @@ def counted(kept: Kept, tensor: Tensor, question: str = "sum") -> tuple[object, 
 
 
 def test_it_is_made_once_for_each_tensor_and_question() -> None:
-    kept, x = Kept(), torch.arange(3)
+    kept, x = TensorCache(), torch.arange(3)
     first, made = counted(kept, x)
     assert made == 1
     assert counted(kept, x) == (first, 0)
@@ -32,7 +32,7 @@ def test_it_is_made_once_for_each_tensor_and_question() -> None:
 
 
 def test_a_tensor_that_is_written_to_is_another() -> None:
-    kept, x = Kept(), torch.arange(3)
+    kept, x = TensorCache(), torch.arange(3)
     counted(kept, x)
     x[0] = 5
     assert counted(kept, x)[1] == 1
@@ -44,7 +44,7 @@ def test_it_goes_with_the_tensor() -> None:
     class Big:
         pass
 
-    kept, x = Kept(), torch.arange(3)
+    kept, x = TensorCache(), torch.arange(3)
     found = weakref.ref(kept(x, "big", Big))
     alias = kept(x, "alias", x.detach)
     del x
@@ -58,5 +58,5 @@ def test_tensors_without_versions_are_asked_anew() -> None:
         x = torch.arange(3)
     made = []
     for _ in range(2):
-        Kept()(x, "sum", lambda: made.append(1))
+        TensorCache()(x, "sum", lambda: made.append(1))
     assert len(made) == 2

@@ -9,8 +9,8 @@ from torch import nn
 import zoo
 from zoo.core import ConfigError
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
-from zoo.plugins.graph.structure.graph_inputs import Given
-from zoo.plugins.graph.structure.graph_pattern import Drawn, drawn
+from zoo.plugins.graph.structure.graph_inputs import GraphInputs
+from zoo.plugins.graph.structure.graph_pattern import GraphStructure, graph_structure
 from zoo.plugins.graph.tokens.positional_encodings import (
     POSITIONS,
     Degree,
@@ -24,9 +24,9 @@ from zoo.plugins.graph.tokens.spectral import random_walk
 PATH = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
 
 
-def graphs(batch: bool = True) -> Drawn:
-    given = Given(torch.zeros(5, 0), PATH.clone(), None, torch.tensor([0, 0, 0, 1, 1]) if batch else None)
-    return drawn(given, EdgeRules())
+def graphs(batch: bool = True) -> GraphStructure:
+    given = GraphInputs(torch.zeros(5, 0), PATH.clone(), None, torch.tensor([0, 0, 0, 1, 1]) if batch else None)
+    return graph_structure(given, EdgeRules())
 
 
 def test_walks_are_projected_and_computed_once() -> None:
@@ -57,10 +57,10 @@ def test_signs_are_random_in_training_only_and_one_for_a_graph() -> None:
 
 
 def test_degrees_are_counted_in_both_directions_up_to_the_last() -> None:
-    given = Given(torch.zeros(4, 0), torch.tensor([[0, 0, 0, 1], [1, 2, 3, 2]]))
+    given = GraphInputs(torch.zeros(4, 0), torch.tensor([[0, 0, 0, 1], [1, 2, 3, 2]]))
     position = Degree(4, 2)
     into, out = torch.tensor([0, 1, 2, 1]), torch.tensor([2, 1, 0, 0])
-    found = position(drawn(given, EdgeRules()))
+    found = position(graph_structure(given, EdgeRules()))
     torch.testing.assert_close(found, position.into.weight[into] + position.out.weight[out])
 
 
@@ -80,7 +80,7 @@ def test_every_position_gives_a_vector_for_each_node(name: str) -> None:
     position = node_position(name, 6, 3)
     assert position is not None
     assert position(graphs()).shape == position(graphs(batch=False)).shape == (5, 6)
-    nothing = drawn(Given(torch.zeros(0, 0), PATH[:, :0]), EdgeRules())
+    nothing = graph_structure(GraphInputs(torch.zeros(0, 0), PATH[:, :0]), EdgeRules())
     assert position(nothing).shape == (0, 6)
 
 
