@@ -56,7 +56,7 @@ def count(model: nn.Module, *inputs: Any) -> Operations:
         RuntimeError: If the model asks for values, and cannot run on shapes.
     """
     device = next((part.device.type for part in model.parameters()), "cpu")
-    shadow = on_meta(model)
+    shadow = on_meta(model).requires_grad_(False)  # hooks of the counter refuse a parameter that a module gives back
     try:
         return _count(shadow, [moved(part, _without_fractions) for part in inputs], device)
     except RuntimeError:  # integers on a CPU beside vectors on meta

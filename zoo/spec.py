@@ -114,16 +114,18 @@ class AttentionSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSpec:
-    """Name a data source for `--data name:argument`, of studies (`entry`), of `zoo train` (`corpus`), or of both."""
+    """Name a data source for `--data name:argument` of trainings and studies."""
 
     name: str
     modality: str
-    entry: str = ""
-    """`(argument, seed) -> zoo.data.image_source.Source`."""
     corpus: str = ""
     """`(argument, spec, seed, tokenizer) -> zoo.data.corpus.Corpus` for a model of that spec."""
+    entry: str = ""
+    """`(argument, seed) -> source` in place of `corpus`: a source of images in memory, of which an `adapter` makes a
+    corpus."""
     adapter: str = ""
-    """`(text, spec, seed) -> zoo.data.corpus.Corpus` of a source of this modality that has only `entry`."""
+    """`(source, spec, seed, tokenizer) -> zoo.data.corpus.Corpus`: makes a corpus of what the `entry` of another source
+    opens."""
     takes: str = ""
     """What stands behind the colon, for help texts: `FILE`, `DIR`, `[MIN-MAX]`."""
     reads: tuple[str, ...] = ()

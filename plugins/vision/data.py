@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from zoo.data.image_source import Examples, Reference
+from zoo.data.subsets import Reference
 from zoo.errors import DataError
 from zoo.plugins.vision.cards_dataset import NUM_CLASSES, SIDE, Split, ignoring_the_cue, make_cards, read_digits
 from zoo.plugins.vision.image_files import read_archive, read_folder
+from zoo.plugins.vision.image_source import Examples
 
 _FOLDER_SIZE = 32
 _DIGITS_SIZE = 24

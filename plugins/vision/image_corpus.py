@@ -1,7 +1,7 @@
-"""Pictures as a corpus: every data source of the studies, for a model that labels them."""
+"""Image corpora: labelled images of any source for image classification, in trainings and studies."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,20 +9,27 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from zoo.core.losses.loss import cross_entropy
 from zoo.data.corpus import Batch
-from zoo.data.image_source import Examples, Source, open_source
+from zoo.data.subsets import StudyInfo
+from zoo.errors import ConfigError
+from zoo.plugins.vision import data
+from zoo.plugins.vision.image_source import Examples, ImageSource
 from zoo.spec import ModelSpec
 from zoo.training.checkpoint import write_text
 
+Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
 UNLIMITED = 10_000
 """Training examples taken of a source that makes as many as it is asked for."""
+JUDGED = 256
+"""Images of a batch in the validation of studies."""
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """Let a model name the class of each picture.
+class ImageCorpus:
+    """Labelled images, prepared at the model's size, for image classification.
 
     Args:
         source: the data, at the model's size.
@@ -30,7 +37,7 @@ class Pictures:
         fixed_size: whether the model's size is a keyword of its own.
     """
 
-    source: Source
+    source: ImageSource
     seed: int
     fixed_size: bool
     task: str = "classify"
@@ -107,17 +114,78 @@ class Pictures:
         names = self.source.classes or tuple(map(str, range(self.source.num_classes)))
         write_text(folder / "labels.json", json.dumps(list(names), ensure_ascii=False) + "\n")
 
+    def study_info(self) -> StudyInfo:
+        """See `DrawsSubsets.study_info`; the fingerprint is that of the source, whatever the size."""
+        source = self.source
+        return StudyInfo(
+            fingerprint=source.fingerprint,
+            limit=source.limit,
+            num_classes=source.num_classes,
+            reference=source.reference,
+            notes=source.notes,
+            shared=True,
+            batch_size=JUDGED,
+        )
 
-def open_pictures(text: str, spec: ModelSpec, seed: int) -> Pictures:
-    """Open a source at the size that a model reads.
+    def subset(self, count: int, seed: int, augment: bool) -> "ImageSubset":
+        """See `DrawsSubsets.subset`: as many images of each class."""
+        return ImageSubset(self.source, seed, self.fixed_size, count=count, augmented=augment)
+
+
+@dataclass(frozen=True)
+class ImageSubset(ImageCorpus):
+    """Some of the images, as the runs of a study draw, batch and judge them: what it stores must not change.
 
     Args:
-        text: as for `zoo bench --data`.
-        spec: of the model, with the overrides that were given.
-        seed: splits the data.
+        count: of the training images.
+        augmented: whether they are changed at random.
     """
-    source = open_source(text, seed)
+
+    count: int = 1
+    augmented: bool = False
+
+    @cached_property
+    def train(self) -> Examples:
+        """Give the training examples, as bytes."""
+        return self.source.train(self.count, self.seed)
+
+    def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Tensor]:
+        """Give whole batches; a set smaller than a batch is one batch."""
+        order = torch.randperm(self.count, generator=generator)
+        return order[: max(1, self.count // batch_size) * batch_size].split(batch_size)
+
+    def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
+        """See `Corpus.batch`."""
+        images = self.source.prepare(self.train.inputs[index])
+        return Batch((self.source.augment(images, generator) if self.augmented else images,), self.train.labels[index])
+
+    def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        """See `Corpus.loss`."""
+        return functional.cross_entropy(answer, target, label_smoothing=smoothing)
+
+
+def adapt(source: ImageSource, spec: ModelSpec, seed: int, tokenizer: str = "") -> ImageCorpus:
+    """Make a corpus of a source, at the size that a model reads.
+
+    Args:
+        source: of images.
+        spec: of the model, with the overrides that were given; `image_size=None` leaves the source's own size.
+        seed: orders the training examples.
+        tokenizer: none, there is no text.
+
+    Raises:
+        ConfigError: If a tokenizer is asked for.
+    """
+    if tokenizer:
+        raise ConfigError(f"tokenizer={tokenizer!r} with data {source.name!r}, which hold no text")
     size = spec.config.get("image_size")
-    if size is not None:
-        source = source.resized(size)
-    return Pictures(source, seed, size is not None)
+    return ImageCorpus(source if size is None else source.resized(size), seed, "image_size" in spec.config)
+
+
+def _opening(entry: Callable[[str, int], ImageSource]) -> Open:
+    """Make what opens a corpus of what opens a source."""
+    return lambda argument, spec, seed, tokenizer: adapt(entry(argument, seed), spec, seed, tokenizer)
+
+
+cards, digits = _opening(data.open_cards), _opening(data.open_digits)
+folder, npz = _opening(data.open_folder), _opening(data.open_npz)

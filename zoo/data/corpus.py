@@ -83,7 +83,7 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
 
     Raises:
         DataError: If no source has the name, nothing is at the path, or the kind of a file cannot be guessed.
-        ConfigError: If the data are of another modality than the model, or are for studies only.
+        ConfigError: If the data are of another modality than the model.
         MissingLibraryError: If a library the source needs is not installed.
     """
     source, argument = find_source(text, spec)
@@ -93,13 +93,13 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
             f"data {text!r} are of modality {source.modality!r}, and '{spec.name}' reads {spec.modality!r}"
             + (f": sources for it are {', '.join(fitting)}" if fitting else "")
         )
+    corpus: Corpus
     if source.corpus:
-        corpus: Corpus = entries.load(source, source.corpus)(argument, spec, seed, tokenizer)
-        return corpus
-    if tokenizer:
-        raise ConfigError(f"tokenizer={tokenizer!r} with data {text!r}, which hold no text")
-    adapted: Corpus = entries.load(source, _adapter(source))(text_of(source, argument), spec, seed)
-    return adapted
+        corpus = entries.load(source, source.corpus)(argument, spec, seed, tokenizer)
+    else:
+        adapt = entries.load(source, _adapter(source))
+        corpus = adapt(entries.load(source)(argument, seed), spec, seed, tokenizer)
+    return corpus
 
 
 def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
@@ -127,14 +127,13 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
 
 
 def _adapter(source: SourceSpec) -> str:
-    """Give the entry that makes a corpus of a source of studies, from any plugin of its modality."""
-    for each in registry().sources:
-        if each.adapter and each.modality == source.modality:
-            return each.adapter
-    raise ConfigError(
-        f"data source '{source.name}' is for studies: it has no `corpus`, and no plugin has an `adapter` for "
-        f"sources of modality {source.modality!r}"
-    )
+    """Give what makes a corpus of a source that has only `entry`: of its modality if there is one, else any."""
+    offers = [each for each in registry().sources if each.adapter]
+    if not source.entry or not offers:
+        raise ConfigError(
+            f"data source '{source.name}' has no `corpus`, and no plugin has an `adapter` that makes one of its `entry`"
+        )
+    return next((each.adapter for each in offers if each.modality == source.modality), offers[0].adapter)
 
 
 def _is_path(text: str) -> bool:
@@ -167,11 +166,6 @@ def _reads(source: SourceSpec, paths: list[str]) -> bool:
         return source.pair
     path = Path(paths[0]).expanduser()
     return source.folder if path.is_dir() else path.suffix.lower() in source.reads
-
-
-def text_of(source: SourceSpec, argument: str) -> str:
-    """Write a source as `name:argument`."""
-    return f"{source.plugin}:{source.name}" + (f":{argument}" if argument else "")
 
 
 def _named(text: str) -> tuple[SourceSpec, str]:

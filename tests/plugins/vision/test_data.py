@@ -8,9 +8,11 @@ import pytest
 import torch
 from PIL import Image
 
-from zoo.data.image_source import Source, open_source
+import zoo
+from zoo.data.corpus import open_corpus
 from zoo.errors import DataError
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
+from zoo.plugins.vision.image_source import ImageSource as Source
 from zoo.plugins.vision.sources import SOURCES
 
 Save = Callable[..., str]
@@ -188,13 +190,13 @@ def test_an_empty_file_is_no_archive(tmp_path: Path) -> None:
 
 def test_an_unknown_source_names_the_near_one() -> None:
     with pytest.raises(DataError, match=r"Unknown source \(card\)\. Did you mean 'cards'\?"):
-        open_source("card")
+        open_corpus("card", zoo.info("vit-micro"))
 
 
 @pytest.mark.parametrize(("text", "usage"), [("folder", "folder:PATH"), ("cards:7", "cards")])
 def test_an_argument_missing_or_not_taken(text: str, usage: str) -> None:
     with pytest.raises(DataError, match=f"data source '{text}': write '{usage}'"):
-        open_source(text)
+        open_corpus(text, zoo.info("vit-micro"))
 
 
 def test_every_source_is_described() -> None:

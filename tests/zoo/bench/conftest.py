@@ -7,7 +7,7 @@ import pytest
 
 from zoo.bench.learning_curve.results import Contestant, Data, Study, with_costs
 from zoo.bench.learning_curve.run import pack
-from zoo.data.image_source import Reference
+from zoo.data.subsets import Reference
 from zoo.spec import Kind
 
 

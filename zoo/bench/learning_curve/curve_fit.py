@@ -5,7 +5,7 @@ Everything is computed for many bootstrap replicates at once. Axis letters: r re
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -32,6 +32,10 @@ class Interval:
         """Give half the width, for a table."""
         return (self.high - self.low) / 2
 
+    def scaled(self, scale: float) -> "Interval":
+        """Give the interval of a value that is so many times as large."""
+        return Interval(self.value * scale, self.low * scale, self.high * scale)
+
 
 @dataclass(frozen=True)
 class PowerLaw:
@@ -42,6 +46,10 @@ class PowerLaw:
     c: Interval
     misfit: float
     """Root mean square of log(error / fitted error); 0.1 means 10 %."""
+
+    def scaled(self, scale: float) -> "PowerLaw":
+        """Give the law of errors that are so many times as large."""
+        return replace(self, a=self.a.scaled(scale), c=self.c.scaled(scale))
 
     def __call__(self, sizes: Array) -> Array:
         """Give the fitted errors at some sizes."""
@@ -70,6 +78,13 @@ def bootstrap(correct: Sequence[NDArray[np.bool_]], weights: Array, rng: np.rand
     by_seed = weights @ np.stack(correct).T.astype(float) / weights.sum(1, keepdims=True)
     drawn = rng.integers(len(correct), size=by_seed.shape)
     return np.take_along_axis(by_seed, drawn, 1).mean(1)
+
+
+def bootstrap_seeds(scores: Sequence[float], rng: np.random.Generator) -> Array:
+    """Draw mean scores of one contestant at one size over its seeds alone, where single examples have no score."""
+    drawn = rng.integers(len(scores), size=(REPLICATES, len(scores)))
+    means: Array = np.asarray(scores)[drawn].mean(1)
+    return means
 
 
 def draw_examples(count: int, rng: np.random.Generator, replicates: int = REPLICATES) -> Array:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from zoo.bench.learning_curve.results import Contestant, Study
+from zoo.bench.learning_curve.results import Contestant, Study, score_of
 from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, describe
 from zoo.spec import Kind
 
@@ -63,22 +63,21 @@ def _curve(axes: Axes, study: Study, contestant: Contestant) -> None:
     name, colour = contestant.name, colours(study)[contestant.name]
     sizes = study.sizes_of(name)
     points = [study.points[name, size] for size in sizes]
-    errors = [_error(point.value) for point in points]
-    axes.fill_between(
-        sizes, [_error(p.high) for p in points], [_error(p.low) for p in points], color=colour, alpha=0.18, lw=0
-    )
+    errors = [_error(study, point.value) for point in points]
+    bounds = [_error(study, p.high) for p in points], [_error(study, p.low) for p in points]
+    axes.fill_between(sizes, *bounds, color=colour, alpha=0.18, lw=0)
     label = f"{name} ({KIND_NAMES[contestant.kind]}, {contestant.parameters / 1e3:,.0f} k parameters)"
     axes.plot(sizes, errors, marker=_MARKERS[contestant.kind], ms=6, lw=2, color=colour, label=label, zorder=3)
     for size in sizes:
-        seeds = [_error(run["accuracy"]) for run in study.runs(name, size)]
+        seeds = [_error(study, score_of(run)) for run in study.runs(name, size)]
         axes.scatter([size] * len(seeds), seeds, s=9, color=colour, alpha=0.55, lw=0, zorder=2)
     if law := study.fit(name):
         line = np.geomspace(sizes[0], sizes[-1] * 1.6, 100)
         axes.plot(line, law(line), ls=(0, (4, 3)), lw=1, color=colour, alpha=0.8, zorder=1)
 
 
-def _error(accuracy: float) -> float:
-    return max(1 - accuracy, 1e-3)  # a logarithmic axis has no zero
+def _error(study: Study, score: float) -> float:
+    return max(study.data.best - score, 1e-3)  # a logarithmic axis has no zero
 
 
 def _limits(axes: Axes, study: Study) -> None:
@@ -86,14 +85,20 @@ def _limits(axes: Axes, study: Study) -> None:
     axes.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.6)
     axes.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    errors = [_error(bound) for p in study.points.values() for bound in (p.low, p.high)] or [0.1, 1.0]
+    errors = [_error(study, bound) for p in study.points.values() for bound in (p.low, p.high)] or [0.1, 1.0]
     if study.data.reference:
         errors.append(1 - study.data.reference.accuracy)
-    low, high = max(min(errors) / 1.25, 1e-3), min(max(*errors, 0.02) * 1.15, 1.0)
+    accuracy = study.data.metric == "accuracy"
+    low, high = max(min(errors) / 1.25, 1e-3), min(max(*errors, 0.02) * 1.15, 1.0 if accuracy else math.inf)
     low = low * (low / high) ** (0.07 * len(study.contestants))  # room for the legend
     axes.set_ylim(low, high)
-    axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
+    if accuracy:
+        axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
+    else:
+        ticks = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 3, 5, 7)]
+        axes.yaxis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_locator(NullLocator())
 
@@ -123,16 +128,17 @@ def _crossover(axes: Axes, study: Study) -> None:
 
 def _words(figure: Figure, axes: Axes, study: Study) -> None:
     axes.set_xlabel("training examples")
-    axes.set_ylabel("test error")
+    axes.set_ylabel(f"test {study.data.error_name}")
     axes.grid(color="#dddddd", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     if study.points:
         axes.legend(loc="lower left", frameon=False, fontsize=9)  # error falls to the right: that corner is free
     found = conclusion(study)
-    title = found[0] if found else f"Test error by training-set size: {study.data.name}"
+    title = found[0] if found else f"Test {study.data.error_name} by training-set size: {study.data.name}"
     figure.suptitle(_wrapped(title, 88), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    note = f"{study.data.description.replace('`', '')} Bands: 95 % over {study.seeds} seeds and test examples; "
+    examples = " and test examples" if study.data.metric == "accuracy" else ""
+    note = f"{study.data.description.replace('`', '')} Bands: 95 % over {study.seeds} seeds{examples}; "
     note += "small dots: single runs; dashed: power-law fits."
     figure.supxlabel(_wrapped(note, 125), x=0.01, ha="left", fontsize=8, color=_QUIET)
 

@@ -14,10 +14,10 @@ from lightning_fabric import Fabric
 import zoo
 from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Contestant, Data, Study
-from zoo.bench.learning_curve.run import Run, build
-from zoo.data.image_source import Source, open_source
+from zoo.bench.learning_curve.run import Corpora, Run, build
+from zoo.data.corpus import Corpus, refuse_task
+from zoo.data.subsets import DrawsSubsets, StudyInfo, study_info
 from zoo.errors import ConfigError, DataError
-from zoo.registry.lookup import registry
 from zoo.training.precision import profitable_precision
 
 MODELS = ("resnet-micro", "vit-micro", "hybrid-micro")
@@ -31,7 +31,6 @@ QUICK_STEPS, QUICK_STEPS_ELSEWHERE = 700, 100
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
 OPTIMIZERS = ("adamw", "muon")
 EPOCHS = 30
-SPLIT_SEED = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,21 +70,28 @@ def plan(question: Question, folder: Path, records: Iterable[Mapping[str, Any]] 
         ConfigError: If a number, name or size does not fit.
         DataError: If the data cannot be used, or are fewer than asked for.
     """
-    source = open_data(question)
-    _check(question, source)
-    sizes = sorted(question.sizes or default_sizes(source))
+    _check(question)
+    corpora = open_data(question)
+    first = corpora[question.models[0]]
+    info = study_info(first)
+    sizes = sorted(question.sizes or default_sizes(info))
+    for size in sizes:
+        _check_size(size, question.data, info)
+    image_size = first.overrides().get("image_size")
     device = resolve_device(question.device)
-    precision = _precision(question, source, device, records)
+    precision = _precision(question, info.fingerprint, image_size, device, records)
     _check_hardware(device, precision)
     seeds = SEEDS if question.seeds is None else question.seeds
     study = Study(
-        contestants=[_contestant(name, source, question) for name in question.models],
+        contestants=[_contestant(name, corpora[name], question) for name in question.models],
         data=Data(
-            name=source.name,
-            description=source.description,
-            num_classes=source.num_classes,
-            reference=source.reference,
-            notes=source.notes,
+            name=first.name,
+            description=first.description,
+            num_classes=info.num_classes,
+            reference=info.reference,
+            notes=info.notes,
+            metric=first.metric,
+            best=info.best,
         ),
         steps={size: steps_for(size, question.steps or MOST_STEPS) for size in sizes},
         seeds=seeds,
@@ -96,8 +102,8 @@ def plan(question: Question, folder: Path, records: Iterable[Mapping[str, Any]] 
         Run(
             model=contestant.name,
             data=question.data,
-            fingerprint=source.fingerprint,
-            image_size=source.image_size,
+            fingerprint=study_info(corpora[contestant.name]).fingerprint,
+            image_size=image_size,
             size=size,
             seed=seed,
             steps=steps,
@@ -124,19 +130,28 @@ def steps_for(size: int, most: int) -> int:
     return min(most, max(LEAST_STEPS, enough))
 
 
-def default_sizes(source: Source) -> list[int]:
+def default_sizes(info: StudyInfo) -> list[int]:
     """Choose sizes a factor of about three apart, the last being all there are."""
-    if source.limit is None:
+    if info.limit is None:
         return list(SIZES)
     ladder = [digit * 10**power for power in range(1, 7) for digit in (1, 3)]
-    below = [size for size in ladder if 2 * source.num_classes <= size < source.limit / 1.5]
-    return [*below[-3:], source.limit]
+    below = [size for size in ladder if 2 * info.num_classes <= size < info.limit / 1.5]
+    return [*below[-3:], info.limit]
 
 
-def open_data(question: Question) -> Source:
-    """Open the data at the size asked for."""
-    source = open_source(question.data, SPLIT_SEED)
-    return source if question.image_size is None else source.resized(question.image_size)
+def open_data(question: Question) -> dict[str, Corpus]:
+    """Open the data as each model reads them.
+
+    Raises:
+        ConfigError: If a model cannot do what the data ask for, or a size is asked of data that are no images.
+    """
+    corpora = Corpora(question.data, question.image_size)
+    opened = {name: corpora.of(name) for name in question.models}
+    for name, corpus in opened.items():
+        refuse_task(corpus, zoo.info(name))
+        if question.image_size is not None and "image_size" not in corpus.overrides():
+            raise ConfigError(f"image_size={question.image_size}: the data {question.data!r} are no images")
+    return opened
 
 
 def resolve_device(device: str) -> str:
@@ -147,16 +162,16 @@ def resolve_device(device: str) -> str:
     return accelerator.type if accelerator else "cpu"
 
 
-def _precision(question: Question, source: Source, device: str, records: Iterable[Mapping[str, Any]]) -> str:
+def _precision(
+    question: Question, fingerprint: str, image_size: int | None, device: str, records: Iterable[Mapping[str, Any]]
+) -> str:
     """Give what was asked for, else what the runs on these data have, else what a measurement says.
 
     A measurement near its threshold falls this way today and that way tomorrow; the study must not start anew for it.
     """
     if question.precision != "auto":
         return question.precision
-    same = {
-        "data": question.data, "fingerprint": source.fingerprint, "image_size": source.image_size, "device": device
-    }  # fmt: skip
+    same = {"data": question.data, "fingerprint": fingerprint, "image_size": image_size, "device": device}
     good = [record["config"] for record in records if "error" not in record]
     found = Counter(config["precision"] for config in good if same.items() <= config.items())
     return found.most_common(1)[0][0] if found else profitable_precision()
@@ -172,44 +187,45 @@ def _check_hardware(device: str, precision: str) -> None:
         ) from error
 
 
-def _contestant(name: str, source: Source, question: Question) -> Contestant:
+def _contestant(name: str, corpus: Corpus, question: Question) -> Contestant:
     """Describe a model, once it is known to fit the data."""
     spec = zoo.info(name)
-    _check_fit(name, source)
+    if "image_size" in corpus.overrides():
+        _check_fit(name, corpus)
     recipe = RECIPES[spec.kind]
     return Contestant(
         name=name,
         kind=spec.kind,
         learning_rate=recipe.learning_rate,
         optimizer=question.optimizer or recipe.optimizer,
-        augment=question.augment or recipe.augment,
+        augment=question.augment or recipe.augment or not isinstance(corpus, DrawsSubsets),
     )
 
 
-def _check_fit(name: str, source: Source) -> None:
+def _check_fit(name: str, corpus: Corpus) -> None:
     """Build a model without memory and show it the shape of the pictures."""
-    side = source.image_size
+    side = corpus.overrides()["image_size"]
     try:
-        _try(name, source, side)
+        _try(name, corpus, side)
     except Exception as error:  # whatever a model says to pictures it cannot read
-        fitting = next((other for other in _other_sizes(side) if _fits(name, source, other)), None)
+        fitting = next((other for other in _other_sizes(side) if _fits(name, corpus, other)), None)
         advice = f"try --image-size {fitting}" if fitting else "choose another size with --image-size"
         raise ConfigError(f"{name!r} cannot read pictures of {side} x {side}: {error}; {advice}") from error
 
 
-def _try(name: str, source: Source, side: int) -> None:
+def _try(name: str, corpus: Corpus, side: int) -> None:
     try:
-        model = build(name, source, device="meta", image_size=side).eval()
+        model = build(name, corpus, device="meta", image_size=side).eval()
         with torch.no_grad():
-            model(torch.empty(2, source.channels, side, side, device="meta"))
+            model(torch.empty(2, corpus.overrides()["in_chans"], side, side, device="meta"))
     except (NotImplementedError, RuntimeError) as error:
         if "meta" not in str(error):  # a model that needs values: a forward without memory then says nothing
             raise
 
 
-def _fits(name: str, source: Source, side: int) -> bool:
+def _fits(name: str, corpus: Corpus, side: int) -> bool:
     try:
-        _try(name, source, side)
+        _try(name, corpus, side)
     except Exception:  # as above
         return False
     return True
@@ -220,7 +236,7 @@ def _other_sizes(side: int) -> list[int]:
     return [*sorted({-(-side // patch) * patch for patch in (4, 8, 14, 16, 32)} - {side}), 224, 256, 384]
 
 
-def _check(question: Question, source: Source) -> None:
+def _check(question: Question) -> None:
     for what, number in (("seeds", question.seeds), ("steps", question.steps), ("image_size", question.image_size)):
         if number is not None and number < 1:
             raise ConfigError(f"{what}={number}: at least 1 is needed")
@@ -235,21 +251,15 @@ def _check(question: Question, source: Source) -> None:
     for what, values in (("models", question.models), ("sizes", question.sizes or ())):
         if twice := _repeated(values):
             raise ConfigError(f"{what}: {twice[0]} is named twice")
-    modality = registry().sources.split(question.data)[0].modality
-    for name in question.models:
-        if (spec := zoo.info(name)).modality != modality:
-            raise ConfigError(f"{name!r} is a {spec.modality} model, the data {question.data!r} are {modality}")
-    for size in question.sizes or ():
-        _check_size(size, question.data, source)
 
 
-def _check_size(size: int, data: str, source: Source) -> None:
-    if size < source.num_classes:
-        raise ConfigError(f"sizes: {size} is less than one example for each of the {source.num_classes} classes")
-    if source.limit is not None and size > source.limit:
+def _check_size(size: int, data: str, info: StudyInfo) -> None:
+    if size < max(1, info.num_classes):
+        raise ConfigError(f"sizes: {size} is less than one example for each of the {info.num_classes} classes")
+    if info.limit is not None and size > info.limit:
         raise DataError(
-            f"{size:,} training examples asked for, {data!r} has {source.limit:,} besides validation and test: "
-            f"ask for at most {source.limit:,} with --sizes"
+            f"{size:,} training examples asked for, {data!r} has {info.limit:,} besides validation and test: "
+            f"ask for at most {info.limit:,} with --sizes"
         )
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from zoo.bench.learning_curve.results import score_of
 from zoo.bench.learning_curve.run import Run
 
 Watch = Callable[[Run, dict[str, Any]], None]
@@ -71,6 +72,7 @@ class _Watcher:
         self.left, self.begun, self.spent = list(todo), time.monotonic(), 0.0
         self.results: dict[tuple[str, int], list[float]] = {}
         self.pace: dict[str, list[float]] = {}
+        self.metric = "accuracy"
 
     def done(self, run: Run, result: dict[str, Any]) -> None:
         self.left.remove(run)
@@ -79,7 +81,8 @@ class _Watcher:
         else:
             self.spent += result["seconds"]
             self.pace.setdefault(run.model, []).append(result["seconds"] / run.steps)
-            self.results.setdefault((run.model, run.size), []).append(result["accuracy"])
+            self.metric = result.get("metric", self.metric)
+            self.results.setdefault((run.model, run.size), []).append(score_of(result))
         if not any((other.model, other.size) == (run.model, run.size) for other in self.left):
             self._point(run)
         self.bar.update(self.task, advance=1, description=self._time_left())
@@ -87,7 +90,7 @@ class _Watcher:
     def _point(self, run: Run) -> None:
         if found := self.results.get((run.model, run.size)):
             seeds = " ".join(f"{accuracy:.3f}" for accuracy in found)
-            self.console.print(f"{_name(run):<32} accuracy {mean(found):.3f}   ({seeds})", highlight=False)
+            self.console.print(f"{_name(run):<32} {self.metric} {mean(found):.3f}   ({seeds})", highlight=False)
 
     def _time_left(self) -> str:
         """Estimate from the measured pace of each model; evaluation adds about a tenth."""

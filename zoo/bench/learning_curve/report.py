@@ -80,7 +80,9 @@ def _finite(value: Any) -> Any:
 
 def _csv(study: Study) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", restval="")
+    score = "accuracy" if study.data.metric == "accuracy" else "score"
+    columns = [score if column == "accuracy" else column for column in _COLUMNS]
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="")
     writer.writeheader()
     writer.writerows({**record["config"], **record} for record in study.records)
     return text.getvalue()
@@ -90,13 +92,14 @@ def _page(study: Study, command: str, svg: str) -> str:
     data = study.data
     found = "".join(f"<p>{html.escape(line)}</p>" for line in conclusion(study)) or "<p>No run has finished.</p>"
     parts = [
-        "<h1>How many training examples until self-attention beats a CNN?</h1>",
+        f"<h1>{_title(study)}</h1>",
         f'<div class="found">{found}</div>',
         f"<p>{_described(data.description)}</p>",
         svg[svg.index("<svg") :],
-        "<h2>Test accuracy</h2>",
+        f"<h2>Test {html.escape(data.measure)}</h2>",
         _accuracies(study),
-        '<p class="quiet">Mean over seeds ± half the 95 % interval (bootstrap over seeds and test examples). Every '
+        '<p class="quiet">Mean over seeds ± half the 95 % interval (bootstrap over seeds'
+        f"{' and test examples' if data.metric == 'accuracy' else ''}). Every "
         "contestant takes the same optimiser steps at a size; the checkpoint is the best on validation.</p>",
         "<h2>Power laws</h2>",
         _laws(study),
@@ -117,6 +120,13 @@ def _page(study: Study, command: str, svg: str) -> str:
     )
 
 
+def _title(study: Study) -> str:
+    kinds = {contestant.kind for contestant in study.contestants}
+    if {"convolution", "attention"} <= kinds:
+        return "How many training examples until self-attention beats a CNN?"
+    return f"Test {html.escape(study.data.measure)} by number of training examples"
+
+
 def _described(text: str) -> str:
     return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
 
@@ -125,10 +135,12 @@ def _accuracies(study: Study) -> str:
     paint = colours(study)
     head = ["examples", "steps"]
     head += [f'<span style="color:{paint[c.name]}">■</span> {html.escape(c.name)}' for c in study.contestants]
-    rows = []
+    rows, data = [], study.data
     for size, steps in study.steps.items():
         points = [study.points.get((c.name, size)) for c in study.contestants]
-        rows.append([f"{size:,}", f"{steps:,}", *(f"{p.value:.3f} ± {p.half:.3f}" if p else "-" for p in points)])
+        rows.append(
+            [f"{size:,}", f"{steps:,}", *(f"{data.shown(p.value):.3f} ± {p.half:.3f}" if p else "-" for p in points)]
+        )
     kinds = [KIND_NAMES[c.kind] for c in study.contestants]
     extra = [["kind", "", *kinds], *([label, "", *values] for label, values in costs(study).items())]
     return _table(head, rows, extra)

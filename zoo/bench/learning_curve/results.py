@@ -16,13 +16,14 @@ from zoo.bench.learning_curve.curve_fit import (
     Interval,
     PowerLaw,
     bootstrap,
+    bootstrap_seeds,
     draw_examples,
     find_crossover,
     fit_power_law,
     interval,
 )
 from zoo.bench.learning_curve.run import unpack
-from zoo.data.image_source import Reference
+from zoo.data.subsets import Reference
 from zoo.errors import ConfigError
 from zoo.spec import Kind
 
@@ -47,13 +48,32 @@ class Contestant:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Describe the data of the study."""
+    """Describe the data of the study: among others the metric, and the best value it can have."""
 
     name: str
     description: str
     num_classes: int
     reference: Reference | None = None
     notes: tuple[str, ...] = ()
+    metric: str = "accuracy"
+    """Higher is better; a name that begins with a minus sign stands for a negated loss, whose best value is 0."""
+    best: float = 1.0
+
+    @property
+    def measure(self) -> str:
+        """Name what `shown` gives."""
+        return self.metric.removeprefix("-")
+
+    def shown(self, score: float) -> float:
+        """Give a score as users read it: a loss without its minus sign."""
+        return -score if self.metric.startswith("-") else score
+
+    @property
+    def error_name(self) -> str:
+        """Name the distance from the best score, which the figure draws."""
+        if self.metric == "accuracy":
+            return "error"
+        return self.measure if self.best == 0 else f"{self.best:g} - {self.metric}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +110,7 @@ class Study:
 
     @cached_property
     def points(self) -> dict[tuple[str, int], Interval]:
-        """Give the mean test accuracy of each contestant at each size that has a finished run."""
+        """Give the mean test score of each contestant at each size that has a finished run."""
         return {at: interval(value, self._draws[at]) for at, value in self._means.items()}
 
     def runs(self, name: str, size: int) -> list[Record]:
@@ -104,7 +124,8 @@ class Study:
     def fit(self, name: str) -> PowerLaw | None:
         """Fit err(N) = a N^-b + c to one contestant; None below three sizes."""
         sizes = self.sizes_of(name)
-        return fit_power_law(sizes, 1 - self._values(name, sizes), 1 - self._replicates(name, sizes)) if sizes else None
+        law = fit_power_law(sizes, 1 - self._values(name, sizes), 1 - self._replicates(name, sizes)) if sizes else None
+        return law.scaled(self._scale) if law else None
 
     def pair(self) -> tuple[str, str] | None:
         """Give the two that the main question is about: the first CNN and the first of self-attention."""
@@ -131,10 +152,20 @@ class Study:
         return find_crossover(sizes, values[0], values[1], draws=draws)
 
     def _values(self, name: str, sizes: Sequence[int]) -> Array:
-        return np.array([self._means[name, size] for size in sizes])
+        return self._fitted(np.array([self._means[name, size] for size in sizes]))
 
     def _replicates(self, name: str, sizes: Sequence[int]) -> Array:
-        return np.stack([self._draws[name, size] for size in sizes], 1)
+        return self._fitted(np.stack([self._draws[name, size] for size in sizes], 1))
+
+    @cached_property
+    def _scale(self) -> float:
+        """Give the error that fits take as 1, since they read errors in [0, 1]."""
+        errors = [self.data.best - score_of(record) for records in self._finished.values() for record in records]
+        return 1.0 if self.data.best == 1 and max(errors, default=0) <= 1 else max(errors, default=1.0) or 1.0
+
+    def _fitted(self, scores: Array) -> Array:
+        """Bring scores to a range that ends with 1."""
+        return scores if self.data.best == self._scale == 1 else 1 - (self.data.best - scores) / self._scale
 
     @cached_property
     def _finished(self) -> dict[tuple[str, int], list[Record]]:
@@ -146,14 +177,23 @@ class Study:
 
     @cached_property
     def _means(self) -> dict[tuple[str, int], float]:
-        return {at: float(np.mean([r["accuracy"] for r in records])) for at, records in self._finished.items()}
+        return {at: float(np.mean(list(map(score_of, records)))) for at, records in self._finished.items()}
 
     @cached_property
     def _draws(self) -> dict[tuple[str, int], Array]:
         rng = np.random.default_rng(0)
+        if not all("correct" in record for records in self._finished.values() for record in records):
+            return {at: bootstrap_seeds(list(map(score_of, rs)), rng) for at, rs in self._finished.items()}
         correct = {at: [unpack(record["correct"]) for record in records] for at, records in self._finished.items()}
-        weights = draw_examples(len(next(iter(correct.values()))[0]), rng) if correct else np.empty((0, 0))
-        return {at: bootstrap(bits, weights, rng) for at, bits in correct.items()}
+        counts = dict.fromkeys(len(bits[0]) for bits in correct.values())  # models may part texts in their own ways
+        weights = {count: draw_examples(count, rng) for count in counts}
+        return {at: bootstrap(bits, weights[len(bits[0])], rng) for at, bits in correct.items()}
+
+
+def score_of(record: Record) -> float:
+    """Give the test score of a finished run: higher is better."""
+    score: float = record["accuracy"] if "accuracy" in record else record["score"]
+    return score
 
 
 def with_costs(contestant: Contestant, records: Sequence[Record]) -> Contestant:

@@ -11,15 +11,17 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 import zoo
 from zoo.core.flops import count
-from zoo.data.corpus import Batch
-from zoo.data.image_source import Examples, Source, open_source
-from zoo.training.loop import Plan, fit, plain, shuffled
+from zoo.data.corpus import Batch, Corpus, open_corpus
+from zoo.data.subsets import correct, study_info, subset
+from zoo.training.loop import Plan, fit
+from zoo.training.objectives import TeacherForcing
 from zoo.training.optimizers import optimizers_for, trapezoid
+
+SPLIT_SEED = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,8 @@ class Run:
     model: str
     data: str
     fingerprint: str
-    image_size: int
+    image_size: int | None
+    """Pixels along a side; None for data that are no images."""
     size: int
     seed: int
     steps: int
@@ -52,32 +55,32 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     run = Run(**config)
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
     fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
+    corpus = _corpora(run.data, run.image_size).of(run.model)
+    judged = study_info(corpus).batch_size or run.batch_size
     torch.manual_seed(run.seed)
-    source = _source(run.data, run.image_size)
-    model = build(run.model, source)
+    model = build(run.model, corpus)
+    part = subset(corpus, run.size, run.seed, run.augment)
     outcome = fit(
         model,
-        plain(functional.cross_entropy),
-        _batches(source, run),
+        TeacherForcing(part),
+        _batches(part, run),
         optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
         plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup)),
         fabric=fabric,
-        validate=lambda model: {"accuracy": float(_correct(model, source.validation(), source, fabric).mean())},
+        validate=lambda model: _scores(corpus, model, "validation", judged, fabric),
     )
-    correct = _correct(model.eval(), source.test(), source, fabric)
     return {
-        "accuracy": float(correct.mean()),
+        **_tested(corpus, model.eval(), judged, fabric),
         "validation": outcome.best_score,
         "best_step": outcome.best_step,
         "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score, _ in outcome.history],
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": count(model, source.prepare(source.validation().inputs[:1])).multiply_adds,
+        "multiply_adds": _multiply_adds(corpus, model),
         "device": str(fabric.device),
         "precision": run.precision,
         "threads": torch.get_num_threads(),
-        "correct": pack(correct),
     }
 
 
@@ -92,42 +95,75 @@ def unpack(packed: dict[str, Any]) -> NDArray[np.bool_]:
     return np.unpackbits(bits, count=packed["count"]).astype(bool)
 
 
+class Corpora:
+    """The data as each model of a study reads them; opened once for all where they are the same for all.
+
+    Args:
+        data: source or path, as for `zoo train --data`.
+        image_size: pixels along a side of images; None for the source's own size.
+    """
+
+    def __init__(self, data: str, image_size: int | None = None) -> None:
+        self.data, self.image_size = data, image_size
+        self.opened: dict[str, Corpus] = {}
+
+    def of(self, model: str) -> Corpus:
+        """Give the corpus of a model."""
+        if model not in self.opened:
+            shared = (corpus for corpus in self.opened.values() if study_info(corpus).shared)
+            self.opened[model] = next(shared, None) or self._open(model)
+        return self.opened[model]
+
+    def _open(self, model: str) -> Corpus:
+        return open_corpus(self.data, zoo.info(model).with_config(image_size=self.image_size), SPLIT_SEED)
+
+
 @lru_cache(maxsize=1)
-def _source(data: str, image_size: int) -> Source:
+def _corpora(data: str, image_size: int | None) -> Corpora:
     torch.set_flush_denormal(True)  # dying activations cost ten times as much otherwise
-    return open_source(data).resized(image_size)
+    return Corpora(data, image_size)
 
 
-def build(name: str, source: Source, device: str | None = None, image_size: int | None = None) -> nn.Module:
+def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) -> nn.Module:
     """Make a model that fits the data; CNNs hold their images channels-last, twice as fast on CPUs.
 
     Args:
         name: of the model.
-        source: of the data.
+        corpus: the data.
         device: of the parameters.
-        image_size: pixels along a side, by default the source's.
+        options: keywords in place of those that the data ask for, where the model has them.
     """
-    side = source.image_size if image_size is None else image_size
-    fitting: dict[str, Any] = {"image_size": side} if "image_size" in zoo.info(name).config else {}
-    model = zoo.create(name, num_classes=source.num_classes, in_chans=source.channels, device=device, **fitting)
+    fitting = corpus.overrides() | options
+    if "image_size" not in zoo.info(name).config:
+        fitting.pop("image_size", None)
+    model = zoo.create(name, device=device, **fitting)
     convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
     return model.to(memory_format=torch.channels_last) if convolves else model
 
 
-def _batches(source: Source, run: Run) -> Iterator[Batch]:
-    examples = source.train(run.size, run.seed)
+def _batches(corpus: Corpus, run: Run) -> Iterator[Batch]:
+    """Give batches without end; order and augmentation come from one generator."""
     generator = torch.Generator().manual_seed(run.seed)
-    for index in shuffled(len(examples.labels), run.batch_size, generator):
-        inputs = source.prepare(examples.inputs[index])
-        if run.augment:
-            inputs = source.augment(inputs, generator)
-        yield Batch((inputs,), examples.labels[index])
+    while True:
+        for index in corpus.epoch(generator, run.batch_size):
+            yield corpus.batch(index, generator)
 
 
-def _correct(model: nn.Module, examples: Examples, source: Source, fabric: Fabric) -> NDArray[np.bool_]:
-    hits: list[Tensor] = []
+def _scores(corpus: Corpus, model: nn.Module, split: str, batch_size: int, fabric: Fabric) -> dict[str, float]:
     with torch.no_grad(), fabric.autocast():
-        for inputs, labels in zip(examples.inputs.split(256), examples.labels.split(256), strict=True):
-            answer = model(source.prepare(inputs).to(fabric.device))
-            hits.append(answer.argmax(-1).cpu() == labels)
-    return torch.cat(hits).numpy()
+        return corpus.score(model, split, batch_size)
+
+
+def _tested(corpus: Corpus, model: nn.Module, batch_size: int, fabric: Fabric) -> dict[str, Any]:
+    """Give the score on the test examples; of an accuracy, also which of them are right."""
+    if corpus.metric != "accuracy":
+        score = _scores(corpus, model, "test", batch_size, fabric)[corpus.metric]
+        return {"score": score, "metric": corpus.metric}
+    with torch.no_grad(), fabric.autocast():
+        hits = correct(corpus, model, "test", batch_size).numpy()
+    return {"accuracy": float(hits.mean()), "correct": pack(hits)}
+
+
+def _multiply_adds(corpus: Corpus, model: nn.Module) -> int:
+    """Count those of the first validation example, the shortest where lengths differ."""
+    return count(model, *next(iter(corpus.held_out("validation", 1))).inputs).multiply_adds

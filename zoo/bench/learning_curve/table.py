@@ -11,8 +11,8 @@ KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hy
 
 
 def accuracy_table(study: Study) -> Table:
-    """Lay out test accuracy ± half its 95 % interval, a row for each size, and the costs below."""
-    table = Table(title=f"Test accuracy by number of training examples: {study.data.name}")
+    """Lay out the test score ± half its 95 % interval, a row for each size, and the costs below."""
+    table = Table(title=f"Test {study.data.measure} by number of training examples: {study.data.name}")
     table.add_column("examples", justify="right")
     table.add_column("steps", justify="right")
     for contestant in study.contestants:
@@ -100,7 +100,7 @@ def _sentence(study: Study, first: str, second: str) -> str:
 
 
 def _clear(first: Interval, second: Interval) -> bool:
-    """Tell whether two accuracies differ by more than their intervals together leave open."""
+    """Tell whether two scores differ by more than their intervals together leave open."""
     return abs(first.value - second.value) > math.hypot(first.half, second.half)
 
 
@@ -109,7 +109,7 @@ def _cell(study: Study, name: str, size: int) -> str:
     if point is None:
         failed = any((r["config"]["model"], r["config"]["size"]) == (name, size) for r in study.failures)
         return "failed" if failed else "-"
-    return f"{point.value:.3f} ± {point.half:.3f}"
+    return f"{study.data.shown(point.value):.3f} ± {point.half:.3f}"
 
 
 def _where(size: Interval, largest: int) -> str:

@@ -22,8 +22,9 @@ from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.plan import Question, default_sizes, plan, quick, steps_for
 from zoo.bench.learning_curve.recipes import RECIPES, SWEEP
 from zoo.bench.learning_curve.results import Study
+from zoo.data.corpus import open_corpus
+from zoo.data.subsets import study_info
 from zoo.errors import ConfigError, DataError, UnknownModelError
-from zoo.plugins.vision.data import open_cards, open_digits
 
 TINY: dict[str, Any] = {
     "models": ["resnet-micro", "vit-micro"],
@@ -212,10 +213,11 @@ def test_sizes_that_are_no_numbers() -> None:
 
 
 def test_default_sizes_end_with_all_there_are() -> None:
-    sizes = default_sizes(open_digits())
+    digits, cards = (study_info(open_corpus(name, zoo.info("vit-micro"))) for name in ("digits", "cards"))
+    sizes = default_sizes(digits)
     assert sizes == sorted(set(sizes))
-    assert sizes[-1] == open_digits().limit
-    assert default_sizes(open_cards())[0] == 300
+    assert sizes[-1] == digits.limit
+    assert default_sizes(cards)[0] == 300
 
 
 def test_the_budget_grows_within_bounds() -> None:

@@ -1,32 +1,23 @@
-"""What a study asks of a data source; a plugin's entry `(argument, seed)` returns one."""
+"""Sources of labelled images: what an image corpus asks of them, and what a `SourceSpec.entry` returns."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from zoo.errors import DataError
-from zoo.registry.entry_loading import load
-from zoo.registry.lookup import registry
+import torch
+from torch import Tensor
 
-if TYPE_CHECKING:
-    import torch
+from zoo.data.subsets import Reference
 
 
 class Examples(NamedTuple):
     """Hold examples in memory: raw inputs, one row each, and their classes."""
 
-    inputs: "torch.Tensor"
-    labels: "torch.Tensor"
-
-
-class Reference(NamedTuple):
-    """Draw a line in the figure: an accuracy and what reaches it."""
-
-    accuracy: float
-    meaning: str
+    inputs: Tensor
+    labels: Tensor
 
 
 @runtime_checkable
-class Source(Protocol):
-    """Give examples, split once into a training pool, validation and test."""
+class ImageSource(Protocol):
+    """Give labelled images, split once into a training pool, validation and test."""
 
     @property
     def name(self) -> str:
@@ -72,7 +63,7 @@ class Source(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Tell what the user has to know: pictures that could not be read."""
 
-    def resized(self, image_size: int) -> "Source":
+    def resized(self, image_size: int) -> "ImageSource":
         """Give the same data at another size."""
 
     def train(self, count: int, seed: int) -> Examples:
@@ -84,24 +75,8 @@ class Source(Protocol):
     def test(self) -> Examples:
         """Give the examples that are reported on."""
 
-    def prepare(self, inputs: "torch.Tensor") -> "torch.Tensor":
+    def prepare(self, inputs: Tensor) -> Tensor:
         """Turn raw inputs into what models read."""
 
-    def augment(self, inputs: "torch.Tensor", generator: "torch.Generator") -> "torch.Tensor":
+    def augment(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         """Change prepared inputs at random in a way that leaves their labels alone."""
-
-
-def open_source(text: str, seed: int = 0) -> Source:
-    """Open `name` or `name:argument` of any plugin; the seed splits it.
-
-    Raises:
-        DataError: If no plugin knows the name, or an argument is missing or not taken.
-        MissingLibraryError: If a library the source needs is not installed.
-    """
-    spec, argument = registry().sources.split(text)
-    if bool(argument) != bool(spec.takes):
-        usage = f"{spec.name}:{spec.takes}" if spec.takes else spec.name
-        raise DataError(f"data source {text!r}: write {usage!r}")
-    if not spec.entry:
-        raise DataError(f"data source {text!r} is for training: zoo train NAME --data {text}")
-    return load(spec)(argument, seed)

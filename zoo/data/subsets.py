@@ -1,0 +1,125 @@
+"""Subsets of the training examples, and what else a learning curve asks of a corpus: any corpus will do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor, nn
+
+from zoo.core.losses.loss import IGNORED
+from zoo.data.corpus import Corpus
+from zoo.errors import DataError
+
+
+class Reference(NamedTuple):
+    """Draw a line in the figure: a score and what reaches it."""
+
+    accuracy: float
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyInfo:
+    """Describe a corpus for a learning curve.
+
+    Args:
+        fingerprint: of the examples; it names the runs in the results.
+        limit: training examples there are; None for as many as asked for.
+        best: the best value of the metric.
+        num_classes: of a classification; 0 for other tasks.
+        reference: a line for the figure.
+        notes: what the user has to know, such as files that could not be read.
+        shared: whether the corpus is the same for every model that reads it.
+        batch_size: of validation and test; that of the training if None.
+    """
+
+    fingerprint: str
+    limit: int | None
+    best: float = 1.0
+    num_classes: int = 0
+    reference: Reference | None = None
+    notes: tuple[str, ...] = ()
+    shared: bool = False
+    batch_size: int | None = None
+
+
+@runtime_checkable
+class DrawsSubsets(Protocol):
+    """A corpus with subsets of its own, such as one that makes examples when they are asked for."""
+
+    def study_info(self) -> StudyInfo:
+        """Describe it."""
+
+    def subset(self, count: int, seed: int, augment: bool) -> Corpus:
+        """Give the same data with fewer training examples; of one seed, fewer are the beginning of more."""
+
+
+class Subset:
+    """Hold some of the training examples of a corpus; all else is as the corpus has it.
+
+    Args:
+        corpus: any.
+        count: of the training examples.
+        seed: draws them; of one seed, fewer are the beginning of more.
+
+    Raises:
+        DataError: If the corpus has fewer.
+    """
+
+    def __init__(self, corpus: Corpus, count: int, seed: int) -> None:
+        total = corpus.sizes["train"]
+        if not 0 < count <= total:
+            raise DataError(f"{count:,} training examples asked for, {corpus.name!r} has {total:,}")
+        order = torch.randperm(total, generator=torch.Generator().manual_seed(seed))
+        self.corpus = corpus
+        self.kept = torch.zeros(total, dtype=torch.bool).index_fill(0, order[:count], True)
+        self.sizes = {**corpus.sizes, "train": count}
+        self.fingerprint = f"{corpus.fingerprint}-{count}-{seed}"
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the corpus has."""
+        return getattr(self.corpus, name)
+
+    def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
+        """Give index batches of what is kept, of nearly equal length where those of the corpus are."""
+        wider = round(batch_size * len(self.kept) / self.sizes["train"])
+        batches = self.corpus.epoch(generator, wider)
+        return torch.cat([batch[self.kept[batch]] for batch in batches]).split(batch_size)
+
+
+def subset(corpus: Corpus, count: int, seed: int, augment: bool = False) -> Corpus:
+    """Give a corpus with fewer training examples.
+
+    Args:
+        corpus: any.
+        count: of the training examples.
+        seed: draws them; of one seed, fewer are the beginning of more.
+        augment: whether they are changed at random, where the corpus leaves the choice.
+    """
+    return corpus.subset(count, seed, augment) if isinstance(corpus, DrawsSubsets) else cast(
+        Corpus, Subset(corpus, count, seed)
+    )  # fmt: skip
+
+
+def study_info(corpus: Corpus) -> StudyInfo:
+    """Describe a corpus for a learning curve."""
+    if isinstance(corpus, DrawsSubsets):
+        return corpus.study_info()
+    classifies = corpus.task == "classify" and corpus.metric == "accuracy"
+    return StudyInfo(
+        fingerprint=corpus.fingerprint,
+        limit=corpus.sizes["train"],
+        best=0.0 if corpus.metric.startswith("-") else getattr(corpus, "best", 1.0),
+        num_classes=corpus.overrides().get("num_classes", 0) if classifies else 0,
+    )
+
+
+def correct(corpus: Corpus, model: nn.Module, split: str, batch_size: int) -> Bool[Tensor, " n"]:
+    """Tell which answers of a model in evaluation are right, where the metric is accuracy."""
+    device, hits = next(model.parameters()).device, []
+    for batch in corpus.held_out(split, batch_size):
+        inputs = [each.to(device) if isinstance(each, Tensor) else each for each in batch.inputs]
+        hits.append((model(*inputs).argmax(-1).cpu() == batch.target)[batch.target != IGNORED])
+    return torch.cat(hits)
