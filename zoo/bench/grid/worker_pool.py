@@ -169,9 +169,10 @@ def _serve(answers: BinaryIO) -> None:
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
-        with contextlib.suppress(EOFError, pickle.UnpicklingError):
+        # not sys.stdin: at exit Python wants its lock, which this thread holds
+        with open(0, "rb", closefd=False) as requests, contextlib.suppress(EOFError, pickle.UnpicklingError):
             while True:
-                inbox.put(pickle.load(sys.stdin.buffer))
+                inbox.put(pickle.load(requests))
         os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
