@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from jaxtyping import Int
 from torch import Tensor
 
-from zoo.core.cache.state import Count, State, per_row, refuse_rows
+from zoo.core.cache.state import Count, State, check_rows, per_row
 from zoo.core.cache.static import Static
 from zoo.core.tokens import Tokens
 
@@ -80,7 +80,7 @@ class DecoderState:
         Raises:
             InputError: If there is no such row, or none is taken.
         """
-        refuse_rows(index, self.layers[0].own.batch)
+        check_rows(index, self.layers[0].own.batch)
         for layer in self.layers:
             layer.own.take(index)
             if layer.cross is not None and not of_one_source:

@@ -31,7 +31,7 @@ class Growing(Slots):
         there: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
-        """See `State.append`."""
+        """See `KeyValues.append`."""
         self.check(k)
         if there is None and position is None and self.regular and isinstance(self.length, int):
             return self._follow(k, v)
@@ -61,7 +61,7 @@ class Growing(Slots):
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
         """See `State.crop`."""
-        self.refuse(length)
+        self.check_length(length)
         if self.tensors:
             self.cut(length)
 

@@ -47,7 +47,7 @@ class Ring(Slots):
         there: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
-        """See `State.append`; several at once read what is kept and each other, before the oldest are overwritten."""
+        """See `KeyValues.append`; several at once read the cache and each other, before the oldest are overwritten."""
         self.check(k)
         self._make_room(k, v)
         counted = position is None and self.longest == 0
@@ -78,7 +78,7 @@ class Ring(Slots):
             InputError: If what the next query would read was overwritten.
         """
         before = self.lengths
-        self.refuse(length)
+        self.check_length(length)
         if not self.tensors:
             return
         device = self.tensors["there"].device

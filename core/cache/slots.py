@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from zoo.core.cache.state import State, per_row
+from zoo.core.cache.state import KeyValues, per_row
 from zoo.core.errors import InputError
 
 
-class Slots(State):
+class Slots(KeyValues):
     """Keep each token in a slot that follows from how many came before it in its row."""
 
     def __init__(self, batch: int) -> None:
@@ -30,22 +30,12 @@ class Slots(State):
     ) -> tuple[Int[Tensor, "#b n"], Int[Tensor, "#b n"]]:
         """Count new tokens; give each one's number in its row and its position."""
         before = self.length if isinstance(self.length, int) else self.length[:, None].to(device)
-        where = self.placed(n, position, device)
-        if there is None:
-            number = torch.arange(n, device=device)[None] + before
-            self.length, self.longest = self.length + n, self.longest + n
-            self.next = self.next + n if position is None else per_row(where[:, -1] + 1, self.batch) if n else self.next
-        else:
-            number = there.cumsum(1) - 1 + before
-            self.length = self.lengths.to(device) + there.sum(1)
-            self.longest = int(self.length.max())
-            behind = where.masked_fill(~there, torch.iinfo(where.dtype).min).amax(1) + 1 if n else None
-            if behind is not None:  # a row goes on behind its last token that is there
-                self.next = behind.where(there.any(1), per_row(self.next, self.batch).to(device))
+        where = self.count(n, there, position, device)
+        number = (torch.arange(n, device=device)[None] if there is None else there.cumsum(1) - 1) + before
+        self.longest = self.longest + n if there is None else int(self.lengths.max())
         if there is not None or position is not None:
             fits = where == number
             self.regular = self.regular and bool((fits if there is None else fits | ~there).all())
-        self.last = where
         return number, where
 
     def keep(self, new: dict[str, Tensor], number: Int[Tensor, "#b n"], chosen: Bool[Tensor, "#b n"] | None) -> None:
@@ -63,8 +53,8 @@ class Slots(State):
         for name, x in new.items():
             self.write(name, x.expand(self.batch, *x.shape[1:])[rows, columns], rows, slots)
 
-    def refuse(self, length: int | Int[Tensor, " b"]) -> None:
-        """Refuse what are no lengths.
+    def check_length(self, length: int | Int[Tensor, " b"]) -> None:
+        """Check the lengths to crop to.
 
         Raises:
             InputError: If a length is negative, or not one for each row.
@@ -82,10 +72,10 @@ class Slots(State):
             device = self.tensors["position"].device
             self.length = torch.minimum(self.lengths.to(device), per_row(length, self.batch).to(device))
         self.longest = self.length if isinstance(self.length, int) else int(self.length.max())
-        self.next = self.length if self.regular else self._behind()
+        self.next = self.length if self.regular else self._after_last()
         self.last = None
 
-    def _behind(self) -> Int[Tensor, " b"]:
+    def _after_last(self) -> Int[Tensor, " b"]:
         """Give the position behind the last token; of an empty row that of its first."""
         position = self.tensors["position"]
         length = self.lengths.to(position.device)

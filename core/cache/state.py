@@ -1,7 +1,7 @@
-"""What a decoder keeps of the vectors it has read: their keys and values, so that a step costs one query.
+"""The state of an attention layer between decoding steps; `KeyValues` is the key-value cache.
 
-`zoo.core.cache.static` keeps those of an encoder's vectors; `zoo.core.cache.slots` all, `zoo.core.cache.ring` what a
-window reaches.
+`zoo.core.cache.static` caches an encoder's vectors, `zoo.core.cache.growing` all tokens, `zoo.core.cache.ring` a
+window; `zoo.core.cache.linear_state` has no keys and values, but their sums.
 Axes: b rows, n new vectors, k kept ones, g heads of keys and values, d, e head sizes.
 """
 
@@ -20,7 +20,7 @@ Count = int | Tensor
 
 
 class Read(NamedTuple):
-    """What queries may read: all that is kept and what was just appended."""
+    """Keys and values that queries read: those that are cached, and those just appended."""
 
     k: Float[Tensor, "b k g d"]
     v: Float[Tensor, "b k g e"]
@@ -29,7 +29,9 @@ class Read(NamedTuple):
 
 
 class State(ABC):
-    """Keep keys and values of one attention for each row of a batch.
+    """What one attention layer keeps of each row of a batch: tensors whose first axis is the batch, and counts.
+
+    A subclass keeps its tensors in `tensors`, which are reordered and detached here, and calls `count` for new tokens.
 
     Args:
         batch: rows.
@@ -50,23 +52,6 @@ class State(ABC):
         self.tensors: dict[str, Tensor] = {}
 
     @abstractmethod
-    def append(
-        self,
-        k: Float[Tensor, "b n g d"],
-        v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
-        position: Int[Tensor, "#b n"] | None = None,
-    ) -> Read:
-        """Keep new keys and values, and give what their queries read.
-
-        Args:
-            k: keys, already turned if positions turn them.
-            v: values.
-            there: which of them are there; all if None.
-            position: where they stand; what follows if None.
-        """
-
-    @abstractmethod
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
         """Forget all but the first tokens of each row; rows that are shorter stay as they are.
 
@@ -80,7 +65,7 @@ class State(ABC):
         Raises:
             InputError: If there is no such row, or none is taken.
         """
-        refuse_rows(index, self.batch)
+        check_rows(index, self.batch)
         self.take(index)
 
     def take(self, index: Int[Tensor, " rows"]) -> None:
@@ -106,10 +91,10 @@ class State(ABC):
         return sum(x.numel() for x in self.tensors.values())
 
     def check(self, k: Tensor) -> None:
-        """Refuse another batch.
+        """Check the number of rows.
 
         Raises:
-            InputError: If it has another number of rows.
+            InputError: If there are not as many as in this state.
         """
         if len(k) != self.batch:
             raise InputError(f"a batch of {len(k)} given to a state of {self.batch} rows")
@@ -120,6 +105,50 @@ class State(ABC):
             return position.to(device)
         start = self.next if isinstance(self.next, int) else self.next[:, None]
         return torch.arange(n, device=device)[None] + start
+
+    def count(
+        self, n: int, there: Bool[Tensor, "b n"] | None, position: Int[Tensor, "#b n"] | None, device: torch.device
+    ) -> Int[Tensor, "#b n"]:
+        """Count n new tokens of each row, and give their positions.
+
+        Args:
+            n: new tokens.
+            there: which of them are there; all if None.
+            position: where they stand; what follows if None.
+            device: of the tokens.
+        """
+        where = self.placed(n, position, device)
+        if there is None:
+            self.length = self.length + n
+            self.next = self.next + n if position is None else per_row(where[:, -1] + 1, self.batch) if n else self.next
+        else:
+            self.length = self.lengths.to(device) + there.sum(1)
+            if n:  # a row goes on behind its last token that is there
+                after = where.masked_fill(~there, torch.iinfo(where.dtype).min).amax(1) + 1
+                self.next = after.where(there.any(1), per_row(self.next, self.batch).to(device))
+        self.last = where
+        return where
+
+
+class KeyValues(State):
+    """A key-value cache."""
+
+    @abstractmethod
+    def append(
+        self,
+        k: Float[Tensor, "b n g d"],
+        v: Float[Tensor, "b n g e"],
+        there: Bool[Tensor, "b n"] | None = None,
+        position: Int[Tensor, "#b n"] | None = None,
+    ) -> Read:
+        """Keep new keys and values, and give what their queries read.
+
+        Args:
+            k: keys, already rotated if positions rotate them.
+            v: values.
+            there: which of them are there; all if None.
+            position: where they stand; what follows if None.
+        """
 
     def room(self, name: str, new: Tensor) -> Tensor:
         """Give the tensor to write to; a copy where what earlier steps read has to stay for their gradients."""
@@ -137,11 +166,11 @@ class State(ABC):
             x[rows, slots] = new
 
 
-def refuse_rows(index: Tensor, batch: int) -> None:
-    """Refuse to take rows that are not there, or none.
+def check_rows(index: Tensor, batch: int) -> None:
+    """Check the rows that are taken of a state.
 
     Raises:
-        InputError: If these are such.
+        InputError: If there is no such row, or none is taken.
     """
     if not len(index) or not 0 <= int(index.min()) <= int(index.max()) < batch:
         raise InputError(

@@ -6,13 +6,13 @@ Axes: see `zoo.core.cache.state`.
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.cache.state import Read, State
+from zoo.core.cache.state import KeyValues, Read
 from zoo.core.errors import InputError
 from zoo.core.patterns.padding import Valid
 from zoo.core.patterns.pattern import Pattern
 
 
-class Static(State):
+class Static(KeyValues):
     """Keep the keys and values of vectors that do not change, such as an encoder's: they are appended once.
 
     Args:
@@ -36,7 +36,7 @@ class Static(State):
         there: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
-        """See `State.append`.
+        """See `KeyValues.append`.
 
         Raises:
             InputError: If keys and values are there already.
