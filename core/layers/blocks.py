@@ -82,8 +82,8 @@ class Block(nn.Module, ABC):
             state: what was read before.
         """
 
-    def read(self, tokens: Tokens, state: LayerState | None) -> Float[Tensor, "b n d"]:
-        """Let the tokens read each other, and what the state keeps."""
+    def attend(self, tokens: Tokens, state: LayerState | None) -> Float[Tensor, "b n d"]:
+        """Attend among the tokens, and to what the state keeps; with dropout."""
         y = self.attention(tokens) if state is None else self.attention(tokens, None, state.own)
         return self.dropped(y)
 
@@ -91,10 +91,10 @@ class Block(nn.Module, ABC):
         """Drop channels, and the branch for whole rows, in training."""
         return self.drop_path(self.dropout(y)) if self.training else y
 
-    def read_context(
+    def attend_context(
         self, cross: nn.Module, tokens: Tokens, context: Tokens | None, state: LayerState | None
     ) -> Float[Tensor, "b n d"]:
-        """Let the tokens read the context, or what the state keeps of it."""
+        """Attend from the tokens to the context, or to what the state keeps of it; with dropout."""
         if state is not None:
             return self.dropped(cross(state.placed(tokens), context, state.cross))
         if context is None:
@@ -108,9 +108,9 @@ class PreNormBlock(Block):
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
         """See `Block.forward`."""
         x = tokens.x
-        x = x + self.read(tokens.with_x(self.norm1(x)), state)
+        x = x + self.attend(tokens.with_x(self.norm1(x)), state)
         if self.cross is not None:
-            x = x + self.read_context(self.cross, tokens.with_x(self.cross_norm(x)), context, state)
+            x = x + self.attend_context(self.cross, tokens.with_x(self.cross_norm(x)), context, state)
         return tokens.with_x(x + self.drop_path(self.mlp(self.norm2(x))))
 
     def stream(self, pattern: Pattern | None = None) -> Chain:
@@ -131,9 +131,9 @@ class PostNormBlock(Block):
 
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
         """See `Block.forward`."""
-        x = self.norm1(tokens.x + self.read(tokens, state))
+        x = self.norm1(tokens.x + self.attend(tokens, state))
         if self.cross is not None:
-            x = self.cross_norm(x + self.read_context(self.cross, tokens.with_x(x), context, state))
+            x = self.cross_norm(x + self.attend_context(self.cross, tokens.with_x(x), context, state))
         return tokens.with_x(self.norm2(x + self.drop_path(self.mlp(x))))
 
     def stream(self, pattern: Pattern | None = None) -> Chain:

@@ -11,9 +11,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from zoo.core.engine import tracing as observe
-from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import Block
 from zoo.core.layers.mlp import Mlp
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.patterns.canonical import by_offset
 from zoo.core.patterns.padding import Lengths, Segments, Valid
 from zoo.core.tokens import Tokens
@@ -92,5 +92,5 @@ def _is_packable(block: nn.Module) -> bool:
 
 
 def keeps_sets_apart(attention: nn.Module) -> bool:
-    """Tell whether an attention reads by offsets, which are the same in a row of several sets."""
-    return isinstance(attention, Attention) and by_offset(attention.pattern)
+    """Tell whether an attention computes several sets in one row as if each were alone."""
+    return isinstance(attention, AttentionLayer) and attention.packs()

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from torch import nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.positions.absolute import ADDED
-from zoo.core.positions.attention_position import INNER, InnerPosition
+from zoo.core.positions.attention_position import IN_ATTENTION, AttentionPosition, HeadSizes
 from zoo.core.positions.relative import ALiBiPosition, ShawPosition, TablePosition, TransformerXLPosition
 from zoo.core.positions.rotary import Rotary
 
@@ -19,7 +19,7 @@ def with_position(
 
     Args:
         attention: makes an attention from (dim, num_heads).
-        name: one of `zoo.core.positions.attention_position.INNER` or `ADDED`.
+        name: one of `zoo.core.positions.attention_position.IN_ATTENTION` or `ADDED`.
         length: how many vectors there usually are: a table knows that many offsets to each side.
     """
     if name in ADDED:
@@ -27,36 +27,34 @@ def with_position(
 
     def make(dim: int, num_heads: int) -> nn.Module:
         layer = attention(dim, num_heads)
-        if not isinstance(layer, Attention) or not hasattr(layer, "qkv"):
+        if not isinstance(layer, AttentionLayer):
             kind = type(layer).__name__
             raise ConfigError(f"position={name!r} acts inside attention, where {kind} has no place for it")
-        if layer.position is not None:
-            raise ConfigError(f"position={name!r} for an attention that has {layer.position} already")
-        layer.position = inner_position(name, layer, length)
+        layer.set_position(lambda sizes: attention_position(name, sizes, length), f"position={name!r}")
         return layer
 
     return make
 
 
-def inner_position(name: str, layer: Attention, length: int) -> InnerPosition:
-    """Make a position encoding that fits an attention.
+def attention_position(name: str, sizes: HeadSizes, length: int) -> AttentionPosition:
+    """Make a position encoding for the sizes of an attention's heads.
 
     Args:
-        name: one of `zoo.core.positions.attention_position.INNER`.
-        layer: the attention.
+        name: one of `zoo.core.positions.attention_position.IN_ATTENTION`.
+        sizes: of the attention.
         length: how many vectors there usually are.
 
     Raises:
-        ConfigError: If the name is unknown, or the attention's heads do not fit.
+        ConfigError: If the name is unknown, or the heads do not fit.
     """
     if name == "rotary":
-        return Rotary(layer.head_dim)
+        return Rotary(sizes.head_dim)
     if name == "alibi":
-        return ALiBiPosition(layer.num_heads)
+        return ALiBiPosition(sizes.num_heads)
     if name == "relative":
-        return TablePosition(layer.num_heads, max(length - 1, 0))
+        return TablePosition(sizes.num_heads, max(length - 1, 0))
     if name == "transformer-xl":
-        return TransformerXLPosition(layer.qkv.in_features, layer.num_heads, layer.head_dim)
+        return TransformerXLPosition(sizes.dim, sizes.num_heads, sizes.head_dim)
     if name == "shaw":
-        return ShawPosition(layer.head_dim, value_dim=layer.value_dim)
-    raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + INNER)}")
+        return ShawPosition(sizes.head_dim, value_dim=sizes.value_dim)
+    raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + IN_ATTENTION)}")

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from zoo.core.layers.attention import Attention
-from zoo.core.tokens import Tokens
 
 
 class NormedAttention(Attention):
@@ -23,18 +21,7 @@ class NormedAttention(Attention):
 
     def __init__(self, dim: int, num_heads: int, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
-        self.q_norm = nn.LayerNorm(self.head_dim, eps=1e-6)
-        self.k_norm = nn.LayerNorm(self.head_dim, eps=1e-6)
-
-    def project(self, tokens: Tokens, context: Tokens | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values, each (batch, length, heads, head_dim)."""
-        q, k, v = super().project(tokens, context)
-        return self.q_norm(q).to(v.dtype), self.k_norm(k).to(v.dtype), v  # autocast norms in float32
-
-    def queries(self, tokens: Tokens) -> Float[Tensor, "b n h d"]:
-        """Make queries alone."""
-        q = super().queries(tokens)
-        return self.q_norm(q).to(q.dtype)
+        self.q_norm, self.k_norm = (nn.LayerNorm(self.head_dim, eps=1e-6) for _ in range(2))
 
 
 def normed() -> type[NormedAttention]:

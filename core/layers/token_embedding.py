@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from zoo.core.errors import InputError
 from zoo.core.patterns.padding import Keys, Lengths, Valid
 from zoo.core.positions.absolute import Learned, position_encoding
+from zoo.core.positions.floater import Walk
 from zoo.core.tokens import Tokens
 
 There = Shaped[Tensor, " b"] | Shaped[Tensor, "b n"] | None
@@ -24,7 +25,8 @@ class TokenEmbed(nn.Module):
     Args:
         vocab_size: tokens there are.
         dim: channels.
-        position: `sinusoidal` or `learned`; `none`, or a name of what acts inside attention, adds nothing.
+        position: `sinusoidal`, `learned`, `floater` or `recurrent`; `none`, or a name of what acts inside attention,
+            adds nothing.
         max_len: positions that are learned.
         scaled: whether the vectors are multiplied by the root of `dim`.
         dropout: probability in [0, 1), of the sum.
@@ -104,7 +106,7 @@ class TokenEmbed(nn.Module):
             places: Tensor = self.position((n,))
             return places
         if isinstance(position, int):
-            if isinstance(self.position, Learned):  # a view, and its length tells on the host whether it was learned
+            if isinstance(self.position, Learned | Walk):  # the host knows the length: no wait for the device
                 return self.position((position + n,))[position:]
             position = torch.arange(position, position + n, device=self.embed.weight.device)
         elif position.ndim == 1:

@@ -13,6 +13,7 @@ from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import Block, PreNormBlock
 from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.packing import Packed, pack, packable
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import normal
 from zoo.core.patterns.pattern import Full, Pattern
@@ -202,9 +203,9 @@ class Decoder(nn.Module):
         layers = []
         for block in self.blocks:
             attention = block.attention
-            if not isinstance(attention, Attention):
+            if not isinstance(attention, AttentionLayer):
                 kind = type(attention).__name__
-                raise ConfigError(f"{kind} keeps no state: it decodes without one; a sub-class of Attention keeps one")
+                raise ConfigError(f"{kind} keeps no state: it decodes without one; an AttentionLayer keeps one")
             refuse_ahead(self.pattern & attention.pattern)
             own = attention.state(batch, self.pattern, capacity=capacity, spare=spare)
             layers.append(LayerState(own, Static(batch) if self.crosses else None))

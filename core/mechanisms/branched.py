@@ -15,6 +15,7 @@ from zoo.core.errors import ConfigError
 from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import Block
 from zoo.core.layers.mlp import Mlp, relu
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.ops.linear import Linear, multiply
 from zoo.core.tokens import Tokens
 
@@ -33,23 +34,6 @@ class Simplex(nn.Module):
     def forward(self) -> Float[Tensor, " h"]:
         """Give the numbers."""
         return self.logits.softmax(0)
-
-
-class Ones(nn.Module):
-    """Weigh nothing, to compare with.
-
-    Args:
-        count: how many ones.
-    """
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.ones: Tensor
-        self.register_buffer("ones", torch.ones(count), persistent=False)
-
-    def forward(self) -> Float[Tensor, " h"]:
-        """Give ones."""
-        return self.ones
 
 
 class Branches(Linear):
@@ -135,7 +119,7 @@ def feed_forwards(dim: int, num_heads: int, mlp_dim: int, dropout: float = 0.0) 
     return [Mlp(dim, mlp_dim // num_heads, dropout, relu) for _ in range(num_heads)]
 
 
-def branched(layer: nn.Module, mlp_dim: int, dropout: float = 0.0) -> Attention:
+def branched(layer: nn.Module, mlp_dim: int, dropout: float = 0.0) -> nn.Module:
     """Put the branches of `BranchedAttention` behind any attention with heads, in place of its projection out.
 
     Args:
@@ -144,10 +128,12 @@ def branched(layer: nn.Module, mlp_dim: int, dropout: float = 0.0) -> Attention:
         dropout: probability in [0, 1), after each layer of the networks.
 
     Raises:
-        ConfigError: If the layer is no `Attention`, so that it has no heads side by side.
+        ConfigError: If the layer has no linear projection of its heads, `out`.
     """
-    if not isinstance(layer, Attention) or not isinstance(getattr(layer, "out", None), nn.Linear):
-        raise ConfigError(f"{type(layer).__name__} has no heads that could pass through branches: it is no Attention")
+    if not isinstance(layer, AttentionLayer) or not isinstance(getattr(layer, "out", None), nn.Linear):
+        raise ConfigError(
+            f"{type(layer).__name__} has no heads that could pass through branches: it has no linear `out`"
+        )
     heads, dim = layer.num_heads, layer.out.out_features
     networks = feed_forwards(dim, heads, mlp_dim, dropout)
     layer.out = Branches(layer.out.in_features, dim, networks, Simplex(heads), Simplex(heads))
@@ -192,9 +178,9 @@ class BranchedBlock(Block):
 
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
         """See `Block.forward`."""
-        x = self.norm1(tokens.x + self.read(tokens, state))
+        x = self.norm1(tokens.x + self.attend(tokens, state))
         if self.cross is not None:
-            x = self.cross_norm(x + self.read_context(self.cross, tokens.with_x(x), context, state))
+            x = self.cross_norm(x + self.attend_context(self.cross, tokens.with_x(x), context, state))
         return tokens.with_x(x)
 
 

@@ -17,11 +17,12 @@ from torch.nn.functional import pad
 from zoo.core.cache.state import State
 from zoo.core.engine.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.attention import Attention
 from zoo.core.mechanisms.kernel_geometry import Sweep, square
 from zoo.core.ops.linear import Linear
 from zoo.core.patterns.pattern import Full, Pattern
+from zoo.core.positions.attention_position import AttentionPosition, HeadSizes
 from zoo.core.scoring.bias import Bias
+from zoo.core.streaming.stages import Stream
 from zoo.core.tokens import Tokens, tokens_of
 
 EXACT = 46.0
@@ -60,7 +61,7 @@ class Quadratic(Bias):
         return self.centre, self.alpha
 
 
-class QuadraticAttention(Attention):
+class QuadraticAttention(nn.Module):
     """Attention by place alone: each head looks at its centre beside the query, as sharply as its α says.
 
     arXiv:1911.03584 sec. 3. It contains the convolution: large α, centres on the taps. The output's matrix holds the
@@ -93,7 +94,7 @@ class QuadraticAttention(Attention):
         alpha: float = 6.0,
         bias: bool = True,
     ) -> None:
-        super(Attention, self).__init__()  # there is no product for queries, keys and values
+        super().__init__()
         if alpha <= 0 or min(grid) < 1:
             raise ConfigError(f"alpha={alpha}, grid={grid}: all are above 0")
         self.sweep = square(num_heads) if sweep is None else sweep
@@ -102,9 +103,7 @@ class QuadraticAttention(Attention):
         self.dim = dim
         self.num_heads = num_heads
         self.grid = grid
-        self.dropout = 0.0
-        self.pattern = Full()
-        self.position = None
+        self.pattern: Pattern = Full()
         taps = self.sweep.taps().to(torch.get_default_dtype())
         self.rows, self.columns = (nn.Parameter(x.clone()) for x in taps.T)  # vectors: matrices would decay
         self.log_alpha = nn.Parameter(torch.full((num_heads,), log(alpha)))
@@ -141,6 +140,26 @@ class QuadraticAttention(Attention):
             ConfigError: Always.
         """
         raise ConfigError("an attention by place reads a whole grid at once: it keeps no state")
+
+    def stream(self, pattern: Pattern | None = None) -> Stream:
+        """Refuse to answer while vectors come.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(f"{type(self).__name__} reads its input whole: no model with it answers while input comes")
+
+    def set_position(self, make: Callable[[HeadSizes], AttentionPosition], wanted: str) -> None:
+        """Refuse: the places of the heads are its positions.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(f"{wanted} acts inside attention, where {type(self).__name__} has no place for it")
+
+    def packs(self) -> bool:
+        """Tell that packed sets are no grid."""
+        return False
 
     def _refuse(self, tokens: Tokens, context: Tokens | None, state: State | None) -> None:
         if context is not None or state is not None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo.core.engine.tracing import rows_apart
 from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.patterns.pattern import Extent, Pattern
 
 
@@ -25,7 +25,7 @@ def refuse_unfit(model: nn.Module, length: int) -> None:
     Raises:
         ConfigError: If a pattern does not fit.
     """
-    for pattern in {part.pattern for part in model.modules() if isinstance(part, Attention)}:
+    for pattern in {part.pattern for part in model.modules() if isinstance(part, AttentionLayer)}:
         why = misfit(pattern, length)
         if why:
             raise ConfigError(f"attention={str(pattern)!r} does not fit: {why}")

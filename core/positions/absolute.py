@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.positions.attention_position import INNER
+from zoo.core.positions.attention_position import IN_ATTENTION
+from zoo.core.positions.floater import Floater, Recurrent
 
-ADDED = ("learned", "sinusoidal", "none")
+ADDED = ("learned", "sinusoidal", "floater", "recurrent", "none")
 """Names of what is added to the vectors."""
 
 
@@ -23,7 +24,7 @@ def position_encoding(name: str, dim: int, shape: Sequence[int], prefix: int = 0
     """Make what is added to the vectors, by name; None for `none` and for names that act inside attention.
 
     Args:
-        name: one of `ADDED` or `INNER`.
+        name: one of `ADDED` or `IN_ATTENTION`.
         dim: channels.
         shape: length of each axis of the grid, tokens.
         prefix: tokens before the grid, such as a class token.
@@ -35,9 +36,13 @@ def position_encoding(name: str, dim: int, shape: Sequence[int], prefix: int = 0
         return Learned(dim, shape, prefix)
     if name == "sinusoidal":
         return Sinusoidal(dim, prefix)
-    if name == "none" or name in INNER:
+    if name == "floater":
+        return Floater(dim, prefix)
+    if name == "recurrent":
+        return Recurrent(dim, prefix)
+    if name == "none" or name in IN_ATTENTION:
         return None
-    raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + INNER)}")
+    raise ConfigError(f"position={name!r} is not one of {', '.join(ADDED + IN_ATTENTION)}")
 
 
 class Learned(nn.Module):

@@ -4,6 +4,8 @@ See `zoo.core.positions.rotary` and `zoo.core.positions.relative`; `zoo.core.pos
 added to the vectors. Positions are absolute, so a step at position t and a whole sequence agree.
 """
 
+from typing import ClassVar, NamedTuple
+
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -11,12 +13,24 @@ from zoo.core.scoring.bias import Bias
 from zoo.core.scoring.relative_bias import Relative
 from zoo.core.tokens import Tokens
 
-INNER = ("rotary", "alibi", "relative", "transformer-xl", "shaw")
+IN_ATTENTION = ("rotary", "alibi", "relative", "transformer-xl", "shaw")
 """Names of what acts inside attention."""
 
 
-class InnerPosition(nn.Module):
-    """Act inside attention: turn queries and keys by where they stand, or add to the scores by their offset."""
+class HeadSizes(NamedTuple):
+    """What a position encoding has to know of the attention that it acts in."""
+
+    dim: int
+    num_heads: int
+    head_dim: int
+    value_dim: int
+
+
+class AttentionPosition(nn.Module):
+    """A position encoding inside attention: it turns queries and keys by position, or adds to scores by offset."""
+
+    acts_on: ClassVar[str] = "scores"
+    """What the attention has to have: `vectors` (queries and keys), `scores`, or scores that are `products`."""
 
     def turn(
         self, position: Int[Tensor, "#b n"], *vectors: Float[Tensor, "b n _ d"]

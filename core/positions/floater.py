@@ -1,16 +1,57 @@
-"""Position encodings that follow a law of motion: the solution of a differential equation, or a recurrence.
+"""Position vectors by dynamics: FLOATER's differential equation, and a recurrent network; added to the tokens.
 
 They know no longest length and have as many parameters for any. Axes: n positions (prefix tokens before), d channels.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
+from zoo.core.errors import ConfigError
+
+
+class Walk(nn.Module, ABC):
+    """Position vectors of which each follows from the one before it, from a learned start.
+
+    Args:
+        prefix: tokens before the line; their vectors are 0.
+        start: from which the first vector follows.
+    """
+
+    def __init__(self, prefix: int, start: Float[Tensor, "*a d"]) -> None:
+        super().__init__()
+        self.prefix = prefix
+        self.start = nn.Parameter(start)
+        self._cached: tuple[object, Tensor] | None = None
+
+    @abstractmethod
+    def line(self, n: int) -> Float[Tensor, "n d"]:
+        """Compute the vectors of the first n positions of the line."""
+
+    def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
+        """Give the vectors for a line, or for a grid read row by row, of this shape."""
+        n = math.prod(shape)
+        vectors = self._first(n)[:n]
+        return torch.cat([vectors.new_zeros(self.prefix, self.start.shape[-1]), vectors])
+
+    def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
+        """Give the vectors of positions on the line, prefix tokens counted; theirs, and those before 0, are 0."""
+        point = position - self.prefix
+        vectors = self._first(max(int(point.max()) + 1 if point.numel() else 1, 1))
+        return vectors[point.clamp(min=0)].masked_fill((point < 0)[..., None], 0)
+
+    def _first(self, n: int) -> Float[Tensor, "m d"]:
+        """Give at least n vectors; without gradients they are cached, as a decoder needs one more at each step."""
+        if torch.is_grad_enabled() or torch.compiler.is_compiling() or self.start.is_inference():
+            return self.line(n)
+        made_of = [(id(p), p._version, p.dtype, p.device) for p in self.parameters()]
+        if self._cached is None or self._cached[0] != made_of or len(self._cached[1]) < n:
+            self._cached = made_of, self.line(1 << n.bit_length())
+        return self._cached[1]
 
 
 class Dynamics(nn.Module):
@@ -31,34 +72,7 @@ class Dynamics(nn.Module):
         return self.down(self.up(torch.cat([p, t[None]])).tanh())
 
 
-class Rotation(nn.Module):
-    """Turn each pair of channels at its own learned rate, at first those of the sinusoids (arXiv:1706.03762 sec. 3.5).
-
-    Args:
-        dim: channels.
-
-    Raises:
-        ConfigError: If `dim` is odd.
-    """
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        if dim % 2:
-            raise ConfigError(f"dim={dim} is odd: a rotation turns pairs of channels")
-        self.rate = nn.Parameter(torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / max(dim, 1))))
-
-    @property
-    def start(self) -> Float[Tensor, " d"]:
-        """The sines and cosines of position 0."""
-        return torch.tensor([0.0, 1.0]).repeat(len(self.rate))
-
-    def forward(self, t: Float[Tensor, ""], p: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
-        """Give the velocity: (sin, cos) moves along rate · (cos, -sin)."""
-        sine, cosine = p.unflatten(0, (-1, 2)).unbind(1)
-        return torch.stack([self.rate * cosine, -self.rate * sine], dim=1).flatten()
-
-
-class Floater(nn.Module):
+class Floater(Walk):
     """Let a position vector move by dp/dt = h(t, p), and read it off at each position (arXiv:2003.09229 sec. 3.1).
 
     Solved by the classical Runge-Kutta method with fixed steps, and differentiated through its steps. Like the other
@@ -86,23 +100,20 @@ class Floater(nn.Module):
         delta: float = 0.1,
         step: float = 0.1,
     ) -> None:
-        super().__init__()
         if step <= 0:
             raise ConfigError(f"step={step} is not positive")
         if start is not None and start.shape != (dim,):
             raise ConfigError(f"start of shape {tuple(start.shape)} for dim={dim}")
-        self.prefix = prefix
+        super().__init__(prefix, torch.randn(dim) * 0.02 if start is None else start.clone())
         self.delta = delta
         self.step = step
         self.dynamics = Dynamics(dim) if dynamics is None else dynamics
-        self.start = nn.Parameter(torch.randn(dim) * 0.02 if start is None else start.clone())
 
-    def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
-        """Give the vectors for a line of this shape."""
-        vectors = self.at([i * self.delta for i in range(_length(shape))])
-        return torch.cat([vectors.new_zeros(self.prefix, vectors.shape[1]), vectors])
+    def line(self, n: int) -> Float[Tensor, "n d"]:
+        """See `Walk.line`."""
+        return self.at_times([i * self.delta for i in range(n)])
 
-    def at(self, times: Sequence[float]) -> Float[Tensor, "n d"]:
+    def at_times(self, times: Sequence[float]) -> Float[Tensor, "n d"]:
         """Give the vectors of any times, one after the other from time 0; they may lie apart unevenly, and go back."""
         p: Tensor = self.start
         now, passed = 0.0, [p[:0]]
@@ -127,7 +138,7 @@ class Floater(nn.Module):
         return p + size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
-class Recurrent(nn.Module):
+class Recurrent(Walk):
     """Let a GRU walk over the positions: each vector is its state after one step more (see arXiv:2003.09229 sec. 2).
 
     Args:
@@ -136,20 +147,10 @@ class Recurrent(nn.Module):
     """
 
     def __init__(self, dim: int, prefix: int = 0) -> None:
-        super().__init__()
-        self.prefix = prefix
-        self.start = nn.Parameter(torch.randn(1, dim) * 0.02)
+        super().__init__(prefix, torch.randn(1, dim) * 0.02)
         self.input = nn.Parameter(torch.randn(1, dim) * 0.02)
         self.walk = nn.GRU(dim, dim)
 
-    def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
-        """Give the vectors for a line of this shape."""
-        n = _length(shape)
-        zeros = self.start.new_zeros(self.prefix, self.start.shape[1])
-        return torch.cat([zeros, self.walk(self.input.expand(n, -1), self.start)[0]]) if n else zeros
-
-
-def _length(shape: Sequence[int]) -> int:
-    if len(shape) != 1:
-        raise InputError(f"a grid of {len(shape)} axes, {tuple(shape)}, given to positions that follow one another")
-    return shape[0]
+    def line(self, n: int) -> Float[Tensor, "n d"]:
+        """See `Walk.line`."""
+        return self.walk(self.input.expand(n, -1), self.start)[0] if n else self.start[:0]

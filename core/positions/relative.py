@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError
 from zoo.core.ops.linear import multiply
 from zoo.core.positions.absolute import sinusoid
-from zoo.core.positions.attention_position import InnerPosition
+from zoo.core.positions.attention_position import AttentionPosition
 from zoo.core.scoring.relative_bias import ALiBi, Relative, RelativeTable, Shaw, TransformerXL
 
 
-class TablePosition(InnerPosition):
+class TablePosition(AttentionPosition):
     """Add a learned number for each head and offset; offsets beyond the table get its ends (arXiv:1910.10683 sec. 2.1).
 
     The paper shares a number among far offsets of one bucket; here each has its own.
@@ -36,11 +36,11 @@ class TablePosition(InnerPosition):
         self.table = nn.Parameter(torch.zeros(num_heads, self.left + self.right + 1))
 
     def bias(self) -> RelativeTable:
-        """See `InnerPosition.bias`."""
+        """See `AttentionPosition.bias`."""
         return RelativeTable(self.table, self.left)
 
 
-class ALiBiPosition(InnerPosition):
+class ALiBiPosition(AttentionPosition):
     """Take off each head's slope times the distance, arXiv:2108.12409 sec. 3; nothing is learned.
 
     Args:
@@ -54,7 +54,7 @@ class ALiBiPosition(InnerPosition):
         self.register_buffer("like", torch.empty(0), persistent=False)  # tells the device; slopes stay float32
 
     def bias(self) -> ALiBi:
-        """See `InnerPosition.bias`."""
+        """See `AttentionPosition.bias`."""
         dtype = torch.float64 if self.like.dtype is torch.float64 else torch.float32
         return ALiBi(torch.tensor(self.slopes, device=self.like.device, dtype=dtype))
 
@@ -74,7 +74,7 @@ def alibi_slopes(num_heads: int) -> list[float]:
     return slopes + [2 ** (-4 * (2 * i + 1) / n) for i in range(num_heads - n)]
 
 
-class ShawPosition(InnerPosition):
+class ShawPosition(AttentionPosition):
     """Add a learned vector of the offset to each key and to each value, shared by the heads: arXiv:1803.02155 sec. 3.2.
 
     Args:
@@ -84,6 +84,8 @@ class ShawPosition(InnerPosition):
         value_dim: channels of a head of values; `head_dim` if None.
     """
 
+    acts_on = "products"
+
     def __init__(self, head_dim: int, left: int = 16, right: int | None = None, value_dim: int | None = None) -> None:
         super().__init__()
         self.left, self.right = _reach(left, right)
@@ -92,11 +94,11 @@ class ShawPosition(InnerPosition):
         self.of_values = nn.Parameter(torch.randn(1, count, value_dim or head_dim) * 0.02)
 
     def bias(self) -> Shaw:
-        """See `InnerPosition.bias`."""
+        """See `AttentionPosition.bias`."""
         return Shaw(self.of_keys, self.of_values, self.left)
 
 
-class TransformerXLPosition(InnerPosition):
+class TransformerXLPosition(AttentionPosition):
     """Let queries meet keys and projected sinusoids of the offset, each with a learned bias: arXiv:1901.02860 sec. 3.3.
 
     Args:
@@ -105,6 +107,8 @@ class TransformerXLPosition(InnerPosition):
         head_dim: channels of a head.
     """
 
+    acts_on = "products"
+
     def __init__(self, dim: int, num_heads: int, head_dim: int) -> None:
         super().__init__()
         self.u = nn.Parameter(torch.randn(num_heads, head_dim) * 0.02)
@@ -112,7 +116,7 @@ class TransformerXLPosition(InnerPosition):
         self.project = nn.Linear(dim, num_heads * head_dim, bias=False)
 
     def bias(self) -> "ProjectedOffsets":
-        """See `InnerPosition.bias`."""
+        """See `AttentionPosition.bias`."""
         return ProjectedOffsets(self.u, self.v, self.project.weight)
 
 

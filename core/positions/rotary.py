@@ -8,10 +8,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError
-from zoo.core.positions.attention_position import InnerPosition
+from zoo.core.positions.attention_position import AttentionPosition
 
 
-class Rotary(InnerPosition):
+class Rotary(AttentionPosition):
     """Turn pairs of channels by angles that grow with the position, arXiv:2104.09864 sec. 3.2.
 
     Channel c is paired with channel c + d/2 ("rotate half", as in GPT-NeoX and Llama), not with its neighbour as in the
@@ -26,6 +26,8 @@ class Rotary(InnerPosition):
         ConfigError: If the channels that turn are odd in number or more than there are.
     """
 
+    acts_on = "vectors"
+
     def __init__(self, head_dim: int, base: float = 10000.0, channels: int | None = None) -> None:
         super().__init__()
         self.channels = head_dim if channels is None else channels
@@ -36,7 +38,7 @@ class Rotary(InnerPosition):
     def turn(
         self, position: Int[Tensor, "#b n"], *vectors: Float[Tensor, "b n _ d"]
     ) -> tuple[Float[Tensor, "b n _ d"], ...]:
-        """See `InnerPosition.turn`."""
+        """See `AttentionPosition.turn`."""
         # angles in full precision whatever the vectors' dtype: bfloat16 knows no position above 256 exactly
         dtype = torch.float64 if vectors[0].dtype is torch.float64 else torch.float32
         steps = torch.arange(0, self.channels, 2, device=position.device, dtype=dtype)

@@ -73,8 +73,10 @@ class Listening(Stream):
         assert self.k is not None
         assert self.v is not None
         q, start = self.q[:, :count], self.asked - self.first
-        if count > FEW or (self.bias is not None and self.bias.adds_values):
-            y = attend(q, self.k, self.v, self.pattern, None, self.bias, q_start=start, whole=False)
+        plain = self.attention.score == "scaled_dot" and self.attention.norm == "softmax"
+        if count > FEW or not plain or (self.bias is not None and self.bias.adds_values):
+            parts = {"score": self.attention.make_score(), "norm": self.attention.norm}
+            y = attend(q, self.k, self.v, self.pattern, None, self.bias, q_start=start, whole=False, **parts)
         else:
             y = self._at_once(q, self.k, self.v, start)
         self._forget(count)

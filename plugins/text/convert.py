@@ -1,9 +1,10 @@
 """Weights of Hugging Face's text models and of `torch.nn.Transformer` in our layout, and back."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
 from zoo.core.layers.heads import MaskedToken
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import Model
@@ -106,9 +107,11 @@ def refuse_unequal_heads(model: nn.Module) -> None:
     Raises:
         ConfigError: If queries, keys and values are not all as wide as the vectors.
     """
-    for name, part in model.named_modules():
-        if isinstance(part, Attention) and part.qkv.out_features != 3 * part.qkv.in_features:
+    for key, weight in model.state_dict().items():
+        if key.endswith(".qkv.weight") and len(weight) != 3 * weight.shape[1]:
+            name = key.removesuffix(".qkv.weight")
+            part: Any = model.get_submodule(name)
             raise ConfigError(
                 f"{name} has {part.num_heads} heads of {part.head_dim} and {part.value_dim} channels over "
-                f"{part.qkv.in_features}: the other library divides the channels evenly"
+                f"{weight.shape[1]}: the other library divides the channels evenly"
             )

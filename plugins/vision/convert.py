@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from zoo.core.layers.qk_norm import NormedAttention
 from zoo.core.models.model import Model
 from zoo.core.positions.absolute import Learned
 from zoo.core.transforms.state_dict_layout import join_qkv
@@ -141,7 +140,7 @@ def timm_peer(model: Model) -> nn.Module:
         embed_dim=model.num_features,
         depth=len(model.encoder.blocks),
         num_heads=first.attention.num_heads,
-        qk_norm=isinstance(first.attention, NormedAttention),
+        qk_norm=first.attention.q_norm is not None,
         mlp_ratio=first.mlp.up.out_features / model.num_features,
         class_token=model.stem.class_token is not None,
         global_pool="token" if model.stem.class_token is not None else "avg",

@@ -10,6 +10,7 @@ from zoo.core.layers.attention import Attention
 from zoo.core.layers.heads import head
 from zoo.core.layers.init import init_weights
 from zoo.core.layers.position_factory import with_position
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.layers.transformer import Encoder
 from zoo.core.models.inspection import refuse_unfit
 from zoo.core.models.model import Model
@@ -85,7 +86,7 @@ def refuse_blind_class_token(model: Model, tokens: int) -> None:
         ConfigError: If an attention of the model has one.
     """
     first, others = torch.zeros(1, 1, dtype=torch.long, device="cpu"), torch.arange(1, tokens, device="cpu")
-    patterns = {part.pattern for part in model.modules() if isinstance(part, Attention)}
+    patterns = {part.pattern for part in model.modules() if isinstance(part, AttentionLayer)}
     for pattern in patterns - {Full()}:
         if not pattern.mask(first, others).any():
             raise ConfigError(

@@ -42,6 +42,21 @@ def zoo_attentions() -> list[AttentionSpec]:
             entry="zoo.core.layers.qk_norm:normed",
             description="Queries and keys are normed, head by head.",
         ),
+        AttentionSpec(
+            name="linear",
+            entry="zoo.core.mechanisms.linear_attention:linear",
+            description="A kernel in place of the softmax: time linear in the length, a causal state of fixed size.",
+        ),
+        AttentionSpec(
+            name="general",
+            entry="zoo.core.mechanisms.learned_scores:general",
+            description="The score is a learned bilinear form of query and key, arXiv:1508.04025.",
+        ),
+        AttentionSpec(
+            name="additive",
+            entry="zoo.core.mechanisms.learned_scores:additive",
+            description="The score is a small network of query and key, arXiv:1409.0473.",
+        ),
     ]
 
 

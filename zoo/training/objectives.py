@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import Block
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.losses.alignment import guided_attention, monotonic
 from zoo.core.losses.loss import IGNORED
 from zoo.core.models.generator import Generator
@@ -185,19 +185,19 @@ def with_input(batch: Batch, place: int, ids: Tensor) -> Batch:
     return Batch(tuple(inputs), batch.target)
 
 
-def crossing(model: nn.Module) -> list[Attention]:
+def crossing(model: nn.Module) -> list[AttentionLayer]:
     """List the attentions of a decoder's blocks to what an encoder gives."""
     blocks = (part for part in model.modules() if isinstance(part, Block))
-    return [block.cross for block in blocks if isinstance(block.cross, Attention)]
+    return [block.cross for block in blocks if isinstance(block.cross, AttentionLayer)]
 
 
 @contextmanager
-def watched(layers: list[Attention]) -> Iterator[list[tuple[Float[Tensor, "b h q k"], Tensor | None]]]:
+def watched(layers: list[AttentionLayer]) -> Iterator[list[tuple[Float[Tensor, "b h q k"], Tensor | None]]]:
     """Collect the weights of attentions as they are used with gradients, and how many keys each row has."""
     seen: list[tuple[Tensor, Tensor | None]] = []
 
     def record(layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if torch.is_grad_enabled() and isinstance(layer, Attention):
+        if torch.is_grad_enabled() and isinstance(layer, AttentionLayer):
             weights = layer.weights(*given, **named)
             context: Tokens = named.get("context") or given[1]
             seen.append((weights, _counts(context)))

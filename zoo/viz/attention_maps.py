@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.layers.attention import Attention
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.errors import ConfigError, InputError
 
 Part = Literal["encoder", "decoder", "cross"]
@@ -151,7 +151,7 @@ def _used(model: nn.Module) -> Iterator[list[Part]]:
 
     def note(path: str, layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         nonlocal total
-        assert isinstance(layer, Attention)
+        assert isinstance(layer, AttentionLayer)
         asking, context = given[0], named.get("context") or (*given, None)[1]
         queries, keys = asking.x.shape[1], (context or asking).x.shape[1]
         total += len(asking.x) * layer.num_heads * queries * keys
@@ -162,7 +162,7 @@ def _used(model: nn.Module) -> Iterator[list[Part]]:
             )
         seen.append("cross" if context is not None else "decoder" if path.startswith("decoder.") else "encoder")
 
-    layers = [(path, layer) for path, layer in model.named_modules() if isinstance(layer, Attention)]
+    layers = [(path, layer) for path, layer in model.named_modules() if isinstance(layer, AttentionLayer)]
     hooks = [layer.register_forward_pre_hook(partial(note, path), with_kwargs=True) for path, layer in layers]
     try:
         yield seen

@@ -11,13 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.engine.by_edge import edge_weights
 from zoo.core.engine.tracing import rows_apart
-from zoo.core.layers.attention import Attention
-from zoo.core.patterns.canonical import normal
-from zoo.core.patterns.edges import Edges
-from zoo.core.scoring.edge_bias import EdgeBias
-from zoo.core.tokens import Tokens
+from zoo.core.layers.protocol import WeighsEdges
 from zoo.viz.attention_maps import Weights
 
 
@@ -42,8 +37,7 @@ class _NoGraphError(Exception):
 def edge_maps_of(model: nn.Module, inputs: Sequence[Any]) -> list[EdgeMap]:
     """Give the weights of each attention that reads along edges, in the order of use; none if the first reads others.
 
-    Such are those of `zoo.core.Attention` whose pattern is `Edges`, and layers with a method `by_edge`, which takes
-    `Tokens` whose pattern that is and gives the weights (edges, heads).
+    Such are layers with a method `by_edge` (`WeighsEdges`), as `zoo.core.Attention`, where the tokens carry `Edges`.
 
     Args:
         model: of any kind.
@@ -51,8 +45,9 @@ def edge_maps_of(model: nn.Module, inputs: Sequence[Any]) -> list[EdgeMap]:
     """
     found: list[EdgeMap] = []
 
-    def note(layer: Any, given: tuple[Any, ...]) -> None:
-        made = _weights(layer, given[0])
+    def note(layer: nn.Module, given: tuple[Any, ...]) -> None:
+        assert isinstance(layer, WeighsEdges)
+        made = layer.by_edge(given[0])
         if made is not None:
             weights, edges = made
             heads = tuple(range(1, weights.shape[1] + 1))
@@ -62,7 +57,7 @@ def edge_maps_of(model: nn.Module, inputs: Sequence[Any]) -> list[EdgeMap]:
         elif not found:
             raise _NoGraphError
 
-    layers = [layer for layer in model.modules() if isinstance(layer, Attention) or hasattr(layer, "by_edge")]
+    layers = [layer for layer in model.modules() if isinstance(layer, WeighsEdges)]
     hooks = [layer.register_forward_pre_hook(note) for layer in layers]
     try:
         with torch.no_grad(), rows_apart():
@@ -73,15 +68,3 @@ def edge_maps_of(model: nn.Module, inputs: Sequence[Any]) -> list[EdgeMap]:
         for hook in hooks:
             hook.remove()
     return found
-
-
-def _weights(layer: Any, tokens: Tokens) -> tuple[Tensor, Edges] | None:
-    """Give the weights of a layer's edges (edges, heads), and the edges; None where it reads others."""
-    if not isinstance(layer, Attention):
-        return (layer.by_edge(tokens), tokens.pattern) if isinstance(tokens.pattern, Edges) else None
-    graph = normal(layer.restrict(tokens))
-    if not isinstance(graph, Edges) or len(tokens.x) != 1:
-        return None
-    asked = layer.ask(tokens, None, None)
-    assert asked.bias is None or isinstance(asked.bias, EdgeBias)
-    return edge_weights(asked.q, asked.k, graph, asked.keys, asked.bias)[0], graph

@@ -83,17 +83,17 @@ class OnEdges(nn.Module):
         x, graph = tokens.x.squeeze(0), _graph(tokens)
         return self.layer(x, x, graph, graph.features)[None]
 
-    def by_edge(self, tokens: Tokens) -> Float[Tensor, "e h"]:
-        """Give the weights of the edges."""
+    def by_edge(self, tokens: Tokens) -> tuple[Float[Tensor, "e h"], Graph]:
+        """Give the weights of the edges, and the graph."""
         x, graph = tokens.x.squeeze(0), _graph(tokens)
-        return self.layer.ask(x, x, graph, graph.features).weights()
+        return self.layer.ask(x, x, graph, graph.features).weights(), graph
 
     def weights(self, tokens: Tokens) -> Float[Tensor, "1 h n n"]:
         """Give the weights of all pairs; 0 where no edge is, and the sum where there are several."""
-        x, by_edge = tokens.x.squeeze(0), self.by_edge(tokens)
-        source, target = _graph(tokens).index
-        square = x.new_zeros(by_edge.shape[1], len(x) * len(x)).index_add(1, target * len(x) + source, by_edge.T)
-        return square.view(1, -1, len(x), len(x))
+        by_edge, graph = self.by_edge(tokens)
+        (source, target), n = graph.index, tokens.x.shape[1]
+        square = tokens.x.new_zeros(by_edge.shape[1], n * n).index_add(1, target * n + source, by_edge.T)
+        return square.view(1, -1, n, n)
 
 
 def _graph(tokens: Tokens) -> Graph:

@@ -5,45 +5,16 @@ Axes: n nodes, d channels.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.cache.state import State
 from zoo.core.errors import ConfigError
 from zoo.core.layers.attention import Attention
 from zoo.core.layers.mlp import Mlp, relu
 from zoo.core.layers.transformer import Stack
-from zoo.core.scoring.normalizers import Kernel
+from zoo.core.mechanisms.linear_attention import linear
 from zoo.core.tokens import Tokens
-
-
-class LinearAttention(Attention):
-    """Attention with a kernel in place of the softmax, in time that grows with the nodes: arXiv:2006.16236.
-
-    Args:
-        dim: channels in and out.
-        num_heads: heads.
-        kernel: gives the features of queries and keys; elu + 1 if None.
-        options: as for `Attention`, without dropout: there are no weights to drop.
-    """
-
-    def __init__(self, dim: int, num_heads: int, *, kernel: Kernel | None = None, **options: Any) -> None:
-        super().__init__(dim, num_heads, **options)
-        self.kernel = kernel or Kernel()
-
-    def forward(
-        self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
-    ) -> Float[Tensor, "b n d"]:
-        """Let each of the tokens read; see `Attention.forward`."""
-        return self.out(self.ask(tokens, context, state).answer(norm=self.kernel).flatten(2))
-
-    def weights(
-        self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
-    ) -> Float[Tensor, "b h q k"]:
-        """Give the weights; see `Attention.weights`."""
-        return self.ask(tokens, context, state).answer(norm=self.kernel, return_weights=True)[1]
 
 
 class NodeNorm(nn.BatchNorm1d):
@@ -54,7 +25,7 @@ class NodeNorm(nn.BatchNorm1d):
         return super().forward(x.flatten(0, 1)).view_as(x)
 
 
-WIDE: dict[str, Callable[[int, int], nn.Module]] = {"full": Attention, "linear": LinearAttention}
+WIDE: dict[str, Callable[[int, int], nn.Module]] = {"full": Attention, "linear": linear()}
 """How a node reads its whole graph, by name."""
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "batch": NodeNorm}
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.attention import Attention
 from zoo.core.layers.init import init_weights
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.layers.transformer import Encoder
 from zoo.core.losses.loss import TARGETS
 from zoo.core.models.model import Model
@@ -190,7 +191,7 @@ def _model(
     if target not in TARGETS:
         raise ConfigError(f"target={target!r} is not one of {', '.join(TARGETS)}")
     for part in encoder.modules():
-        if isinstance(part, Attention) and part.pattern != Full():
+        if isinstance(part, AttentionLayer) and part.pattern != Full():
             raise ConfigError(f"{part.pattern!r} counts places, and nodes stand on no line; see global_nodes=")
     encoder = VirtualNodes(encoder, dim, virtual_nodes) if virtual_nodes else encoder
     model = GraphModel(stem, encoder, node_head(task, dim, num_classes, pool, units))

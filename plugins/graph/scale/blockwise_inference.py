@@ -15,8 +15,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import PreNormBlock
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.pattern import Full
 from zoo.core.tokens import Tokens
@@ -53,7 +53,7 @@ def in_blocks(model: nn.Module, nodes: int = NODES) -> Iterator[None]:
     if not layers:
         raise ConfigError(f"{type(model).__name__} has no layer that reads along edges")
     for layer in layers:
-        if isinstance(layer, PreNormBlock) and not isinstance(layer.attention, Attention):
+        if isinstance(layer, PreNormBlock) and not isinstance(layer.attention, AttentionLayer):
             raise ConfigError(f"{type(layer.attention).__name__} knows no nodes that only read, as those of a block do")
         if isinstance(layer, PreNormBlock) and layer.attention.pattern != Full():
             raise ConfigError(f"{layer.attention.pattern!r} counts the nodes of the whole graph, not those of a block")

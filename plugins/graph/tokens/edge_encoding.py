@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.attention import Attention
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.patterns.edge_types import EdgeKinds
 from zoo.core.patterns.pattern import And, Or, Pattern
-from zoo.core.positions.attention_position import InnerPosition
+from zoo.core.positions.attention_position import AttentionPosition, HeadSizes
 from zoo.core.scoring.bias import Bias
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.tokens import Tokens
@@ -24,14 +24,14 @@ from zoo.plugins.graph.tokens.feature_encoders import Categories, Distinct, Kind
 ROLES = ("vectors", "bias")
 
 
-class Relation(InnerPosition):
+class Relation(AttentionPosition):
     """Tell an attention how its keys are related to the query: by the features of the edge between them.
 
     It stands where positions act inside attention elsewhere: between nodes there is no offset, but an edge.
 
     Args:
         kinds: features of edges: channels, or categories of each column.
-        layer: the attention.
+        sizes: of the heads of the attention.
         role: `vectors` are added to keys and values (arXiv:2009.03509 eq. 3 and 4), or a `bias` of each head to scores,
             which takes far less memory.
 
@@ -39,20 +39,20 @@ class Relation(InnerPosition):
         ConfigError: If the role is neither, or keys and values have different channels.
     """
 
-    def __init__(self, kinds: Kinds, layer: Attention, role: str = "vectors") -> None:
+    def __init__(self, kinds: Kinds, sizes: HeadSizes, role: str = "vectors") -> None:
         super().__init__()
         if role not in ROLES:
             raise ConfigError(f"edges_as={role!r} is not one of {', '.join(ROLES)}")
-        if role == "vectors" and layer.head_dim != layer.value_dim:
-            shown = f"keys of {layer.head_dim} channels and values of {layer.value_dim}"
+        if role == "vectors" and sizes.head_dim != sizes.value_dim:
+            shown = f"keys of {sizes.head_dim} channels and values of {sizes.value_dim}"
             raise ConfigError(f"edges_as='vectors' for {shown}: they get the same vectors")
-        self.heads = layer.num_heads
-        channels = layer.num_heads * (layer.head_dim if role == "vectors" else 1)
+        self.heads = sizes.num_heads
+        channels = sizes.num_heads * (sizes.head_dim if role == "vectors" else 1)
         self.features = features(kinds, channels, bias=False)
         self.role = role
 
     def bias_of(self, source: Tokens) -> Bias | None:
-        """See `InnerPosition.bias_of`.
+        """See `AttentionPosition.bias_of`.
 
         Raises:
             InputError: If no graph with features is read.
@@ -103,14 +103,12 @@ def with_relation(
 
     def make(dim: int, num_heads: int) -> nn.Module:
         layer = attention(dim, num_heads)
-        if not isinstance(layer, Attention):
+        if not isinstance(layer, AttentionLayer):
             raise ConfigError(
                 f"edge_features={kinds!r} act inside attention, where {type(layer).__name__} has no place for them: "
                 "edge_features=0 leaves them out"
             )
-        if layer.position is not None:
-            raise ConfigError(f"edge_features={kinds!r} for an attention that has {layer.position} already")
-        layer.position = Relation(kinds, layer, role)
+        layer.set_position(lambda sizes: Relation(kinds, sizes, role), f"edge_features={kinds!r}")
         return layer
 
     return make

@@ -14,7 +14,7 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.patterns.local import Window
 from zoo.core.patterns.padding import Lengths
 from zoo.core.patterns.pattern import Pattern
-from zoo.core.positions.absolute import Sinusoidal, position_encoding
+from zoo.core.positions.absolute import position_encoding
 from zoo.core.streaming.stages import Chain, Each, Placed, stream_of
 from zoo.core.tokens import Tokens
 from zoo.plugins.shared.audio.feature_norm import NORMS, norm_of, stream_of_norm
@@ -70,8 +70,7 @@ class FrameStem(nn.Module):
         self.augment = augment
         self.subsample = subsample(bands, dim, ahead=ahead)
         self.pattern = pattern
-        added = position_encoding(position, dim, (1,))
-        self.position = added if isinstance(added, Sinusoidal) else None
+        self.position: Any = position_encoding(position, dim, (1,))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, sounds: Tensor, lengths: Tensor | None = None) -> Tokens:

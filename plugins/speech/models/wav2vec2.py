@@ -20,7 +20,7 @@ from zoo.core.layers.mlp import gelu
 from zoo.core.layers.position_factory import with_position
 from zoo.core.layers.transformer import Encoder
 from zoo.core.models.model import Model
-from zoo.core.positions.absolute import Sinusoidal, position_encoding
+from zoo.core.positions.absolute import position_encoding
 from zoo.plugins.shared.audio.frame_stem import FAR
 from zoo.plugins.speech.tokens import WaveStem
 
@@ -157,20 +157,20 @@ class PositionalConvolution(nn.Module):
         return gelu(y.squeeze(2).transpose(1, 2))
 
 
-class AddedSinusoids(nn.Module):
-    """Give the sinusoids of the places of vectors.
+class AddedPosition(nn.Module):
+    """Give the position vectors of as many vectors as it is given.
 
     Args:
-        sinusoidal: gives those of so many places.
+        encoding: gives those of so many places.
     """
 
-    def __init__(self, sinusoidal: Sinusoidal) -> None:
+    def __init__(self, encoding: nn.Module) -> None:
         super().__init__()
-        self.sinusoidal = sinusoidal
+        self.encoding = encoding
 
     def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "n d"]:
         """Give what is added to vectors."""
-        return self.sinusoidal((x.shape[1],)).to(x.dtype)
+        return self.encoding((x.shape[1],)).to(x.dtype)
 
 
 def position_of(name: str, dim: int) -> nn.Module | None:
@@ -184,7 +184,7 @@ def position_of(name: str, dim: int) -> nn.Module | None:
     if name == "learned":
         raise ConfigError(f"position={name!r}: sounds have no greatest length; convolution or rotary have none")
     added = position_encoding(name, dim, (1,))
-    return AddedSinusoids(added) if isinstance(added, Sinusoidal) else None
+    return None if added is None else AddedPosition(added)
 
 
 def lengths_of(kernel: Float[Tensor, "d c k"]) -> Float[Tensor, "1 1 k"]:

@@ -43,7 +43,7 @@ from zoo.core.cache.ring import state_for
 from zoo.core.cache.state import State
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.patterns.sparse import Fixed, Strided
-from zoo.core.positions.attention_position import InnerPosition
+from zoo.core.positions.attention_position import AttentionPosition
 
 DIM, HEADS, SIZE = 8, 2, 4
 
@@ -74,7 +74,7 @@ PATTERNS: list[Pattern] = [
     Neighbourhood(8, 5, 1) & Causal(),
     Neighbourhood(8, 5, 1, prefix=2) & Causal(),
 ]
-POSITIONS: list[Callable[[], InnerPosition | None]] = [
+POSITIONS: list[Callable[[], AttentionPosition | None]] = [
     lambda: None,
     lambda: Rotary(SIZE),
     lambda: ALiBiPosition(HEADS),
@@ -87,7 +87,9 @@ NAMES = ["none", "rotary", "alibi", "table", "transformer-xl", "shaw"]
 PAIRS = [f"{pattern}, {name}" for pattern, name in zip(map(repr, PATTERNS), NAMES * 3, strict=True)]
 
 
-def decoder_with(pattern: Pattern, make: Callable[[], InnerPosition | None] = lambda: None, depth: int = 2) -> Decoder:
+def decoder_with(
+    pattern: Pattern, make: Callable[[], AttentionPosition | None] = lambda: None, depth: int = 2
+) -> Decoder:
     torch.manual_seed(0)
 
     def attention(dim: int, num_heads: int) -> Attention:
@@ -119,7 +121,7 @@ def compare_with_the_whole(decoder: Decoder, row: Tensor, got: Tensor) -> None:
 @pytest.mark.parametrize(("pattern", "make"), list(zip(PATTERNS, POSITIONS * 3, strict=True)), ids=PAIRS)
 @torch.no_grad()
 def test_pieces_of_any_length_give_what_the_whole_gives(
-    pattern: Pattern, make: Callable[[], InnerPosition | None]
+    pattern: Pattern, make: Callable[[], AttentionPosition | None]
 ) -> None:
     decoder, x = decoder_with(pattern, make), vectors(0, 2, 13)
     state = decoder.state(2)
@@ -220,7 +222,7 @@ def test_tokens_that_were_taken_back_leave_no_trace(pattern: Pattern) -> None:
 
 @pytest.mark.parametrize("make", POSITIONS[1:], ids=NAMES[1:])
 @torch.no_grad()
-def test_positions_go_on_where_the_cache_ends(make: Callable[[], InnerPosition | None]) -> None:
+def test_positions_go_on_where_the_cache_ends(make: Callable[[], AttentionPosition | None]) -> None:
     """x-transformers#311 in spirit: a step knows its position, given or not."""
     decoder, x = decoder_with(Causal(), make), vectors(3, 1, 6)
     whole = decoder(Tokens(x)).x

@@ -5,12 +5,12 @@ import torch
 from torch import nn
 
 from zoo.core import Attention, Causal, ConfigError, Encoder, NormedAttention, Rotary, Tokens
-from zoo.core.layers.position_factory import inner_position, with_position
+from zoo.core.layers.position_factory import attention_position, with_position
 from zoo.core.positions.absolute import ADDED
-from zoo.core.positions.attention_position import INNER
+from zoo.core.positions.attention_position import IN_ATTENTION, HeadSizes
 
 
-@pytest.mark.parametrize("name", INNER)
+@pytest.mark.parametrize("name", IN_ATTENTION)
 @pytest.mark.parametrize("attention", [Attention, NormedAttention, lambda d, h: Attention(d, h, pattern=Causal())])
 def test_each_attention_of_a_stack_gets_one_of_its_own(name: str, attention: type[Attention]) -> None:
     encoder = Encoder(8, 2, 2, 8, attention=with_position(attention, name, 5))
@@ -26,7 +26,7 @@ def test_what_is_added_to_the_vectors_leaves_attention_alone(name: str) -> None:
 
 
 def test_a_table_tells_all_offsets_of_the_usual_length_apart() -> None:
-    position = inner_position("relative", Attention(8, 2), 5)
+    position = attention_position("relative", HeadSizes(8, 2, 4, 4), 5)
     assert [tuple(p.shape) for p in position.parameters()] == [(2, 9)]
 
 

@@ -310,7 +310,5 @@ def test_attention_that_keeps_no_state_is_named() -> None:
         def forward(self, tokens: Tokens) -> torch.Tensor:
             return tokens.x.mean(1, keepdim=True).expand_as(tokens.x)
 
-    with pytest.raises(
-        ConfigError, match="Mean keeps no state: it decodes without one; a sub-class of Attention keeps one"
-    ):
+    with pytest.raises(ConfigError, match="Mean keeps no state: it decodes without one; an AttentionLayer keeps one"):
         Decoder(8, 1, 2, 16, attention=lambda dim, heads: Mean()).state(1)

@@ -4,18 +4,35 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from zoo.core import Attention, Causal, ConfigError, Decoder, Lengths, NormedAttention, Tokens
 from zoo.core.mechanisms.branched import (
     BranchedAttention,
     BranchedBlock,
-    Ones,
     Simplex,
     branched,
     feed_forwards,
     no_mlp,
 )
+
+
+class Ones(nn.Module):
+    """Weigh nothing, to compare with.
+
+    Args:
+        count: how many ones.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.ones: Tensor
+        self.register_buffer("ones", torch.ones(count), persistent=False)
+
+    def forward(self) -> Float[Tensor, " h"]:
+        """Give ones."""
+        return self.ones
 
 
 def plain(**options: object) -> BranchedAttention:
@@ -61,9 +78,10 @@ def test_heads_are_projected_weighed_passed_on_and_weighed_again() -> None:
 
 
 def test_the_weights_stay_on_the_simplex_while_they_learn() -> None:
+    torch.manual_seed(0)
     layer = BranchedAttention(4, 2, feed_forwards(4, 2, 4))
     assert layer.out.kappa().tolist() == layer.out.alpha().tolist() == [0.5, 0.5]
-    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
     for _ in range(5):
         optimizer.zero_grad()
         layer(Tokens(torch.randn(1, 3, 4))).square().sum().backward()

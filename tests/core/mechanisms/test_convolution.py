@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zoo.core.engine.dispatch import attend
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.attention import Attention
+from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.mechanisms.convolution import Quadratic, QuadraticAttention, as_attention, quadratic
 from zoo.core.mechanisms.kernel_geometry import Sweep, square
 from zoo.core.models.inspection import attention_maps
@@ -157,7 +157,7 @@ def test_a_head_finds_the_place_it_should_look_at() -> None:
 
 def test_it_belongs_to_the_family() -> None:
     attention = QuadraticAttention(3, 9)
-    assert isinstance(attention, Attention)
+    assert isinstance(attention, AttentionLayer)
     (weights,) = attention_maps(attention, Tokens(torch.randn(2, 16, 3)))
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 9, 16))
 

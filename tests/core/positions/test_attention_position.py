@@ -7,7 +7,7 @@ import torch
 
 from zoo.core import ConfigError, InputError, Learned, Sinusoidal
 from zoo.core.positions.absolute import position_encoding
-from zoo.core.positions.attention_position import INNER
+from zoo.core.positions.attention_position import IN_ATTENTION
 
 
 def test_sinusoids_are_those_of_the_paper() -> None:
@@ -72,8 +72,10 @@ def test_a_grid_of_other_axes_is_refused() -> None:
 def test_names_and_an_unknown_name() -> None:
     assert isinstance(position_encoding("learned", 4, (2,)), Learned)
     assert isinstance(position_encoding("sinusoidal", 4, (2,)), Sinusoidal)
-    assert all(position_encoding(name, 4, (2,)) is None for name in ("none", *INNER))
-    with pytest.raises(ConfigError, match="position='magic' is not one of learned, sinusoidal, none, rotary, alibi"):
+    assert all(position_encoding(name, 4, (2,)) is None for name in ("none", *IN_ATTENTION))
+    with pytest.raises(
+        ConfigError, match="position='magic' is not one of learned, sinusoidal, floater, recurrent, none, rotary, alibi"
+    ):
         position_encoding("magic", 4, (2,))
 
 

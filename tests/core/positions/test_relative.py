@@ -25,12 +25,12 @@ from zoo.core import (
 from zoo.core.ops import linear
 from zoo.core.positions import relative as module
 from zoo.core.positions.absolute import sinusoid
-from zoo.core.positions.attention_position import InnerPosition
+from zoo.core.positions.attention_position import AttentionPosition
 from zoo.core.positions.relative import alibi_slopes
 from zoo.core.scoring.relative_bias import Relative
 
 DIM, HEADS, SIZE = 12, 3, 4
-MAKES: list[Callable[[], InnerPosition]] = [
+MAKES: list[Callable[[], AttentionPosition]] = [
     lambda: Rotary(SIZE),
     lambda: ALiBiPosition(HEADS),
     lambda: TablePosition(HEADS, 3, 2),
@@ -40,7 +40,7 @@ MAKES: list[Callable[[], InnerPosition]] = [
 IDS = ["rotary", "alibi", "table", "transformer-xl", "shaw"]
 
 
-def layer_with(position: InnerPosition) -> Attention:
+def layer_with(position: AttentionPosition) -> Attention:
     torch.manual_seed(0)
     layer = Attention(DIM, HEADS, position=position).double().eval()
     with torch.no_grad():
@@ -122,7 +122,9 @@ def test_slopes_stay_exact_in_bfloat16() -> None:
 
 @pytest.mark.parametrize("make", MAKES, ids=IDS)
 @pytest.mark.parametrize("shift", [1, 1000])
-def test_the_answer_is_the_same_when_all_positions_are_shifted(make: Callable[[], InnerPosition], shift: int) -> None:
+def test_the_answer_is_the_same_when_all_positions_are_shifted(
+    make: Callable[[], AttentionPosition], shift: int
+) -> None:
     layer, x = layer_with(make()), torch.randn(2, 5, DIM, dtype=torch.float64)
     for pattern in (None, Causal(), Window(2, 1)):
         here = layer(Tokens(x, pattern))
@@ -134,14 +136,14 @@ def test_the_answer_is_the_same_when_all_positions_are_shifted(make: Callable[[]
 
 
 @pytest.mark.parametrize("make", MAKES, ids=IDS)
-def test_the_order_of_the_vectors_matters(make: Callable[[], InnerPosition]) -> None:
+def test_the_order_of_the_vectors_matters(make: Callable[[], AttentionPosition]) -> None:
     layer, x = layer_with(make()), torch.randn(1, 5, DIM, dtype=torch.float64)
     order = torch.tensor([4, 2, 0, 1, 3])
     assert not torch.allclose(layer(Tokens(x[:, order])), layer(Tokens(x))[:, order], atol=1e-3)
 
 
 @pytest.mark.parametrize("make", MAKES, ids=IDS)
-def test_padding_on_either_side_changes_nothing(make: Callable[[], InnerPosition]) -> None:
+def test_padding_on_either_side_changes_nothing(make: Callable[[], AttentionPosition]) -> None:
     layer, x = layer_with(make()), torch.randn(2, 5, DIM, dtype=torch.float64)
     alone = layer(Tokens(x[1:, :3], pattern=Causal()))
     behind = layer(Tokens(x, pattern=Causal(), keys=Lengths(torch.tensor([5, 3]))))
@@ -151,14 +153,14 @@ def test_padding_on_either_side_changes_nothing(make: Callable[[], InnerPosition
 
 
 @pytest.mark.parametrize("make", MAKES, ids=IDS)
-def test_every_parameter_gets_a_gradient(make: Callable[[], InnerPosition]) -> None:
+def test_every_parameter_gets_a_gradient(make: Callable[[], AttentionPosition]) -> None:
     layer = layer_with(make())
     layer(Tokens(torch.randn(2, 5, DIM, dtype=torch.float64))).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in layer.parameters())
 
 
 @pytest.mark.parametrize("make", MAKES, ids=IDS)
-def test_bfloat16_and_autocast_give_the_same_to_their_precision(make: Callable[[], InnerPosition]) -> None:
+def test_bfloat16_and_autocast_give_the_same_to_their_precision(make: Callable[[], AttentionPosition]) -> None:
     layer, x = layer_with(make()).float(), torch.randn(2, 5, DIM)
 
     def gradients(y: Tensor) -> list[Tensor]:

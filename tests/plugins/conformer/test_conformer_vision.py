@@ -8,7 +8,7 @@ from torch import nn
 
 import zoo
 from zoo.core import Tokens, Valid
-from zoo.core.positions.attention_position import INNER
+from zoo.core.positions.attention_position import IN_ATTENTION
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.conformer.conformer_vision import GridDepthwise, GridTokens
 from zoo.training.optimizers import block_matrices
@@ -89,10 +89,10 @@ def test_tasks(task: str, shape: tuple[int, ...]) -> None:
     assert model(torch.randn(2, 3, 16, 16)).shape == shape
 
 
-@pytest.mark.parametrize("position", ["none", "sinusoidal", *INNER])
+@pytest.mark.parametrize("position", ["none", "sinusoidal", *IN_ATTENTION])
 def test_every_position_encoding_acts_where_it_should_and_learns(position: str) -> None:
     model = conformer(position=position)
-    assert all((block.attention.position is not None) == (position in INNER) for block in model.encoder.blocks)
+    assert all((block.attention.position is not None) == (position in IN_ATTENTION) for block in model.encoder.blocks)
     model(torch.randn(2, 3, 16, 16)).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.encoder.parameters())
 

@@ -8,7 +8,7 @@ import torch
 
 import zoo
 from zoo import ConfigError, InputError
-from zoo.core.positions.attention_position import INNER
+from zoo.core.positions.attention_position import IN_ATTENTION
 from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.plugin import zoo_models
 from zoo.plugins.vision.timm_wrapper import HybridTransformer, TimmModel, small_resnet, timm_model
@@ -171,7 +171,7 @@ def test_an_image_size_that_is_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["vit-micro", "hybrid-micro"])
-@pytest.mark.parametrize("position", ["learned", "sinusoidal", *INNER])
+@pytest.mark.parametrize("position", ["learned", "sinusoidal", *IN_ATTENTION])
 def test_every_position_encoding_sees_the_order_of_the_patches_and_learns(name: str, position: str) -> None:
     model, (images,) = zoo.create(name, position=position).eval(), zoo.example(name)
     turned = torch.cat([images[:, :, 12:], images[:, :, :12]], dim=2)  # halves change places, as wholes
@@ -180,7 +180,7 @@ def test_every_position_encoding_sees_the_order_of_the_patches_and_learns(name: 
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.encoder.parameters())
 
 
-@pytest.mark.parametrize("position", INNER)
+@pytest.mark.parametrize("position", IN_ATTENTION)
 def test_positions_inside_attention_read_other_image_sizes(position: str) -> None:
     model = VisionTransformer(**TINY | {"position": position}).eval()
     assert model.stem.position is None

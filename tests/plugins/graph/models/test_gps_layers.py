@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from zoo.core import Attention, ConfigError, Kernel, Segments, Tokens, attend
 from zoo.core.layers.mlp import Mlp
 from zoo.core.patterns.edges import Edges
-from zoo.plugins.graph.models.gps_layers import GpsBlock, LinearAttention, NodeNorm, gps_encoder
+from zoo.plugins.graph.models.gps_layers import GpsBlock, NodeNorm, gps_encoder
 from zoo.plugins.graph.structure.graph_pattern import Graph
 
 INDEX = torch.tensor([[0, 1, 2, 4, 3], [1, 2, 0, 3, 4]])
@@ -52,7 +52,7 @@ def test_every_node_reads_every_node_of_its_graph(wide: str) -> None:
 
 
 def test_linear_attention_weighs_by_its_kernel() -> None:
-    layer, x = LinearAttention(8, 2), torch.randn(1, 5, 8)
+    layer, x = Attention(8, 2, norm=Kernel()), torch.randn(1, 5, 8)
     q, k, v = layer.qkv(x).view(1, 5, 3, 2, 4).unbind(2)
     torch.testing.assert_close(layer(Tokens(x)), layer.out(attend(q, k, v, norm=Kernel()).flatten(2)))
     weights = layer.weights(Tokens(x))

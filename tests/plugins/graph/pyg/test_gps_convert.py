@@ -54,12 +54,12 @@ def test_back_to_the_peer_gives_the_same_weights(norm: str | None) -> None:
 
 
 def test_a_graph_does_not_depend_on_its_batch_mates_with_linear_attention() -> None:
-    from zoo.core import Attention
+    from zoo.core import Attention, Kernel
     from zoo.core.layers.mlp import Mlp
-    from zoo.plugins.graph.models.gps_layers import GpsBlock, LinearAttention
+    from zoo.plugins.graph.models.gps_layers import GpsBlock
 
     torch.manual_seed(0)
-    block = GpsBlock(8, Attention(8, 2), LinearAttention(8, 2), Mlp(8, 16)).eval()
+    block = GpsBlock(8, Attention(8, 2), Attention(8, 2, norm=Kernel()), Mlp(8, 16)).eval()
     rules, alone = EdgeRules(), torch.zeros(3, dtype=torch.long)
     together = block(tokens(vectors(), INDEX, BATCH, rules)).x[0, :3]
     first = block(tokens(vectors()[:3], INDEX[:, :4].clone(), alone, rules)).x[0]

@@ -12,7 +12,7 @@ import zoo
 from zoo import ConfigError, InputError
 from zoo.core import Attention, Tokens
 from zoo.core.positions.absolute import ADDED
-from zoo.core.positions.attention_position import INNER
+from zoo.core.positions.attention_position import IN_ATTENTION
 from zoo.plugins.text.models.non_autoregressive import NonAutoregressiveTransformer
 from zoo.plugins.text.models.transformer import Bert, Gpt, Transformer
 from zoo.plugins.text.models.weighted_transformer import WeightedTransformer
@@ -110,7 +110,7 @@ def inputs(name: str) -> tuple[Tensor, ...]:
     return (SOURCE, LENGTHS) if name in ("bert", "gpt") else (SOURCE, LENGTHS, TARGET)
 
 
-@pytest.mark.parametrize("position", [*ADDED, *INNER])
+@pytest.mark.parametrize("position", [*ADDED, *IN_ATTENTION])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_every_model_takes_every_position(name: str, position: str) -> None:
     torch.manual_seed(0)
