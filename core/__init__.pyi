@@ -62,6 +62,7 @@ from zoo.core.layers.transformer import (
     Stack as Stack,
     drop_rates as drop_rates,
 )
+from zoo.core.lazy_exports import attach as attach
 from zoo.core.losses.ctc import refuse_long as refuse_long
 from zoo.core.losses.loss import (
     IGNORED as IGNORED,
@@ -90,6 +91,7 @@ from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregre
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.linear import Linear as Linear, multiply as multiply
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
+from zoo.core.patterns.canonical import normal as normal
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds
 from zoo.core.patterns.edges import Duplicates as Duplicates, Edges as Edges
 from zoo.core.patterns.local import Chunk as Chunk, Neighbourhood as Neighbourhood, Window as Window
@@ -101,6 +103,7 @@ from zoo.core.patterns.sparse import (
     Globals as Globals,
     Strided as Strided,
     big_bird as big_bird,
+    lra_local as lra_local,
 )
 from zoo.core.positions.absolute import (
     Learned as Learned,
@@ -118,12 +121,13 @@ from zoo.core.positions.relative import (
 from zoo.core.positions.rotary import Rotary as Rotary
 from zoo.core.scoring.bias import Bias as Bias
 from zoo.core.scoring.edge_bias import EdgeBias as EdgeBias
-from zoo.core.scoring.normalizers import Hard as Hard, Kernel as Kernel, upcast as upcast
+from zoo.core.scoring.normalizers import Hard as Hard, Kernel as Kernel, reinforce as reinforce, upcast as upcast
 from zoo.core.scoring.relative_bias import (
     ALiBi as ALiBi,
     RelativeTable as RelativeTable,
     Shaw as Shaw,
     TransformerXL as TransformerXL,
+    skew as skew,
 )
 from zoo.core.scoring.scores import Additive as Additive, General as General, LeakySum as LeakySum, Score as Score
 from zoo.core.special_tokens import SYMBOLS as SYMBOLS, Symbols as Symbols
@@ -138,6 +142,7 @@ from zoo.core.streaming.stages import (
     stream_of as stream_of,
 )
 from zoo.core.tokens import Tokens as Tokens, left_padded as left_padded
+from zoo.core.transforms.activation_checkpointing import recomputed as recomputed
 from zoo.core.transforms.forward_override import overridden as overridden
 from zoo.core.transforms.inference_copy import serving as serving
 from zoo.core.transforms.state_dict_layout import (

@@ -10,11 +10,9 @@ import pytest
 from zoo.core.lazy_exports import attach
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = [
-    "zoo",
-    "zoo.core",
-    *(f"zoo.{path.parent.name}" for path in sorted((ROOT / "zoo").glob("[!c]*/__init__.pyi"))),
-]
+STUBS = [*(ROOT / "zoo").glob("[!cp]*/__init__.pyi"), *(ROOT / "plugins").rglob("__init__.pyi")]
+PACKAGES = ["zoo", "zoo.core", *(".".join(path.parent.relative_to(ROOT).parts) for path in sorted(STUBS))]
+PACKAGES = [package if package.startswith("zoo") else f"zoo.{package}" for package in PACKAGES]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
