@@ -1,0 +1,111 @@
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import zoo
+from zoo.data.batched_corpus import About, Served
+from zoo.data.corpus import Batch, Corpus, open_corpus
+from zoo.data.subsets import Subset, correct, study_info, subset
+from zoo.errors import DataError
+
+
+class Counts(Served):
+    """Numbers; each is as long as it is large, and its class is whether it is odd."""
+
+    task, metric = "classify", "accuracy"
+
+    def __init__(self, train: int = 200, metric: str = "accuracy") -> None:
+        lengths = {split: torch.arange(count) for split, count in (("train", train), ("validation", 4), ("test", 6))}
+        super().__init__(About("counts", "Numbers.", "1"), zoo.info("bert-tiny"), lengths)
+        self.labels = ["even", "odd"]
+        self.metric = metric
+
+    def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
+        numbers = torch.tensor(places)
+        return Batch((numbers,), numbers % 2)
+
+    def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        return {self.metric: 0.5}
+
+
+def numbers(corpus: Corpus, batch_size: int = 16, seed: int = 0) -> list[Tensor]:
+    return list(corpus.epoch(torch.Generator().manual_seed(seed), batch_size))
+
+
+def test_an_epoch_of_a_subset_gives_each_kept_example_once() -> None:
+    part = subset(Counts(), 50, 0)
+    batches = numbers(part)
+    assert [len(batch) for batch in batches] == [16, 16, 16, 2]
+    assert len(torch.cat(batches).unique()) == 50
+    assert part.sizes["train"] == 50
+
+
+def test_of_one_seed_fewer_examples_are_among_more() -> None:
+    few, more, other = (
+        set(torch.cat(numbers(subset(Counts(), *drawn))).tolist()) for drawn in ((20, 1), (90, 1), (20, 2))
+    )
+    assert few < more
+    assert few != other
+
+
+def test_batches_of_a_subset_are_of_nearly_equal_length() -> None:
+    spreads = [int(batch.max() - batch.min()) for batch in numbers(subset(Counts(), 100, 0), 10)]
+    assert sorted(spreads)[len(spreads) // 2] < 60
+
+
+def test_all_else_is_as_the_corpus_has_it() -> None:
+    corpus = Counts()
+    part = subset(corpus, 10, 0)
+    assert part.overrides() == corpus.overrides()
+    assert part.fingerprint != corpus.fingerprint
+    assert part.name == "counts"
+
+
+def test_more_than_there_are_are_refused() -> None:
+    with pytest.raises(DataError, match="300 training examples asked for, 'counts' has 200"):
+        Subset(Counts(), 300, 0)
+
+
+def test_a_study_learns_limit_classes_and_best_value_of_any_corpus() -> None:
+    info = study_info(Counts())
+    assert (info.limit, info.num_classes, info.best) == (200, 2, 1.0)
+    loss = study_info(Counts(metric="-loss"))
+    assert (loss.num_classes, loss.best) == (0, 0.0)
+
+
+def test_images_draw_their_own_subsets_with_as_many_of_each_class() -> None:
+    corpus = open_corpus("digits", zoo.info("vit-micro"))
+    part: Any = subset(corpus, 40, 0)
+    assert torch.bincount(part.train.labels).tolist() == [4] * 10
+    assert [len(batch) for batch in numbers(part, 32)] == [32]
+
+
+def test_images_are_augmented_where_that_is_asked_for() -> None:
+    corpus = open_corpus("digits", zoo.info("vit-micro"))
+    index = torch.arange(8)
+    plain, again, changed = (
+        subset(corpus, 40, 0, augment).batch(index, torch.Generator().manual_seed(seed)).inputs[0]
+        for augment, seed in ((False, 0), (False, 1), (True, 0))
+    )
+    assert torch.equal(plain, again)
+    assert not torch.equal(plain, changed)
+
+
+def test_right_answers_are_told_one_by_one_where_an_answer_is_asked() -> None:
+    class Odd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(()))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.stack([x < 3, x >= 3], 1) * self.scale
+
+    class Asked(Counts):
+        def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
+            yield Batch((torch.arange(6),), torch.tensor([0, 1, 0, 1, -100, 1]))
+
+    with torch.no_grad():
+        assert correct(Asked(), Odd(), "test", 4).tolist() == [True, False, True, True, True]
