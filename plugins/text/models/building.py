@@ -1,17 +1,13 @@
-"""What the text models share: the sizes of heads, the symbols of a vocabulary, the first weights."""
+"""What the text models share: the sizes of heads and the initial weights."""
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 from torch import nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.layers.init import init_weights
+from zoo.core.models.encoder_decoder import Make
 from zoo.core.positions.absolute import Learned
-from zoo.core.special_tokens import SYMBOLS, Symbols
-
-Make = Callable[[int, int], nn.Module]
-"""Makes an attention from (dim, num_heads)."""
 
 
 def sized(attention: Make, head_dim: int | None, value_dim: int | None) -> Make:
@@ -32,20 +28,6 @@ def sized(attention: Make, head_dim: int | None, value_dim: int | None) -> Make:
             raise ConfigError(f"{shown} for {getattr(attention, '__name__', attention)}, which takes none") from error
 
     return make
-
-
-def of_vocabulary(symbols: Sequence[int], vocab_size: int) -> Symbols:
-    """Name the symbols.
-
-    Raises:
-        ConfigError: If there are not three, or one is no token of the vocabulary.
-    """
-    if len(symbols) != len(SYMBOLS) or not all(0 <= token < vocab_size for token in symbols):
-        raise ConfigError(
-            f"symbols={list(symbols)} with vocab_size={vocab_size}: three tokens of the vocabulary, for padding, "
-            "begin and end"
-        )
-    return Symbols(*symbols)
 
 
 def init_text(model: nn.Module, deviation: float) -> None:

@@ -1,6 +1,7 @@
 """The text models: an encoder with a decoder, an encoder, a decoder; sizes are in `plugin.py`."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,13 +13,14 @@ from zoo.core.layers.blocks import PostNormBlock, PreNormBlock
 from zoo.core.layers.heads import MaskedToken, NextToken, PooledClassify, head
 from zoo.core.layers.mlp import activated
 from zoo.core.layers.position_factory import with_position
-from zoo.core.layers.token_embedding import TokenEmbed
-from zoo.core.layers.transformer import Decoder, Encoder
+from zoo.core.layers.transformer import Encoder
+from zoo.core.models.configured import configured
+from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, of_vocabulary, parts
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import Model
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
-from zoo.plugins.text.models.building import Make, init_text, of_vocabulary, sized
+from zoo.plugins.text.models.building import init_text, sized
 from zoo.plugins.text.tokens import BertStem
 
 NORMS = {"post": PostNormBlock, "pre": PreNormBlock, "post-last": PostNormBlock}
@@ -30,6 +32,29 @@ SHIFTED = ("sinusoidal", "learned")
 """Positions that can be counted from elsewhere: those that are added to the vectors."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(EncoderDecoderConfig):
+    """Sizes and variants of `Transformer`.
+
+    Args:
+        head_dim: channels of a head of queries and keys (d_k); `dim / num_heads` if None.
+        value_dim: channels of a head of values (d_v); `head_dim` if None.
+        norm: one of `NORMS`.
+        activation: inside each MLP, one of `zoo.core.layers.mlp.ACTIVATIONS`.
+        output_bias: whether each token has a number that is added to its score, as in Marian.
+        shift: in training, positions that are added are counted from a random number up to this, the same in source
+            and target (arXiv:2109.05969), so that places far along are known where all texts were short; 0 for none.
+            Learned positions leave a batch less room the longer it is.
+    """
+
+    head_dim: int | None = None
+    value_dim: int | None = None
+    norm: str = "post"
+    activation: str = "relu"
+    output_bias: bool = False
+    shift: int = 0
+
+
 class Transformer(Generator):
     """An encoder and a decoder of text on one embedding, which is the output's too: arXiv:1706.03762.
 
@@ -37,86 +62,39 @@ class Transformer(Generator):
     does not act on attention weights.
 
     Args:
-        vocab_size: tokens there are, of source and target together.
-        dim: channels of a token.
-        depth: blocks of the encoder, and of the decoder.
-        num_heads: heads.
-        mlp_dim: channels inside each MLP.
-        head_dim: channels of a head of queries and keys (d_k); `dim / num_heads` if None.
-        value_dim: channels of a head of values (d_v); `head_dim` if None.
-        attention: makes the attention within source and target from (dim, num_heads); what the decoder reads of the
-            encoder is plain attention.
-        position: `sinusoidal`, `learned` (one table for source and target) or `none`, or inside attention within source
-            and target `rotary`, `alibi`, `relative` (a table), `transformer-xl`, `shaw`.
-        norm: one of `NORMS`.
-        activation: inside each MLP, one of `zoo.core.layers.mlp.ACTIVATIONS`.
-        max_len: positions that are learned, tokens.
-        dropout: probability in [0, 1).
-        label_smoothing: share of the target that the training spreads over all tokens, in [0, 1); kept for it.
-        eps: of the layer norms.
-        symbols: padding, begin and end.
-        output_bias: whether each token has a number that is added to its score, as in Marian.
-        shift: in training, positions that are added are counted from a random number up to this, the same in source
-            and target (arXiv:2109.05969), so that places far along are known where all texts were short; 0 for none.
-            Learned positions leave a batch less room the longer it is.
+        config: its fields are the keywords, see `TransformerConfig` and `EncoderDecoderConfig`.
 
     Raises:
         ConfigError: If a value is not one of those there are, or the attention does not take the heads' sizes.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int = 41_000,
-        dim: int = 512,
-        depth: int = 6,
-        num_heads: int = 8,
-        mlp_dim: int = 2048,
-        head_dim: int | None = None,
-        value_dim: int | None = None,
-        attention: Make = Attention,
-        position: str = "sinusoidal",
-        norm: str = "post",
-        activation: str = "relu",
-        max_len: int = 512,
-        dropout: float = 0.1,
-        label_smoothing: float = 0.1,
-        eps: float = 1e-6,
-        symbols: Sequence[int] = SYMBOLS,
-        output_bias: bool = False,
-        shift: int = 0,
-    ) -> None:
-        if norm not in NORMS:
-            raise ConfigError(f"norm={norm!r} is not one of {', '.join(NORMS)}")
-        if shift < 0 or (shift and position not in SHIFTED):
-            raise ConfigError(f"shift={shift} of position={position!r}: a number of at least 0, and more with "
-                              f"{' or '.join(SHIFTED)} only")  # fmt: skip
-        sizes = {"head_dim": head_dim, "value_dim": value_dim}
-        own = with_position(sized(attention, **sizes), position, max_len)
-        shape = (dim, depth, num_heads, mlp_dim)
-        parts: dict[str, Any] = {"block": NORMS[norm], "mlp": activated(activation), "dropout": dropout, "eps": eps}
-        encoder = Encoder(*shape, attention=own, **parts)
-        decoder = Decoder(*shape, attention=own, cross=sized(Attention, **sizes), **parts)
-        if norm == "post-last":
-            encoder.norm, decoder.norm = nn.LayerNorm(dim, eps=eps), nn.LayerNorm(dim, eps=eps)
-        embed = TokenEmbed(vocab_size, dim, position=position, max_len=max_len, scaled=True, dropout=dropout)
-        super().__init__(
-            embed,
-            decoder,
-            NextToken(dim, vocab_size, embed.embed, bias=output_bias),
-            encoder=encoder,
-            symbols=of_vocabulary(symbols, vocab_size),
-            max_len=max_len if position == "learned" else None,
-        )
-        self.label_smoothing = label_smoothing
-        self.shift = shift
-        init_text(self, dim**-0.5)
+    @configured(TransformerConfig)
+    def __init__(self, config: TransformerConfig) -> None:
+        if config.norm not in NORMS:
+            raise ConfigError(f"norm={config.norm!r} is not one of {', '.join(NORMS)}")
+        if config.shift < 0 or (config.shift and config.position not in SHIFTED):
+            raise ConfigError(
+                f"shift={config.shift} of position={config.position!r}: a number of at least 0, and more with "
+                f"{' or '.join(SHIFTED)} only"
+            )
+        sizes = {"head_dim": config.head_dim, "value_dim": config.value_dim}
+        own = with_position(sized(config.attention, **sizes), config.position, config.max_len)
+        blocks: dict[str, Any] = {"block": NORMS[config.norm], "mlp": activated(config.activation)}
+        encoder = config.encoder(own, **blocks)
+        decoder = config.decoder(own, sized(Attention, **sizes), **blocks)
+        if config.norm == "post-last":
+            encoder.norm, decoder.norm = (nn.LayerNorm(config.dim, eps=config.eps) for _ in range(2))
+        super().__init__(**parts(config, encoder, decoder, bias=config.output_bias))
+        self.label_smoothing = config.label_smoothing
+        self.shift = config.shift
+        init_text(self, config.dim**-0.5)
 
     def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
         """See `Generator.read`; a training's positions are shifted."""
         if not (self.training and self.shift) or len(inputs) < 2:
             return super().read(*inputs)
-        ids, there, target = inputs[0], inputs[1] if len(inputs) > 2 else None, inputs[-1]
+        source, (target,) = self.split(inputs)
+        ids, there = (*source, None)[:2]
         most = self.shift
         if self.max_len is not None:
             most = max(0, min(most, self.max_len - max(ids.shape[1], target.shape[1])))
@@ -126,10 +104,9 @@ class Transformer(Generator):
         return self.target(target, None, written), self.encode(ids, there, start + places)
 
 
-class Bert(Model):
-    """An encoder that reads both ways: arXiv:1810.04805.
-
-    Dropout acts where that of `Transformer` does.
+@dataclass(frozen=True, kw_only=True)
+class BertConfig:
+    """Sizes and task of `Bert`, by default the base model of arXiv:1810.04805.
 
     Args:
         vocab_size: tokens there are.
@@ -147,79 +124,83 @@ class Bert(Model):
         eps: of the layer norms.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int = 30_522,
-        dim: int = 768,
-        depth: int = 12,
-        num_heads: int = 12,
-        mlp_dim: int = 3072,
-        num_classes: int = 0,
-        task: str = "classify",
-        attention: Make = Attention,
-        position: str = "learned",
-        max_len: int = 512,
-        dropout: float = 0.1,
-        eps: float = 1e-12,
-    ) -> None:
-        stem = BertStem(vocab_size, dim, position=position, max_len=max_len, dropout=dropout, eps=eps)
-        make = with_position(attention, position, max_len)
-        parts: dict[str, Any] = {"block": PostNormBlock, "mlp": activated("gelu"), "dropout": dropout, "eps": eps}
-        encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=make, **parts)
-        super().__init__(stem, encoder, bert_head(task, dim, num_classes, stem.tokens.embed, eps))
+    vocab_size: int = 30_522
+    dim: int = 768
+    depth: int = 12
+    num_heads: int = 12
+    mlp_dim: int = 3072
+    num_classes: int = 0
+    task: str = "classify"
+    attention: Make = Attention
+    position: str = "learned"
+    max_len: int = 512
+    dropout: float = 0.1
+    eps: float = 1e-12
+
+
+class Bert(Model):
+    """An encoder that reads both ways: arXiv:1810.04805.
+
+    Dropout acts where that of `Transformer` does.
+
+    Args:
+        config: its fields are the keywords, see `BertConfig`.
+    """
+
+    @configured(BertConfig)
+    def __init__(self, config: BertConfig) -> None:
+        dim, rates = config.dim, {"dropout": config.dropout, "eps": config.eps}
+        stem = BertStem(config.vocab_size, dim, position=config.position, max_len=config.max_len, **rates)
+        make = with_position(config.attention, config.position, config.max_len)
+        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": activated("gelu"), "attention": make}
+        encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks, **rates)
+        super().__init__(stem, encoder, bert_head(config.task, dim, config.num_classes, stem.tokens.embed, config.eps))
         init_text(self, 0.02)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GptConfig(EncoderDecoderConfig):
+    """Sizes of `Gpt`, by default the small GPT-2 (Radford et al. 2019); there is one stack of blocks.
+
+    Args:
+        symbols: padding, begin and end; None for GPT-2's one symbol where the vocabulary has its size, else the usual.
+    """
+
+    vocab_size: int = 50_257
+    dim: int = 768
+    depth: int = 12
+    num_heads: int = 12
+    mlp_dim: int = 3072
+    position: str = "learned"
+    max_len: int = 1024
+    label_smoothing: float = 0.0
+    eps: float = 1e-5
+    symbols: Sequence[int] | None = None  # type: ignore[assignment]
 
 
 class Gpt(Generator):
     """A decoder alone, which writes on: GPT-2 (Radford et al. 2019), whose norms stand before each layer.
 
-    Dropout acts where that of `Transformer` does.
+    Dropout acts where that of `Transformer` does; whatever the attention is, nothing reads what comes later.
 
     Args:
-        vocab_size: tokens there are.
-        dim: channels of a token.
-        depth: blocks.
-        num_heads: heads.
-        mlp_dim: channels inside each MLP.
-        attention: makes an attention from (dim, num_heads); whatever it is, nothing reads what comes later.
-        position: `learned`, `sinusoidal` or `none`, or inside attention as for `Transformer`.
-        max_len: positions that are learned, tokens.
-        dropout: probability in [0, 1).
-        label_smoothing: share of the target that the training spreads over all tokens, in [0, 1); kept for it.
-        eps: of the layer norms.
-        symbols: padding, begin and end; None for GPT-2's one symbol where the vocabulary has its size, else the usual.
+        config: its fields are the keywords, see `GptConfig` and `EncoderDecoderConfig`.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int = 50_257,
-        dim: int = 768,
-        depth: int = 12,
-        num_heads: int = 12,
-        mlp_dim: int = 3072,
-        attention: Make = Attention,
-        position: str = "learned",
-        max_len: int = 1024,
-        dropout: float = 0.1,
-        label_smoothing: float = 0.0,
-        eps: float = 1e-5,
-        symbols: Sequence[int] | None = None,
-    ) -> None:
-        embed = TokenEmbed(vocab_size, dim, position=position, max_len=max_len, dropout=dropout)
-        make = with_position(attention, position, max_len)
-        parts: dict[str, Any] = {"block": PreNormBlock, "mlp": activated("gelu-tanh"), "dropout": dropout, "eps": eps}
+    @configured(GptConfig)
+    def __init__(self, config: GptConfig) -> None:
+        vocab_size, symbols = config.vocab_size, config.symbols
         if symbols is None:
             symbols = GPT2_SYMBOLS if vocab_size == GPT2_VOCABULARY else SYMBOLS
+        embed = config.embedding(scaled=False)
         super().__init__(
             embed,
-            Decoder(dim, depth, num_heads, mlp_dim, attention=make, **parts),
-            NextToken(dim, vocab_size, embed.embed),
+            config.decoder(cross=None, block=PreNormBlock, mlp=activated("gelu-tanh")),
+            NextToken(config.dim, vocab_size, embed.embed),
             symbols=of_vocabulary(symbols, vocab_size),
-            max_len=max_len if position == "learned" else None,
+            max_len=config.limit,
         )
-        self.label_smoothing = label_smoothing
+        self.label_smoothing = config.label_smoothing
         init_text(self, 0.02)
 
 

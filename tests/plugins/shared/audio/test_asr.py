@@ -8,7 +8,8 @@ from torch import Tensor
 
 from zoo.core import Ctc, Encoder, Generator, Joint
 from zoo.core.errors import ConfigError
-from zoo.plugins.shared.audio.asr import WAYS, Recognition, recogniser
+from zoo.plugins.shared.audio.asr import WAYS, recogniser
+from zoo.plugins.shared.audio.config import SoundConfig
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 
 SIZES = {"dim": 32, "depth": 2, "num_heads": 2, "mlp_dim": 64}
@@ -20,8 +21,8 @@ TONES = (300.0, 600.0, 1_200.0, 2_400.0)
 def listener(by: str, dropout: float = 0.0, **options: Any) -> Any:
     torch.manual_seed(0)
     stem, encoder = FrameStem(32, bands=20, position="sinusoidal"), Encoder(*SIZES.values())
-    recognition = Recognition(len(TONES) + 3, by, **options)
-    return recogniser(stem, encoder, recognition, **SIZES, dropout=dropout)
+    sizes = {"vocab_size": len(TONES) + 3, "by": by, "dropout": dropout} | SIZES
+    return recogniser(stem, encoder, SoundConfig(**(sizes | options)))
 
 
 def sounds(lengths: list[int]) -> tuple[Tensor, Tensor]:
@@ -59,7 +60,7 @@ def test_a_sound_is_transcribed_as_alone(by: str) -> None:
 )
 def test_what_is_no_recognition_is_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
-        Recognition(**options)
+        listener(**({"by": "ctc"} | options))
 
 
 def spoken(rows: list[list[int]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
