@@ -7,9 +7,9 @@ from zoo.core.cache.linear_state import Sums as Sums
 from zoo.core.cache.ring import Ring as Ring
 from zoo.core.cache.state import State as State
 from zoo.core.cache.static import Static as Static
-from zoo.core.engine.by_edge import edge_weights as edge_weights
+from zoo.core.engine.edge_weights import edge_weights as edge_weights
 from zoo.core.engine.dispatch import attend as attend
-from zoo.core.engine.maps import weight_blocks as weight_blocks
+from zoo.core.engine.weight_blocks import weight_blocks as weight_blocks
 from zoo.core.engine.planner import Plan as Plan, plan as plan
 from zoo.core.errors import ConfigError as ConfigError, InputError as InputError, ZooError as ZooError
 from zoo.core.generation.ctc_streaming import Transcript as Transcript

@@ -68,8 +68,7 @@ def _count(model: nn.Module, inputs: Sequence[Any], device: str) -> Operations:
     attention: Counter[str] = Counter()
 
     def note(plan: Plan, problem: Problem) -> None:
-        forced = plan.why.startswith("forced")
-        there = choose(replace(problem, device=device), plan.backend if forced else "auto")
+        there = choose(replace(problem, device=device))
         for name in counter.mod_tracker.parents:
             attention[name] += there.flops
 

@@ -6,8 +6,10 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import scaled_dot_product_attention
 
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
 from zoo.core.backends.dense_training import Blockwise
-from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.ops.autocast import plainly
 from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.basic import Causal
@@ -32,9 +34,10 @@ class Dense:
         p = problem
         pairs = p.batch * p.heads * p.queries * p.keys
         stored = p.size * pairs if p.bias or (p.grad and p.dropout) else 0
-        rate = 0.5 if p.pattern == Full() and not (p.padded or p.packed or p.bias) else 0.35
+        masked = p.pattern != Full() or p.padded or p.packed or p.bias
+        speed = costs.DENSE if masked else costs.DENSE_FULL
         flops = 2 * pairs * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors + stored, "computes every pair at once", rate=rate, calls=1)
+        return Cost(flops, p.vectors + stored, "computes every pair at once", *speed[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

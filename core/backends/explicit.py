@@ -8,7 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem
 from zoo.core.backends.reference import mix, raised, weigh
 
 BLOCK = 1 << 22
@@ -33,7 +35,7 @@ class Explicit:
         stored = p.size * (pairs if p.weights else 3 * step * p.batch * p.heads * p.keys)
         flops = 2 * pairs * (p.head_dim + p.value_dim)
         why = f"computes {step} queries at a time and stores their scores only"
-        return Cost(flops, p.vectors + stored, why, rate=0.1, calls=9 * blocks)
+        return Cost(flops, p.vectors + stored, why, costs.EXPLICIT.rate, costs.EXPLICIT.calls * blocks)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

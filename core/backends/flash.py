@@ -12,7 +12,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.local import Window
 from zoo.core.patterns.pattern import Full, Pattern
@@ -46,7 +48,7 @@ class Flash:
         p = problem
         pairs = p.pattern.pairs(p.queries, p.keys, p.start or 0)
         flops = 2 * p.batch * p.heads * pairs * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors, "runs flash-attn's kernel on the band", rate=0.6)
+        return Cost(flops, p.vectors, "runs flash-attn's kernel on the band", *costs.FLASH[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

@@ -13,7 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.patterns.pattern import Pattern
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -46,7 +48,7 @@ class Flex:
         p = problem
         pairs = min(p.queries * p.keys, 2 * p.pattern.pairs(p.queries, p.keys, p.start or 0))  # whole tiles of 128
         flops = 2 * p.batch * p.heads * pairs * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors, "runs a kernel compiled for the pattern", rate=0.4, calls=4)
+        return Cost(flops, p.vectors, "runs a kernel compiled for the pattern", *costs.FLEX[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

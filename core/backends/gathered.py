@@ -8,7 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.backends.query_groups import Bucket, buckets, counted, groupable
 
 
@@ -35,7 +37,7 @@ class Gathered:
         gathered = p.size * p.batch * p.heads * copies * (p.head_dim + p.value_dim)
         flops = 2 * p.batch * p.heads * pairs * (p.head_dim + p.value_dim)
         why = f"gathers the keys of {calls} sizes of groups of queries"
-        return Cost(flops, p.vectors + gathered, why, rate=0.15, calls=12 * calls)
+        return Cost(flops, p.vectors + gathered, why, costs.GATHERED.rate, costs.GATHERED.calls * calls)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

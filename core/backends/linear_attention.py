@@ -12,7 +12,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
 from zoo.core.scoring.normalizers import Kernel, upcast
@@ -51,7 +53,7 @@ class Linear:
         if isinstance(p.pattern, Full):
             each = p.keys + p.grouped * p.queries
             what = "sums phi(k) v over all keys"
-            return Cost(2 * heads * f * c * each, p.vectors + size * heads * each * (f + c), what, RATE, calls=10)
+            return Cost(2 * heads * f * c * each, p.vectors + size * heads * each * (f + c), what, *costs.LINEAR[:2])
         assert p.start is not None
         chunks, length = cut(p.queries)
         queries = p.grouped * chunks * length
@@ -59,7 +61,7 @@ class Linear:
         summed = before + max(chunks - 1, 0) * length
         flops = 2 * heads * (queries * length * (f + c) + (queries + summed) * f * c)
         kept = heads * (queries * (f + length + 2 * c) + p.keys * (f + c) + 2 * chunks * f * c)
-        return Cost(flops, p.vectors + size * kept, f"runs sums over chunks of {length}", RATE, calls=20)
+        return Cost(flops, p.vectors + size * kept, f"runs sums over chunks of {length}", *costs.LINEAR_CAUSAL[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
@@ -73,10 +75,6 @@ class Linear:
         before = total(k[:, :, : max(start, 0)], v[:, :, : max(start, 0)])
         k, v = (stretch(x, start, q.shape[3]) for x in (k, v))
         return divide(running(q, k, v, before)), None
-
-
-RATE = 0.3
-"""Measured on a CPU: level with the reference at 32 queries, ahead of it from 64 on."""
 
 
 def asked(norm: Kernel, q: Float[Tensor, "b h q d"], heads: int) -> Float[Tensor, "b g r q f"]:

@@ -3,13 +3,14 @@
 Axes: b batch, q queries, k keys, h heads, g heads of keys and values (h is a multiple), d, e head sizes, r b or 1.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from zoo.core.backends.costs import Cost
 from zoo.core.errors import InputError
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.scoring.bias import Bias, Dense
@@ -21,32 +22,48 @@ from zoo.core.scoring.scores import Score
 
 @dataclass(frozen=True)
 class Problem:
-    """Describe one use of attention by its shapes and needs, without its numbers.
+    """Describe one use of attention by its shapes and needs, without its numbers: what the planner decides from.
 
     Args:
-        pattern: in its normal form.
-        start: position of the first query; None if it differs from row to row or is not known.
-        grouped: query heads for each head of keys and values.
-        bias: kind of the bias, see `zoo.core.scoring.bias`; empty for none.
+        pattern: which query may read which key.
+        queries: number of queries.
+        keys: number of keys.
+        heads: query heads.
+        head_dim: channels of a query head.
+        batch: rows.
+        value_dim: channels of a value head; `head_dim` if not given.
+        kv_heads: heads of keys and values, a divisor of `heads` (grouped queries); `heads` if None.
+        dtype: of queries, keys and values.
+        device: type of the device, `cpu` or `cuda`.
+        grad: whether gradients are needed.
+        start: position of the first query, as when decoding; None if rows differ or it is not known.
+        padded: whether some keys are padding.
+        packed: whether several sets are packed into a row.
+        together: whether packed queries and keys are the same vectors, and each set is contiguous.
+        placed: whether the keys stand at given positions instead of 0, 1, 2, …
+        bias: kind of what is added to the scores: `dense`, `relative` or `edges`; empty for none.
         bias_grad: whether the bias needs a gradient.
         bias_values: whether the bias adds to the values too.
-        packed: whether the keys come in segments.
-        together: whether these are the queries' too, and each is in one piece.
-        placed: whether the keys stand at given positions instead of 0, 1, 2, …
+        score: `scaled_dot`, `dot`, or the class of a score with parameters.
+        norm: how scores become weights: `softmax`, `Kernel` or `Hard`.
+        dropout: probability that a weight is dropped, in [0, 1).
+        weights: whether the attention weights are wanted.
+        backend: name of a backend to force, or `auto`.
     """
 
-    pattern: Pattern
-    batch: int
+    pattern: Pattern = Full()
+    _: KW_ONLY
     queries: int
     keys: int
     heads: int
     head_dim: int
-    value_dim: int
-    dtype: torch.dtype
-    device: str
-    grad: bool
+    batch: int = 1
+    value_dim: int = None  # type: ignore[assignment]  # set below, so that it is a number to all readers
+    kv_heads: int | None = None
+    dtype: torch.dtype = torch.float32
+    device: str = "cpu"
+    grad: bool = False
     start: int | None = 0
-    grouped: int = 1
     padded: bool = False
     packed: bool = False
     together: bool = False
@@ -58,6 +75,16 @@ class Problem:
     norm: Norm = "softmax"
     dropout: float = 0.0
     weights: bool = False
+    backend: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.value_dim is None:
+            object.__setattr__(self, "value_dim", self.head_dim)
+
+    @property
+    def grouped(self) -> int:
+        """Query heads for each head of keys and values."""
+        return self.heads // (self.kv_heads or self.heads or 1)
 
     @property
     def size(self) -> int:
@@ -70,34 +97,6 @@ class Problem:
         of_keys = self.keys * self.heads // self.grouped
         numbers = self.batch * (self.queries * self.heads + of_keys) * (self.head_dim + self.value_dim)
         return self.size * numbers
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Predict what a backend spends on a problem.
-
-    Args:
-        flops: floating-point operations of the products of a forward pass, a multiply-add counted as two.
-        bytes: inputs and outputs, and what is stored between them.
-        why: what it does, as in "it ...".
-        rate: operations a second relative to large matrix products; small where memory or calls decide.
-        calls: kernels that are started.
-    """
-
-    flops: int
-    bytes: int
-    why: str
-    rate: float = 1.0
-    calls: int = 1
-
-    @property
-    def work(self) -> float:
-        """Predicted time, in operations of a large matrix product: what the planner compares."""
-        return self.flops / self.rate + CALL * self.calls
-
-
-CALL = 2e5
-"""Operations of a large product in the time that starting a kernel takes: about 5 µs at 40 GFLOP/s."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,8 @@ class Call:
     def part(self, first: int, last: int) -> "Call":
         """Give the call of the queries from `first` up to `last`."""
         bias, segments = self.bias, self.segments
-        if isinstance(bias, Dense) and bias.added.shape[2] > 1:
-            bias = Dense(bias.added[:, :, first:last])
+        if isinstance(bias, Dense):
+            bias = bias.queries(first, last)
         if segments is not None:
             segments = (segments[0][:, first:last], segments[1])
         return replace(self, q=self.q[:, :, first:last], start=self.start + first, bias=bias, segments=segments)

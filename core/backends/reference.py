@@ -6,7 +6,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.scoring.normalizers import Hard, Kernel, choose
 
@@ -25,7 +27,7 @@ class Reference:
         p = problem
         pairs = p.batch * p.heads * p.queries * p.keys
         flops = 2 * pairs * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors + 3 * p.size * pairs, "stores every score", rate=0.1, calls=8)
+        return Cost(flops, p.vectors + 3 * p.size * pairs, "stores every score", *costs.REFERENCE[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

@@ -10,7 +10,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.backends.reference import masked_softmax, raised
 from zoo.core.patterns.sparse import Strided
 
@@ -39,7 +41,7 @@ class Columns:
         scores = p.batch * p.heads * rows * stride * (2 * stride + rows)
         flops = 2 * scores * (p.head_dim + p.value_dim)
         why = f"joins a window of {stride} and columns of {rows} in one softmax"
-        return Cost(flops, p.vectors + 3 * p.size * scores, why, rate=0.12, calls=30)
+        return Cost(flops, p.vectors + 3 * p.size * scores, why, *costs.STRIDED[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

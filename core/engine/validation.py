@@ -1,10 +1,12 @@
-"""What `attend` and `plan` refuse, each with a text that repeats the caller's value."""
+"""Validation: what `attend` and `plan` do not accept, each with an error that repeats the caller's value."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from zoo.core.backends.problem import Problem
+from zoo.core.engine.arguments import Arguments
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
@@ -16,8 +18,37 @@ from zoo.core.scoring.scores import Score
 SCORES = ("scaled_dot", "dot")
 
 
+def validate(given: Arguments) -> None:
+    """Check the arguments of `attend`.
+
+    Raises:
+        InputError: If shapes or dtypes do not fit.
+        ConfigError: If a kind, score, norm or dropout is unknown, or two of them exclude each other.
+    """
+    check(given.q, given.k, given.v, given.score, given.dropout)
+    check_kinds(given.pattern, given.keys, given.bias, given.norm)
+    check_start(given.q_start, given.q.shape[0])
+    if given.k_positions is None:
+        given.pattern.fit(given.q.shape[1], given.k.shape[1], given.start, given.whole)
+    check_placed(given.q, given.k, given.v, given.bias, given.k_positions)
+    if isinstance(given.norm, Kernel) and (given.bias is not None or isinstance(given.score, Score)):
+        raise ConfigError(f"norm={given.norm!r} has no scores, so no bias or score={given.score!r} can be used")
+
+
+def check_problem(problem: Problem) -> None:
+    """Check the fields of a problem; see `zoo.core.engine.planner.plan`."""
+    p = problem
+    check_kinds(p.pattern, None, None, p.norm)
+    if min(p.queries, p.keys, p.heads, p.head_dim, p.batch) < 0 or p.heads % (p.kv_heads or p.heads or 1):
+        shown = ", ".join(f"{x}={getattr(p, x)}" for x in ("queries", "keys", "batch", "head_dim", "heads", "kv_heads"))
+        raise ConfigError(f"{shown}: none is negative, and heads are a multiple of kv_heads")
+    if p.bias not in ("", "dense", "relative", "edges"):
+        raise ConfigError(f"bias={p.bias!r} is not one of dense, relative, edges, or empty")
+    check_dropout(p.dropout)
+
+
 def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float) -> None:
-    """Refuse what `attend` cannot read; see there."""
+    """Check queries, keys and values, score and dropout."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.ndim != 4:
             raise InputError(f"{name} of shape {tuple(x.shape)} is not (batch, length, heads, head_dim)")
@@ -37,7 +68,7 @@ def check(q: Tensor, k: Tensor, v: Tensor, score: str | Score, dropout: float) -
 
 
 def check_start(q_start: Any, rows: int) -> None:
-    """Refuse what is no position of a first query; see `attend`."""
+    """Check the position of the first query: one integer, or one for each row."""
     if isinstance(q_start, Tensor):
         if q_start.shape != (rows,):
             shape = tuple(q_start.shape)
@@ -53,13 +84,12 @@ def _whole(x: Tensor) -> bool:
 
 
 def check_placed(q: Tensor, k: Tensor, v: Tensor, bias: Bias | None, k_positions: Tensor | None) -> None:
-    """Refuse a bias or positions of keys that do not fit; see `attend`."""
+    """Check that a bias and the positions of keys fit queries, keys and values."""
     if isinstance(bias, Dense):
-        shape, dtype = tuple(bias.added.shape), bias.added.dtype
         if bias.added.ndim != 4:
-            raise InputError(f"bias of shape {shape} is not (batch, heads, queries, keys), each of them or 1")
-        if not bias.added.is_floating_point():
-            raise InputError(f"bias is of {dtype}: it is added to the scores")
+            raise InputError(
+                f"bias of shape {tuple(bias.added.shape)} is not (batch, heads, queries, keys), each of them or 1"
+            )
         wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
         if any(got not in (1, want) for got, want in zip(bias.added.shape, wanted, strict=True)):
             raise InputError(f"bias of shape {tuple(bias.added.shape)} for (batch, heads, queries, keys) = {wanted}")
@@ -84,7 +114,7 @@ def _channels(bias: Bias, of_keys: int, of_values: int) -> list[tuple[Tensor, in
 
 
 def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
-    """Refuse what is of another kind than `attend` asks for."""
+    """Check the types of pattern, keys, bias and norm."""
     if not isinstance(pattern, Pattern):
         raise ConfigError(f"pattern={pattern!r} is no Pattern, such as Causal()")
     if keys is not None and not isinstance(keys, Keys):
@@ -92,16 +122,15 @@ def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
     for name, value in vars(keys).items() if isinstance(keys, Keys) else ():
         if isinstance(value, list | tuple):
             raise InputError(f"{name}={value!r} of {type(keys).__name__} is no tensor: torch.tensor({value!r}) is")
-    if isinstance(bias, Tensor) and not bias.is_floating_point():
-        wanted = "what may be read says a pattern, Explicit(mask), or Valid(mask)"
-        raise InputError(
-            f"bias is of {bias.dtype}: {wanted if bias.dtype == torch.bool else 'it is added to the scores'}"
-        )
+    added = bias.added if isinstance(bias, Dense) else bias
+    if isinstance(added, Tensor) and not added.is_floating_point():
+        dtype, wanted = added.dtype, "what may be read says a pattern, Explicit(mask), or Valid(mask)"
+        raise InputError(f"bias is of {dtype}: {wanted if dtype == torch.bool else 'it is added to the scores'}")
     if norm != "softmax" and not isinstance(norm, Kernel | Hard):
         raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")
 
 
 def check_dropout(dropout: float) -> None:
-    """Refuse what is no probability."""
+    """Check that dropout is a probability below 1."""
     if not 0 <= dropout < 1:
         raise ConfigError(f"dropout={dropout} is not in [0, 1)")

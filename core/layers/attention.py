@@ -11,8 +11,8 @@ from zoo.core.cache.linear_state import LinearAttentionState
 from zoo.core.cache.ring import state_for
 from zoo.core.cache.state import KeyValues, State
 from zoo.core.cache.static import Static
-from zoo.core.engine.by_edge import edge_weights
 from zoo.core.engine.dispatch import attend
+from zoo.core.engine.edge_weights import edge_weights
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.ops.linear import Linear, multiply
 from zoo.core.patterns.basic import Causal

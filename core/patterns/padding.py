@@ -92,7 +92,7 @@ class Segments(Keys):
         return self.ids.to(device) >= 0
 
     @cached_property
-    def together(self) -> bool:
+    def contiguous(self) -> bool:
         """Whether queries and keys are the same vectors, and each set of a row stands in one piece."""
         ids, queries = self.ids, self.queries
         if ids.is_meta or not (queries is None or torch.equal(ids, queries.to(ids.device))):
@@ -103,15 +103,15 @@ class Segments(Keys):
         return not bool(((begun[:, 1:] == begun[:, :-1]) & (begun[:, 1:] >= 0)).any())
 
     @cached_property
-    def apart(self) -> "Apart":
-        """Where each set goes as a row of its own; for sets that are `together`."""
+    def unpacked(self) -> "Unpacked":
+        """Where each set goes as a row of its own; for sets that are `contiguous`."""
         index = (self.ids >= 0).flatten().nonzero()[:, 0]
         row = index // max(self.ids.shape[1], 1)
         named = torch.stack([row, self.ids.flatten()[index]])
         _, which, lengths = torch.unique_consecutive(named, dim=1, return_inverse=True, return_counts=True)
         longest = int(lengths.max()) if len(lengths) else 0
         place = torch.arange(len(index), device=index.device) - (lengths.cumsum(0) - lengths)[which]
-        return Apart(index, which * longest + place, lengths, longest)
+        return Unpacked(index, which * longest + place, lengths, longest)
 
     def row(self, index: int) -> "Segments":
         """See `Keys.row`."""
@@ -139,7 +139,7 @@ class Segments(Keys):
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class Unpacked:
     """Give each of several packed sets a row of its own, with padding behind it.
 
     Args:
@@ -154,12 +154,12 @@ class Apart:
     lengths: Int[Tensor, " s"]
     longest: int
 
-    def spread(self, x: Float[Tensor, "b n h d"]) -> Float[Tensor, "s longest h d"]:
+    def pad(self, x: Float[Tensor, "b n h d"]) -> Float[Tensor, "s longest h d"]:
         """Give the rows; what is not there is 0."""
         rows = x.new_zeros(len(self.lengths) * self.longest, *x.shape[2:])
         return rows.index_copy(0, self.place.to(x.device), self._there(x)).unflatten(0, (-1, self.longest))
 
-    def join(self, y: Float[Tensor, "s longest h d"], batch: int, length: int) -> Float[Tensor, "b n h d"]:
+    def repack(self, y: Float[Tensor, "s longest h d"], batch: int, length: int) -> Float[Tensor, "b n h d"]:
         """Put what was computed back; what is not there is 0."""
         found = y.flatten(0, 1).index_select(0, self.place.to(y.device))
         rows = y.new_zeros(batch * length, *y.shape[2:]).index_copy(0, self.index.to(y.device), found)
@@ -169,7 +169,7 @@ class Apart:
         """Give the vectors of each set alone."""
         return [one[None] for one in self._there(x).split(self.lengths.tolist())]
 
-    def together(self, ys: list[Float[Tensor, "1 _ h d"]], batch: int, length: int) -> Float[Tensor, "b n h d"]:
+    def concatenate(self, ys: list[Float[Tensor, "1 _ h d"]], batch: int, length: int) -> Float[Tensor, "b n h d"]:
         """Put what was computed of each set back; what is not there is 0."""
         found = torch.cat([y[0] for y in ys])
         if not self._fills(batch, length):

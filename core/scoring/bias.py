@@ -60,6 +60,10 @@ class Dense(Bias):
         """See `Bias.scores`."""
         return self.added
 
+    def queries(self, first: int, last: int) -> "Dense":
+        """Give the bias of the queries from `first` up to `last`."""
+        return Dense(self.added[:, :, first:last]) if self.added.shape[2] > 1 else self
+
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """See `Bias.tensors`."""

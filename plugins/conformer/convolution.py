@@ -119,7 +119,7 @@ class Depthwise(nn.Module):
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
         """Convolve."""
         if isinstance(tokens.keys, Segments) and is_full(tokens.keys):
-            return self.convolve_each(tokens.x, tokens.keys.apart.lengths.tolist())
+            return self.convolve_each(tokens.x, tokens.keys.unpacked.lengths.tolist())
         x = tokens.without_padding().x
         if not isinstance(tokens.keys, Segments):
             return self.convolve(x)
@@ -175,7 +175,7 @@ class Depthwise(nn.Module):
 
 def is_full(keys: Segments) -> bool:
     """Tell whether sets in one piece each fill a single row, as packing lays them."""
-    return len(keys.ids) == 1 and keys.together and 0 < len(keys.apart.index) == keys.ids.numel()
+    return len(keys.ids) == 1 and keys.contiguous and 0 < len(keys.unpacked.index) == keys.ids.numel()
 
 
 def spread(ids: Int[Tensor, "b n"], gap: int) -> Int[Tensor, "b n"]:

@@ -73,12 +73,11 @@ def plan(
         keys=length,
         heads=heads,
         head_dim=head_dim,
-        value_dim=head_dim,
+        kv_heads=kv_heads,
         dtype=getattr(importlib.import_module("torch"), DTYPES[dtype]),
         device=device,
         grad=grad,
         start=start,
-        grouped=heads // (kv_heads or heads),
         padded=padded or packed,
         packed=packed,
         together=packed and queries in (None, length),
@@ -87,8 +86,9 @@ def plan(
         score=score,
         norm=norms[norm],
         dropout=dropout,
+        backend=backend,
     )
-    answers = backends.compare(problem, backend)
+    answers = backends.compare(problem)
     _show(problem, _measured(problem, answers, threads) if measure else answers, measure)
 
 

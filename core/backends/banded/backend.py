@@ -12,20 +12,16 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from zoo.core.backends import costs
 from zoo.core.backends.banded.bias import by_chunk, in_chunks
 from zoo.core.backends.banded.dilation import dilation, fold, folded, unfold
 from zoo.core.backends.banded.layout import Chunks, chunks
 from zoo.core.backends.banded.masks import Shut, of_heads, shared, shut
 from zoo.core.backends.banded.products import LOWEST, Band, Products
-from zoo.core.backends.problem import Call, Cost, Problem, refused
+from zoo.core.backends.costs import Cost
+from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.pattern import Pattern
-
-LAYING = 40
-"""Keys whose products take as long as laying a query into its chunk; with `CALLS` it puts the change from dense to
-banded where it was measured: 150 to 250 queries for 4 or 16 keys to each side, 250 to 450 for 64."""
-CALLS = 150
-"""Kernels that are started, and what Python does between them, in kernels."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +87,13 @@ class Banded:
         pairs = windows * laid.size * (laid.width + len(shape.columns))
         whole = p.batch * p.heads * len(shape.rows) * p.keys
         stored = pairs // p.heads + (p.size * pairs if p.bias else 0) + (pairs if p.dropout else 0)
+        speed = costs.BANDED_PRODUCTS if products else costs.BANDED
         return Cost(
             flops=2 * (pairs + whole) * (p.head_dim + p.value_dim),
             bytes=2 * p.vectors + stored,
             why=f"computes chunks of {laid.size} queries against windows of {laid.width} keys",
-            rate=(0.2 if products else 0.3) * laid.width / (laid.width + LAYING),
-            calls=CALLS,
+            rate=speed.at(laid.width),
+            calls=speed.calls,
         )
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:

@@ -16,25 +16,19 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
 from zoo.core.backends.edges.edge_features import FEW, edge_vectors
 from zoo.core.backends.edges.partition import Part, Work, at_once, refuse_heads, work_of
 from zoo.core.backends.edges.scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Problem
 from zoo.core.patterns.edges import Edges
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.scoring.normalizers import upcast
 from zoo.core.scoring.scores import LeakySum
 
-RATE, OVERHEAD = 0.125, 16
-"""Operations a second relative to large products, and the channels whose time an edge takes besides its own.
-
-Measured against the dense backend with 50 to 2000 nodes, 0.5 % to 50 % of the pairs, heads of 16 and 64, one thread:
-the two are level at about half of the pairs forward, a quarter with gradients; the prediction lies at a quarter.
-"""
 REMEMBERED = 1 << 19
 """Weights up to which all are kept for the backward pass, a constant: 2 MiB in float32."""
-CALLS = 40
-"""Kernels in the time that a part takes at the least."""
 VECTORS = 1 << 22
 """Entries up to which heads are computed at once where vectors by edge are made a block at a time, for all heads."""
 
@@ -72,8 +66,8 @@ class ByEdges:
             flops=2 * p.batch * p.heads * edges * dims,
             bytes=p.vectors + stored,
             why=f"computes {edges} edges only, {copies} heads at a time",
-            rate=RATE * dims / (dims + OVERHEAD),
-            calls=CALLS * -(-p.batch // rows) * -(-p.heads // heads),
+            rate=costs.EDGES.at(dims),
+            calls=costs.EDGES.calls * -(-p.batch // rows) * -(-p.heads // heads),
         )
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]

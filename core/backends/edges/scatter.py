@@ -9,8 +9,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from zoo.core.backends import costs
+from zoo.core.backends.costs import Cost
 from zoo.core.backends.edges.partition import refuse_heads
-from zoo.core.backends.problem import Call, Cost, Problem
+from zoo.core.backends.problem import Call, Problem
 from zoo.core.backends.reference import raised
 from zoo.core.ops.csr import Csr
 from zoo.core.patterns.edges import Edges
@@ -41,7 +43,7 @@ class Scatter:
         entries = p.batch * p.heads * p.pattern.pairs(p.queries, p.keys, p.start or 0)
         flops = 2 * entries * (p.head_dim + p.value_dim)
         stored = 3 * p.size * entries * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors + stored, "gathers a vector for each edge and adds them up", rate=0.015, calls=15)
+        return Cost(flops, p.vectors + stored, "gathers a vector for each edge and adds them up", *costs.SCATTER[:2])
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

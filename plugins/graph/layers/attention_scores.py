@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.engine.by_edge import edge_weights
 from zoo.core.engine.dispatch import attend
+from zoo.core.engine.edge_weights import edge_weights
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.ops.linear import Linear
 from zoo.core.patterns.edges import Edges

@@ -16,7 +16,7 @@ from zoo.core import Causal, ConfigError, Full, Globals, Lengths, Segments, Vali
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.flash import BACKEND, Flash, band
 from zoo.core.backends.problem import Call, Problem
-from zoo.core.engine.planner import _remembered
+from zoo.core.engine.planner import _choose_cached
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import cases
@@ -78,12 +78,14 @@ def flash_attn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module.flash_attn_varlen_func = stand_in_for_sets  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "flash_attn", module)
     monkeypatch.setitem(BACKENDS, "flash", OnCpu())
-    _remembered.cache_clear()  # a plan is kept for the backends that there are
+    _choose_cached.cache_clear()  # a plan is kept for the backends that there are
     yield
-    _remembered.cache_clear()
+    _choose_cached.cache_clear()
 
 
-PROBLEM = Problem(Causal(), 2, 5, 7, 2, 8, 8, torch.bfloat16, "cuda", grad=False, start=2)
+PROBLEM = Problem(
+    Causal(), batch=2, queries=5, keys=7, heads=2, head_dim=8, dtype=torch.bfloat16, device="cuda", start=2
+)
 
 
 @pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2, 1), Window(3, 0)])
@@ -171,7 +173,7 @@ def test_padding_is_left_out_where_everything_is_read(keys: Keys) -> None:
     ],
 )
 def test_sets_in_pieces_are_known(keys: Segments, together: bool) -> None:
-    assert keys.together == together
+    assert keys.contiguous == together
 
 
 @pytest.mark.usefixtures("flash_attn")

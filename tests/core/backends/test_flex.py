@@ -96,7 +96,7 @@ def test_on_a_gpu_it_is_compiled_and_has_gradients() -> None:
     torch.testing.assert_close(*results, atol=1e-3, rtol=1e-3)
 
 
-PROBLEM = Problem(Causal(), 2, 500, 500, 2, 32, 32, torch.float32, "cuda", grad=True)
+PROBLEM = Problem(Causal(), batch=2, queries=500, keys=500, heads=2, head_dim=32, device="cuda", grad=True)
 
 
 def test_it_serves_patterns_on_a_gpu() -> None:

@@ -38,7 +38,7 @@ def doubled(x: Tensor) -> Tensor:
 
 def problem(pattern: Pattern) -> Problem:
     sizes = {"batch": 1, "queries": 4, "keys": 4, "heads": 4, "head_dim": 6, "value_dim": 5}
-    return Problem(pattern, **sizes, dtype=torch.float64, device="cpu", grad=False, grouped=2, norm=Kernel())  # type: ignore[arg-type]
+    return Problem(pattern, **sizes, dtype=torch.float64, device="cpu", grad=False, kv_heads=2, norm=Kernel())  # type: ignore[arg-type]
 
 
 @st.composite

@@ -26,7 +26,8 @@ from zoo.core import (
     attend,
     plan,
 )
-from zoo.core.engine.planner import _apart_remembered, _remembered
+from zoo.core.engine.partition import _rows_pay_cached
+from zoo.core.engine.planner import _choose_cached
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
 
@@ -147,11 +148,11 @@ def test_weights_are_planned_on_a_backend_that_keeps_them() -> None:
     assert plan(queries=2, keys=2, heads=1, head_dim=1, weights=True).backend == "reference"
 
 
-def test_a_plan_is_pure_and_remembered() -> None:
+def test_a_plan_is_pure_and_choose_cached() -> None:
     ask = {"queries": 777, "keys": 777, "heads": 3, "head_dim": 5}
-    before = _remembered.cache_info()
+    before = _choose_cached.cache_info()
     first, second = (plan(Window(3), **ask) for _ in range(2))  # type: ignore[arg-type]
-    after = _remembered.cache_info()
+    after = _choose_cached.cache_info()
     assert first is second
     assert (after.misses, after.hits) == (before.misses + 1, before.hits + 1)
 
@@ -161,19 +162,19 @@ def test_rows_that_start_at_different_positions_are_planned_once() -> None:
     counts = []
     for start in ([2, 5], [3, 6]):
         attend(q, k, v, Window(3, 0), q_start=torch.tensor(start))
-        counts.append([kept.cache_info().misses for kept in (_remembered, _apart_remembered)])
-    hits = _apart_remembered.cache_info().hits
+        counts.append([kept.cache_info().misses for kept in (_choose_cached, _rows_pay_cached)])
+    hits = _rows_pay_cached.cache_info().hits
     assert counts[0] == counts[1]
     assert hits >= 1
 
 
 def test_a_plan_keeps_no_tensors_and_no_modules_alive() -> None:
-    before = _remembered.cache_info().misses
+    before = _choose_cached.cache_info().misses
     phi = torch.nn.Linear(8, 8)
     q, k, v = (x.float() for x in draw(0, 1, 3, 3))
     attend(q, k, v, Explicit(torch.ones(3, 3, dtype=torch.bool)))
     attend(q, k, v, norm=Kernel(phi), backend="reference")
-    assert _remembered.cache_info().misses == before
+    assert _choose_cached.cache_info().misses == before
 
 
 @pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2), Fixed(4, 1), Strided(4)])

@@ -200,7 +200,7 @@ def test_sets_of_very_unequal_length_are_computed_one_by_one(pattern: Pattern, m
 
 def test_a_set_of_the_next_row_is_another_though_its_number_is_the_same() -> None:
     ids = torch.tensor([[0] * 60 + [1] * 63, [1] * 60 + [2] * 63])
-    assert Segments(ids).apart.lengths.tolist() == [60, 63, 60, 63]
+    assert Segments(ids).unpacked.lengths.tolist() == [60, 63, 60, 63]
     q, k, v = (torch.randn(2, 123, 2, 4, dtype=torch.float64) for _ in range(3))
     seen: list[int] = []
     with watch(lambda plan, problem: seen.append(problem.batch)):
@@ -213,10 +213,10 @@ def test_sets_are_computed_apart_only_where_each_stands_in_one_piece_and_reads_i
     ids = torch.tensor([[0] * 50 + [1] * 40 + [-1] * 33])
     others = torch.tensor([[1] * 50 + [0] * 40 + [-1] * 33])
     pieces = torch.tensor([[0] * 50 + [1] * 40 + [0] * 33])
-    assert Segments(ids).together
-    assert Segments(ids, ids.clone()).together
-    assert not Segments(ids, others).together
-    assert not Segments(pieces).together
+    assert Segments(ids).contiguous
+    assert Segments(ids, ids.clone()).contiguous
+    assert not Segments(ids, others).contiguous
+    assert not Segments(pieces).contiguous
     q, k, v = (torch.randn(1, 123, 2, 4, dtype=torch.float64) for _ in range(3))
     for sets in (Segments(ids, others), Segments(pieces)):
         torch.testing.assert_close(attend(q, k, v, keys=sets), attend(q, k, v, keys=sets, backend="reference"))
@@ -224,7 +224,7 @@ def test_sets_are_computed_apart_only_where_each_stands_in_one_piece_and_reads_i
 
 def test_rows_without_any_set_give_zero() -> None:
     nothing = Segments(torch.full((2, 123), -1))
-    assert nothing.together
-    assert (len(nothing.apart.lengths), nothing.apart.longest) == (0, 0)
+    assert nothing.contiguous
+    assert (len(nothing.unpacked.lengths), nothing.unpacked.longest) == (0, 0)
     q, k, v = (torch.randn(2, 123, 2, 4) for _ in range(3))
     assert not attend(q, k, v, keys=nothing).any()

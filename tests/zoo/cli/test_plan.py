@@ -69,9 +69,9 @@ def test_queries_heads_and_start_go_into_the_problem() -> None:
 def test_needs_change_the_problem(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Problem] = []
 
-    def watched(problem: Problem, backend: str) -> list[backends.Offer]:
+    def watched(problem: Problem) -> list[backends.Offer]:
         asked.append(problem)
-        return compare(problem, backend)
+        return compare(problem)
 
     monkeypatch.setattr(backends, "compare", watched)
     run("full", "--length", "8")
@@ -130,7 +130,7 @@ def test_those_that_serve_come_first_and_the_chosen_at_the_top() -> None:
 
 
 def test_a_forced_backend_stands_at_the_top_though_others_are_faster() -> None:
-    answers = compare(problem(), "reference")
+    answers = compare(problem(backend="reference"))
     assert answers[0].name == "reference"
     assert min(offer.predicted for offer in answers if offer.plan) < 1
 
@@ -141,7 +141,7 @@ def test_a_forced_backend_stands_at_the_top_though_others_are_faster() -> None:
         {"grad": True, "bias": "relative", "bias_grad": True, "pattern": Window(2)},
         {"grad": True, "bias": "dense", "bias_grad": True},
         {"padded": True, "packed": True, "pattern": Causal()},
-        {"padded": True, "grouped": 2, "queries": 3, "start": 5, "pattern": Window(2) | Globals((0,))},
+        {"padded": True, "kv_heads": 1, "queries": 3, "start": 5, "pattern": Window(2) | Globals((0,))},
         {"norm": Kernel()},
         {"norm": Hard()},
         {"dtype": torch.bfloat16, "dropout": 0.1},

@@ -52,13 +52,13 @@ class Offer:
     skipped: str = ""
 
 
-def compare(problem: Problem, backend: str = "auto") -> list[Offer]:
+def compare(problem: Problem) -> list[Offer]:
     """Ask every backend; those that can serve come first, the fastest at the top.
 
     Raises:
         ConfigError: If the forced backend does not exist or cannot serve.
     """
-    chosen = choose(problem, backend)
+    chosen = choose(problem)
     served, refused = [], []
     for name, answer in offers(problem).items():
         if isinstance(answer, Plan):

@@ -1,4 +1,4 @@
-"""Attention weights at any length, a block of queries at a time, so that the square never stands in memory."""
+"""`weight_blocks`: attention weights a block of queries at a time, so that they never stand in memory as a whole."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.engine.dispatch import attend
+from zoo.core.engine.arguments import Arguments
+from zoo.core.engine.dispatch import compute
+from zoo.core.engine.preparation import prepare
+from zoo.core.engine.validation import validate
 from zoo.core.errors import ConfigError
-from zoo.core.patterns.padding import Keys, Segments
+from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.scoring.bias import Bias, Dense
 from zoo.core.scoring.normalizers import Norm
@@ -44,14 +47,12 @@ def weight_blocks(
     """
     if size < 1:
         raise ConfigError(f"size={size}: a block has at least one query")
-    pattern.fit(q.shape[1], k.shape[1])
-    bias = Dense(bias) if isinstance(bias, Tensor) else bias
+    added = Dense(bias) if isinstance(bias, Tensor) else bias
+    given = Arguments(q, k, k[..., :1], pattern, keys, added, score, norm=norm, return_weights=True)
+    validate(given)
+    whole = prepare(given)
     for first in range(0, q.shape[1], size):
-        last = min(first + size, q.shape[1])
-        part, there = bias, keys
-        if isinstance(bias, Dense) and bias.added.shape[2] > 1:
-            part = Dense(bias.added[:, :, first:last])
-        if isinstance(keys, Segments):
-            there = Segments(keys.ids, keys.of_queries(q.shape[1])[:, first:last])
-        given = {"bias": part, "score": score, "norm": norm, "q_start": first, "whole": False}
-        yield attend(q[:, first:last], k, k[..., :1], pattern, there, return_weights=True, **given)[1]  # type: ignore[call-overload]
+        part = whole.queries(first, min(first + size, q.shape[1]))
+        weights = compute(part, part.problem())[1]
+        assert weights is not None
+        yield weights
