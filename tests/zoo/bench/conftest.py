@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zoo.bench.learning_curve.results import Contestant, Data, Study, with_costs
+from zoo.bench.learning_curve.results import Data, ModelEntry, Study, with_costs
 from zoo.bench.learning_curve.run import pack
 from zoo.data.subsets import Reference
 from zoo.spec import Kind
@@ -13,7 +13,7 @@ from zoo.spec import Kind
 
 @pytest.fixture
 def make_study(tmp_path: Path) -> Callable[..., Study]:
-    """Make a study of two contestants with records drawn from given accuracies."""
+    """Make a study of two models with records drawn from given accuracies."""
 
     def make(
         cnn: list[float],
@@ -37,9 +37,9 @@ def make_study(tmp_path: Path) -> Callable[..., Study]:
                     record |= {"examples_per_second": 100.0, "parameters": 1000, "multiply_adds": 2_000_000}
                     records.append({"config": config, "error": "no memory"} if (name, size) in failed else record)
         kinds: dict[str, Kind] = {"cnn": "convolution", "vit": "attention"}
-        rivals = [Contestant(name=name, kind=kind, learning_rate=1e-3) for name, kind in kinds.items()]
+        rivals = [ModelEntry(name=name, kind=kind, learning_rate=1e-3) for name, kind in kinds.items()]
         return Study(
-            contestants=[with_costs(rival, records) for rival in rivals],
+            models=[with_costs(rival, records) for rival in rivals],
             data=Data(name="toy", description="Toys <of> wood.", num_classes=10, reference=Reference(0.6, "guesses")),
             steps=dict.fromkeys(sizes, 10),
             seeds=seeds,

@@ -13,9 +13,10 @@ from rich.console import Console
 from zoo.bench.grid.engine import Grid, Record, SupportsSubmit, resumable
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.worker_pool import cores
+from zoo.bench.learning_curve.config import MODELS, StudyConfig
 from zoo.bench.learning_curve.figure import draw
-from zoo.bench.learning_curve.plan import MODELS, SEEDS, Question, plan, quick, resolve_device
-from zoo.bench.learning_curve.progress import Progress, Silent
+from zoo.bench.learning_curve.plan import SEEDS, plan, quick, resolve_device
+from zoo.bench.learning_curve.progress import NoProgress, Progress
 from zoo.bench.learning_curve.recipes import SWEEP
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.results import Study as Study
@@ -60,24 +61,24 @@ def data_size(
         executor: that runs the trainings instead of `workers`: `concurrent.futures.ProcessPoolExecutor`, dask's,
             submitit's ... Each run seeds PyTorch's generator, so threads that share one give other numbers.
         options: `steps` (most at any size), `image_size`, `precision`, `device`, `optimizer`, `augment` of
-            `zoo.bench.learning_curve.plan.Question`.
+            `zoo.bench.learning_curve.plan.StudyConfig`.
 
     Raises:
         ConfigError: If a number, name or size does not fit.
         DataError: If the data or the results folder cannot be used.
     """
-    known = {field.name for field in fields(Question)}
+    known = {field.name for field in fields(StudyConfig)}
     for option in options.keys() - known:
         raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
     names = _listed(models) if isinstance(models, str) else tuple(models)
-    question = Question(models=names, data=data, sizes=sizes, seeds=seeds, **options)
-    how = How(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed)
-    return answer(question, Path(out), how, Progress() if progress else Silent())
+    config = StudyConfig(models=names, data=data, sizes=sizes, seeds=seeds, **options)
+    running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    return run_study(config, Path(out), running, Progress() if progress else NoProgress())
 
 
 @dataclass(frozen=True, kw_only=True)
-class How:
-    """Hold how a question is answered."""
+class RunOptions:
+    """Hold how a study is run, which has no influence on its results, but for the learning rates."""
 
     workers: int | None = None
     executor: SupportsSubmit | None = None
@@ -85,70 +86,72 @@ class How:
     retry_failed: bool = False
 
 
-def answer(question: Question, folder: Path, how: How, show: Silent) -> Study:
+def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
     """Plan, run what is not done yet, and write the report."""
     store = Store(folder)
-    study, runs = plan(question, folder, store.records.values())
+    study, runs = plan(config, folder, store.records.values())
     for line in filter(None, (store.message, *study.data.notes)):
-        show.say(line)
-    if how.lr_sweep:
-        study, runs = _sweep(study, runs, store, how, show)
-    records = _complete(runs, store, how, show)
-    study = replace(study, records=records, contestants=[with_costs(c, records) for c in study.contestants])
-    write_report(study, command_for(question, folder, how.lr_sweep))
+        progress.say(line)
+    if options.lr_sweep:
+        study, runs = _sweep(study, runs, store, options, progress)
+    records = _complete(runs, store, options, progress)
+    study = replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
+    write_report(study, command_for(config, folder, options.lr_sweep))
     return study
 
 
-def command_for(question: Question, folder: Path, lr_sweep: bool = False) -> str:
-    """Write the command that asks the same question."""
-    seeds = SEEDS if question.seeds is None else question.seeds
-    words = ["zoo", "bench", "data-size", "--models", ",".join(question.models), "--data", question.data]
-    words += ["--sizes", ",".join(map(str, question.sizes))] if question.sizes else []
+def command_for(config: StudyConfig, folder: Path, lr_sweep: bool = False) -> str:
+    """Write the command that runs the same study."""
+    seeds = SEEDS if config.seeds is None else config.seeds
+    words = ["zoo", "bench", "data-size", "--models", ",".join(config.models), "--data", config.data]
+    words += ["--sizes", ",".join(map(str, config.sizes))] if config.sizes else []
     words += ["--seeds", str(seeds), "--out", str(folder)]
-    words += ["--steps", str(question.steps)] if question.steps else []
-    words += ["--image-size", str(question.image_size)] if question.image_size else []
-    words += ["--precision", question.precision] if question.precision != "auto" else []
-    words += ["--device", question.device] if question.device != "auto" else []
-    words += ["--optimizer", question.optimizer] if question.optimizer else []
-    words += ["--augment"] if question.augment else []
+    words += ["--steps", str(config.steps)] if config.steps else []
+    words += ["--image-size", str(config.image_size)] if config.image_size else []
+    words += ["--precision", config.precision] if config.precision != "auto" else []
+    words += ["--device", config.device] if config.device != "auto" else []
+    words += ["--optimizer", config.optimizer] if config.optimizer else []
+    words += ["--augment"] if config.augment else []
     return shlex.join(words + (["--lr-sweep"] if lr_sweep else []))
 
 
-def crew_for(workers: int | None, device: str) -> int:
+def workers_for(workers: int | None, device: str) -> int:
     """Count the processes: as many as asked for, else one for each core; an accelerator is not shared."""
     if workers is not None:
         return workers
     return cores() if resolve_device(device) == "cpu" else 1
 
 
-def _complete(runs: Sequence[Run], store: Store, how: How, show: Silent) -> list[Record]:
+def _complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress) -> list[Record]:
     """Run what the store does not hold yet, and give the records of all."""
-    grid = Grid(WORK, [run.to_dict() for run in runs], store, retry_failed=how.retry_failed)
+    grid = Grid(WORK, [run.to_dict() for run in runs], store, retry_failed=options.retry_failed)
     if grid.failed:
-        show.say(f"{grid.failed} runs failed before and are not tried again; --retry-failed tries them")
-    workers = crew_for(how.workers, runs[0].device) if how.executor is None else how.workers
+        progress.say(f"{grid.failed} runs failed before and are not tried again; --retry-failed tries them")
+    workers = workers_for(options.workers, runs[0].device) if options.executor is None else options.workers
     todo = [Run(**config) for config in grid.todo]
-    with closing(grid.run(how.executor, workers)) as results, show.watching(runs, todo, workers) as watch:
+    with closing(grid.run(options.executor, workers)) as results, progress.tracking(runs, todo, workers) as advance:
         for config, result in results:
-            watch(Run(**config), result)
+            advance(Run(**config), result)
     return grid.records
 
 
-def _sweep(study: Study, runs: Sequence[Run], store: Store, how: How, show: Silent) -> tuple[Study, list[Run]]:
-    """Try the same grid of learning rates for every contestant; the best on validation is taken."""
+def _sweep(
+    study: Study, runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress
+) -> tuple[Study, list[Run]]:
+    """Try the same grid of learning rates for every model; the best on validation is taken."""
     size = study.sizes[len(study.sizes) // 2]
     at = [replace(run, seed=run.seed + 1000) for run in runs if run.size == size and run.seed == 0]
     grid = [replace(run, learning_rate=run.learning_rate * factor) for run in at for factor in SWEEP]
-    show.say(f"learning rates: {len(SWEEP)} for each contestant at {size:,} examples")
+    progress.say(f"learning rates: {len(SWEEP)} for each model at {size:,} examples")
     scores: dict[str, list[tuple[float, float]]] = {}
-    for record in _complete(grid, store, how, show):
+    for record in _complete(grid, store, options, progress):
         if "error" not in record:
             run = Run(**record["config"])
             scores.setdefault(run.model, []).append((record["validation"], run.learning_rate))
     best = {model: max(tried)[1] for model, tried in scores.items()}
-    contestants = [replace(c, learning_rate=best.get(c.name, c.learning_rate)) for c in study.contestants]
+    models = [replace(entry, learning_rate=best.get(entry.name, entry.learning_rate)) for entry in study.models]
     chosen = [replace(run, learning_rate=best.get(run.model, run.learning_rate)) for run in runs]
-    return replace(study, contestants=contestants), chosen
+    return replace(study, models=models), chosen
 
 
 def command(
@@ -173,14 +176,14 @@ def command(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try runs again that failed before.")] = False,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
-    question = Question(
+    config = StudyConfig(
         models=_listed(models), data=data, sizes=_numbers(sizes), seeds=seeds,
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
     )  # fmt: skip
     console = Console()
-    how = How(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    options = RunOptions(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
     with resumable(out, console):
-        study = answer(quick(question) if fast else question, out, how, Progress(console))
+        study = run_study(quick(config) if fast else config, out, options, Progress(console))
     console.print(study.table())
     for line in conclusion(study):
         console.print(line, style="bold")

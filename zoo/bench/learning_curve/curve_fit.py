@@ -67,11 +67,11 @@ class Crossover:
 
 
 def bootstrap(correct: Sequence[NDArray[np.bool_]], weights: Array, rng: np.random.Generator) -> Array:
-    """Draw accuracies of one contestant at one size: over its seeds and over test examples.
+    """Draw accuracies of one model at one size: over its seeds and over test examples.
 
     Args:
         correct: for each seed, which test examples were right.
-        weights: (replicate, example), how often each example was drawn; shared by all contestants, so that
+        weights: (replicate, example), how often each example was drawn; shared by all models, so that
             they are compared on the same examples.
         rng: draws the seeds.
     """
@@ -81,7 +81,7 @@ def bootstrap(correct: Sequence[NDArray[np.bool_]], weights: Array, rng: np.rand
 
 
 def bootstrap_seeds(scores: Sequence[float], rng: np.random.Generator) -> Array:
-    """Draw mean scores of one contestant at one size over its seeds alone, where single examples have no score."""
+    """Draw mean scores of one model at one size over its seeds alone, where single examples have no score."""
     drawn = rng.integers(len(scores), size=(REPLICATES, len(scores)))
     means: Array = np.asarray(scores)[drawn].mean(1)
     return means
@@ -131,7 +131,7 @@ def _fit(sizes: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def find_crossover(sizes: Sequence[int], first: Array, second: Array, *, draws: tuple[Array, Array]) -> Crossover:
-    """Find the size from which on the second contestant leads for good.
+    """Find the size from which on the second model leads for good.
 
     Between two sizes the errors are interpolated as the figure draws them, log error over log N. Where the first still
     leads at the largest size, the two power laws are followed further.

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from zoo.bench.learning_curve.results import Contestant, Study, score_of
+from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
 from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, describe
 from zoo.spec import Kind
 
@@ -30,9 +30,9 @@ def draw(study: Study) -> Figure:
     axes = figure.add_subplot()
     axes.set_xscale("log")
     axes.set_yscale("log")
-    for contestant in study.contestants:
-        if study.sizes_of(contestant.name):
-            _curve(axes, study, contestant)
+    for entry in study.models:
+        if study.sizes_of(entry.name):
+            _curve(axes, study, entry)
     _limits(axes, study)
     _reference(axes, study)
     _crossover(axes, study)
@@ -41,13 +41,13 @@ def draw(study: Study) -> Figure:
 
 
 def colours(study: Study) -> dict[str, str]:
-    """Give each contestant the colour of its kind; the second of a kind has a lighter one."""
+    """Give each model the colour of its kind; the second of a kind has a lighter one."""
     taken: dict[Kind, int] = {}
     chosen = {}
-    for contestant in study.contestants:
-        shades = _COLOURS[contestant.kind]
-        chosen[contestant.name] = shades[taken.get(contestant.kind, 0) % len(shades)]
-        taken[contestant.kind] = taken.get(contestant.kind, 0) + 1
+    for entry in study.models:
+        shades = _COLOURS[entry.kind]
+        chosen[entry.name] = shades[taken.get(entry.kind, 0) % len(shades)]
+        taken[entry.kind] = taken.get(entry.kind, 0) + 1
     return chosen
 
 
@@ -59,15 +59,15 @@ def save(figure: Figure, folder: Path) -> list[Path]:
     return paths
 
 
-def _curve(axes: Axes, study: Study, contestant: Contestant) -> None:
-    name, colour = contestant.name, colours(study)[contestant.name]
+def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:
+    name, colour = entry.name, colours(study)[entry.name]
     sizes = study.sizes_of(name)
     points = [study.points[name, size] for size in sizes]
     errors = [_error(study, point.value) for point in points]
     bounds = [_error(study, p.high) for p in points], [_error(study, p.low) for p in points]
     axes.fill_between(sizes, *bounds, color=colour, alpha=0.18, lw=0)
-    label = f"{name} ({KIND_NAMES[contestant.kind]}, {contestant.parameters / 1e3:,.0f} k parameters)"
-    axes.plot(sizes, errors, marker=_MARKERS[contestant.kind], ms=6, lw=2, color=colour, label=label, zorder=3)
+    label = f"{name} ({KIND_NAMES[entry.kind]}, {entry.parameters / 1e3:,.0f} k parameters)"
+    axes.plot(sizes, errors, marker=_MARKERS[entry.kind], ms=6, lw=2, color=colour, label=label, zorder=3)
     for size in sizes:
         seeds = [_error(study, score_of(run)) for run in study.runs(name, size)]
         axes.scatter([size] * len(seeds), seeds, s=9, color=colour, alpha=0.55, lw=0, zorder=2)
@@ -90,7 +90,7 @@ def _limits(axes: Axes, study: Study) -> None:
         errors.append(1 - study.data.reference.accuracy)
     accuracy = study.data.metric == "accuracy"
     low, high = max(min(errors) / 1.25, 1e-3), min(max(*errors, 0.02) * 1.15, 1.0 if accuracy else math.inf)
-    low = low * (low / high) ** (0.07 * len(study.contestants))  # room for the legend
+    low = low * (low / high) ** (0.07 * len(study.models))  # room for the legend
     axes.set_ylim(low, high)
     if accuracy:
         axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))

@@ -13,17 +13,17 @@ from rich.progress import Progress as Bar
 from zoo.bench.learning_curve.results import score_of
 from zoo.bench.learning_curve.run import Run
 
-Watch = Callable[[Run, dict[str, Any]], None]
+Advance = Callable[[Run, dict[str, Any]], None]
 
 
-class Silent:
+class NoProgress:
     """Show nothing."""
 
     def say(self, line: str) -> None:
         """Tell the user something in one line."""
 
     @contextmanager
-    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Watch]:
+    def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
         """Give a function to call with each finished run of those still to do.
 
         Args:
@@ -34,7 +34,7 @@ class Silent:
         yield lambda run, result: None
 
 
-class Progress(Silent):
+class Progress(NoProgress):
     """Show progress on a terminal, or line by line where there is none."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -45,7 +45,7 @@ class Progress(Silent):
         self.console.print(line, style="yellow", markup=False)
 
     @contextmanager
-    def watching(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Watch]:
+    def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
         """Draw the bar until the block ends."""
         if not todo:
             self.console.print(f"All {len(runs)} runs were done before; nothing is trained.")
@@ -63,10 +63,10 @@ class Progress(Silent):
         )
         with Bar(*columns, console=self.console) as bar:
             task = bar.add_task("starting workers", total=len(runs), completed=len(runs) - len(todo))
-            yield _Watcher(self.console, bar, task, todo, workers).done
+            yield _Tracker(self.console, bar, task, todo, workers).done
 
 
-class _Watcher:
+class _Tracker:
     def __init__(self, console: Console, bar: Bar, task: TaskID, todo: Sequence[Run], workers: int | None) -> None:
         self.console, self.bar, self.task, self.workers = console, bar, task, workers
         self.left, self.begun, self.spent = list(todo), time.monotonic(), 0.0

@@ -5,7 +5,7 @@ Held equal for all: batch size, optimiser steps at each size, schedule, gradient
 
 No recipe augments: the pictures of `cards` are drawn shifted and noisy, each once, so shifting them again would add
 little and blur what a number of examples means; and of the user's data we do not know which change leaves a label
-alone. `--augment` switches the source's augmentation on, for all contestants alike.
+alone. `--augment` switches the source's augmentation on, for all models alike.
 """
 
 from dataclasses import dataclass

@@ -57,7 +57,7 @@ def summary(study: Study) -> dict[str, Any]:
         "data": asdict(study.data),
         "seeds": study.seeds,
         "steps": {str(size): steps for size, steps in study.steps.items()},
-        "contestants": {c.name: {**asdict(c), **_results(study, c.name)} for c in study.contestants},
+        "contestants": {c.name: {**asdict(c), **_results(study, c.name)} for c in study.models},
         "crossover": crossover and {"first": pair and pair[0], "second": pair and pair[1], **asdict(crossover)},
         "missing": missing(study),
     }
@@ -100,7 +100,7 @@ def _page(study: Study, command: str, svg: str) -> str:
         _accuracies(study),
         '<p class="quiet">Mean over seeds ± half the 95 % interval (bootstrap over seeds'
         f"{' and test examples' if data.metric == 'accuracy' else ''}). Every "
-        "contestant takes the same optimiser steps at a size; the checkpoint is the best on validation.</p>",
+        "model takes the same optimiser steps at a size; the checkpoint is the best on validation.</p>",
         "<h2>Power laws</h2>",
         _laws(study),
         '<p class="quiet">err(N) = a·N<sup>-b</sup> + c, with 95 % intervals. The misfit is the mean distance of the '
@@ -121,7 +121,7 @@ def _page(study: Study, command: str, svg: str) -> str:
 
 
 def _title(study: Study) -> str:
-    kinds = {contestant.kind for contestant in study.contestants}
+    kinds = {entry.kind for entry in study.models}
     if {"convolution", "attention"} <= kinds:
         return "How many training examples until self-attention beats a CNN?"
     return f"Test {html.escape(study.data.measure)} by number of training examples"
@@ -134,24 +134,24 @@ def _described(text: str) -> str:
 def _accuracies(study: Study) -> str:
     paint = colours(study)
     head = ["examples", "steps"]
-    head += [f'<span style="color:{paint[c.name]}">■</span> {html.escape(c.name)}' for c in study.contestants]
+    head += [f'<span style="color:{paint[c.name]}">■</span> {html.escape(c.name)}' for c in study.models]
     rows, data = [], study.data
     for size, steps in study.steps.items():
-        points = [study.points.get((c.name, size)) for c in study.contestants]
+        points = [study.points.get((c.name, size)) for c in study.models]
         rows.append(
             [f"{size:,}", f"{steps:,}", *(f"{data.shown(p.value):.3f} ± {p.half:.3f}" if p else "-" for p in points)]
         )
-    kinds = [KIND_NAMES[c.kind] for c in study.contestants]
+    kinds = [KIND_NAMES[c.kind] for c in study.models]
     extra = [["kind", "", *kinds], *([label, "", *values] for label, values in costs(study).items())]
     return _table(head, rows, extra)
 
 
 def _laws(study: Study) -> str:
     rows = []
-    for contestant in study.contestants:
-        if law := study.fit(contestant.name):
+    for entry in study.models:
+        if law := study.fit(entry.name):
             parts = [f"{p.value:.3g} ({p.low:.3g} to {p.high:.3g})" for p in (law.a, law.b, law.c)]
-            rows.append([html.escape(contestant.name), *parts, f"{100 * law.misfit:.1f} %"])
+            rows.append([html.escape(entry.name), *parts, f"{100 * law.misfit:.1f} %"])
     crossover = study.crossover()
     words = describe(crossover, study.sizes[-1]) if crossover else "not known"
     table = _table(["", "a", "b", "c", "misfit"], rows) if rows else "<p>A fit wants at least three sizes.</p>"
@@ -160,19 +160,19 @@ def _laws(study: Study) -> str:
 
 def _recipes(study: Study) -> str:
     rows = []
-    for contestant in study.contestants:
-        recipe = RECIPES[contestant.kind]
+    for entry in study.models:
+        recipe = RECIPES[entry.kind]
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
-        change = "the source's" if contestant.augment else "none"
+        change = "the source's" if entry.augment else "none"
         cells = [
-            html.escape(contestant.name),
-            contestant.optimizer,
-            f"{contestant.learning_rate:.2g}",
+            html.escape(entry.name),
+            entry.optimizer,
+            f"{entry.learning_rate:.2g}",
             decay,
             f"{recipe.batch_size}",
             warm,
         ]
-        own = contestant.optimizer == recipe.optimizer
+        own = entry.optimizer == recipe.optimizer
         rows.append([*cells, change, recipe.reason if own else "the optimiser was chosen with --optimizer"])
     head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation", "why"]
     return _table(head, rows, text=len(head) - 1)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contestant:
+class ModelEntry:
     """Describe one model of the study; costs are measured, 0 until a run is done."""
 
     name: str
@@ -81,13 +81,13 @@ class Study:
     """Hold a study's records and answer questions about them.
 
     Args:
-        contestants: in the order of the report.
+        models: in the order of the report.
         steps: number of training examples to optimiser steps, ascending.
         seeds: wanted at each size.
         records: of finished and failed runs; each has its `config`.
     """
 
-    contestants: Sequence[Contestant]
+    models: Sequence[ModelEntry]
     data: Data
     steps: Mapping[int, int]
     seeds: int
@@ -97,6 +97,11 @@ class Study:
     """Lay out accuracies and intervals by size, for the terminal; `zoo.bench.learning_curve.command` sets it."""
     plot: ClassVar[Callable[["Study"], "Figure"]]
     """Draw test error over training examples; `zoo.bench.learning_curve.command` sets it."""
+
+    @property
+    def contestants(self) -> Sequence[ModelEntry]:
+        """Give `models`, by their former name."""
+        return self.models
 
     @property
     def sizes(self) -> list[int]:
@@ -110,40 +115,40 @@ class Study:
 
     @cached_property
     def points(self) -> dict[tuple[str, int], Interval]:
-        """Give the mean test score of each contestant at each size that has a finished run."""
+        """Give the mean test score of each model at each size that has a finished run."""
         return {at: interval(value, self._draws[at]) for at, value in self._means.items()}
 
     def runs(self, name: str, size: int) -> list[Record]:
-        """Give the finished runs of one contestant at one size, by seed."""
+        """Give the finished runs of one model at one size, by seed."""
         return self._finished.get((name, size), [])
 
     def sizes_of(self, *names: str) -> list[int]:
-        """Give the sizes at which all of these contestants have a point."""
+        """Give the sizes at which all of these models have a point."""
         return [size for size in self.sizes if all((name, size) in self._means for name in names)]
 
     def fit(self, name: str) -> PowerLaw | None:
-        """Fit err(N) = a N^-b + c to one contestant; None below three sizes."""
+        """Fit err(N) = a N^-b + c to one model; None below three sizes."""
         sizes = self.sizes_of(name)
         law = fit_power_law(sizes, 1 - self._values(name, sizes), 1 - self._replicates(name, sizes)) if sizes else None
         return law.scaled(self._scale) if law else None
 
     def pair(self) -> tuple[str, str] | None:
         """Give the two that the main question is about: the first CNN and the first of self-attention."""
-        firsts = [next((c.name for c in self.contestants if c.kind == k), "") for k in ("convolution", "attention")]
+        firsts = [next((c.name for c in self.models if c.kind == k), "") for k in ("convolution", "attention")]
         if all(firsts):
             return firsts[0], firsts[1]
-        return (self.contestants[0].name, self.contestants[1].name) if len(self.contestants) > 1 else None
+        return (self.models[0].name, self.models[1].name) if len(self.models) > 1 else None
 
     def crossover(self, first: str = "", second: str = "") -> Crossover | None:
-        """Find the size from which on the second contestant leads; by default self-attention against the CNN.
+        """Find the size from which on the second model leads; by default self-attention against the CNN.
 
         Raises:
             ConfigError: If a name is not in the study.
         """
         pair = (first, second) if first and second else self.pair()
         for name in pair or ():
-            if name not in [contestant.name for contestant in self.contestants]:
-                raise ConfigError(f"{name!r} is not in this study: {', '.join(c.name for c in self.contestants)}")
+            if name not in [entry.name for entry in self.models]:
+                raise ConfigError(f"{name!r} is not in this study: {', '.join(c.name for c in self.models)}")
         sizes = self.sizes_of(*pair) if pair else []
         if not pair or not sizes:
             return None
@@ -196,13 +201,13 @@ def score_of(record: Record) -> float:
     return score
 
 
-def with_costs(contestant: Contestant, records: Sequence[Record]) -> Contestant:
+def with_costs(entry: ModelEntry, records: Sequence[Record]) -> ModelEntry:
     """Add what the finished runs measured."""
-    own = [record for record in records if record["config"]["model"] == contestant.name and "error" not in record]
+    own = [record for record in records if record["config"]["model"] == entry.name and "error" not in record]
     if not own:
-        return contestant
+        return entry
     return replace(
-        contestant,
+        entry,
         parameters=own[0]["parameters"],
         multiply_adds=own[0]["multiply_adds"],
         examples_per_second=median(record["examples_per_second"] for record in own),

@@ -15,10 +15,10 @@ def accuracy_table(study: Study) -> Table:
     table = Table(title=f"Test {study.data.measure} by number of training examples: {study.data.name}")
     table.add_column("examples", justify="right")
     table.add_column("steps", justify="right")
-    for contestant in study.contestants:
-        table.add_column(f"{contestant.name}\n{KIND_NAMES[contestant.kind]}", justify="right")
+    for entry in study.models:
+        table.add_column(f"{entry.name}\n{KIND_NAMES[entry.kind]}", justify="right")
     for size, steps in study.steps.items():
-        cells = [_cell(study, contestant.name, size) for contestant in study.contestants]
+        cells = [_cell(study, entry.name, size) for entry in study.models]
         table.add_row(f"{size:,}", f"{steps:,}", *cells)
     table.add_section()
     for label, values in costs(study).items():
@@ -27,12 +27,12 @@ def accuracy_table(study: Study) -> Table:
 
 
 def costs(study: Study) -> dict[str, list[str]]:
-    """Give what each contestant costs: label to one text for each."""
+    """Give what each model costs: label to one text for each."""
     return {
-        "parameters": [f"{c.parameters / 1e3:,.0f} k" if c.parameters else "-" for c in study.contestants],
-        "multiply-adds": [f"{c.multiply_adds / 1e6:,.2f} M" if c.parameters else "-" for c in study.contestants],
-        "examples/s": [f"{c.examples_per_second:,.0f}" if c.parameters else "-" for c in study.contestants],
-        "learning rate": [f"{c.learning_rate:.2g}" for c in study.contestants],
+        "parameters": [f"{c.parameters / 1e3:,.0f} k" if c.parameters else "-" for c in study.models],
+        "multiply-adds": [f"{c.multiply_adds / 1e6:,.2f} M" if c.parameters else "-" for c in study.models],
+        "examples/s": [f"{c.examples_per_second:,.0f}" if c.parameters else "-" for c in study.models],
+        "learning rate": [f"{c.learning_rate:.2g}" for c in study.models],
     }
 
 
@@ -47,7 +47,7 @@ def missing(study: Study) -> list[str]:
         f"{r['config']['model']} at {r['config']['size']:,}, seed {r['config']['seed']} failed: {r['error']}"
         for r in study.failures
     ]
-    counts = [(c.name, size, len(study.runs(c.name, size))) for size in study.sizes for c in study.contestants]
+    counts = [(c.name, size, len(study.runs(c.name, size))) for size in study.sizes for c in study.models]
     lines += [f"{name} at {size:,} has {n} of {study.seeds} seeds" for name, size, n in counts if n < study.seeds]
     return lines
 
@@ -71,7 +71,7 @@ def _pairs(study: Study) -> list[tuple[str, str]]:
     main = study.pair()
     if main is None:
         return []
-    others = [c.name for c in study.contestants if c.name not in main]
+    others = [c.name for c in study.models if c.name not in main]
     return [main, *((main[0], name) for name in others)]
 
 

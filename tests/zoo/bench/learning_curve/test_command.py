@@ -19,7 +19,8 @@ from zoo.bench.grid import engine
 from zoo.bench.grid.work import attempt
 from zoo.bench.learning_curve import command as datasize
 from zoo.bench.learning_curve import plan as plan_module
-from zoo.bench.learning_curve.plan import Question, default_sizes, plan, quick, steps_for
+from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
 from zoo.bench.learning_curve.recipes import RECIPES, SWEEP
 from zoo.bench.learning_curve.results import Study
 from zoo.data.corpus import open_corpus
@@ -74,9 +75,9 @@ def test_the_record_holds_costs_and_the_budget_is_the_same(tmp_path: Path) -> No
     assert all(record["parameters"] > 1000 and record["multiply_adds"] > 1e6 for record in records)
 
 
-def test_a_hybrid_of_another_plugin_is_a_contestant(tmp_path: Path) -> None:
+def test_a_hybrid_of_another_plugin_is_a_model_of_the_study(tmp_path: Path) -> None:
     found = study(tmp_path, models="conformer-vision-micro", seeds=1, sizes=[20])
-    (conformer,) = found.contestants
+    (conformer,) = found.models
     assert (conformer.kind, conformer.optimizer) == ("hybrid", RECIPES["hybrid"].optimizer)
     assert conformer.multiply_adds > 1e6
     assert list(found.points) == [("conformer-vision-micro", 20)]
@@ -111,8 +112,8 @@ def test_a_sweep_chooses_a_rate_for_each_on_validation(tmp_path: Path) -> None:
     lines = (tmp_path / "results.jsonl").read_text().splitlines()
     assert len(lines) == 2 * 3 + 2
     base = {name: RECIPES[zoo.info(name).kind].learning_rate for name in TINY["models"]}
-    for contestant in found.contestants:
-        assert contestant.learning_rate in [base[contestant.name] * factor for factor in SWEEP]
+    for entry in found.models:
+        assert entry.learning_rate in [base[entry.name] * factor for factor in SWEEP]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_sweep_chooses_a_rate_for_each_on_validation(tmp_path: Path) -> None:
         ({"step": 0}, ConfigError, r"step=0: there is no such option. Did you mean 'steps'\?"),
     ],
 )
-def test_a_question_that_does_not_fit_is_refused_before_training(
+def test_a_study_that_does_not_fit_is_refused_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], error: type[Exception], text: str
 ) -> None:
     monkeypatch.setattr(plan_module, "profitable_precision", lambda: "32-true")
@@ -152,59 +153,66 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
 
 def test_a_name_alone_is_one_model(tmp_path: Path) -> None:
     found = study(tmp_path, models="vit-micro", seeds=1, sizes=[20])
-    assert [contestant.name for contestant in found.contestants] == ["vit-micro"]
+    assert [entry.name for entry in found.models] == ["vit-micro"]
 
 
 def test_a_quick_study_keeps_what_the_user_chose() -> None:
-    chosen = quick(Question(seeds=5, steps=7, sizes=[20]))
+    chosen = quick(StudyConfig(seeds=5, steps=7, sizes=[20]))
     assert (chosen.seeds, chosen.steps, chosen.sizes) == (5, 7, [20])
-    assert quick(Question()).seeds == 2
+    assert quick(StudyConfig()).seeds == 2
 
 
 def test_the_command_repeats_the_study() -> None:
-    question = Question(
+    config = StudyConfig(
         models=["vit-micro"], data="folder:my pictures", sizes=[20], seeds=1, image_size=24, steps=5,
         precision="64-true", device="cpu", optimizer="adamw", augment=True,
     )  # fmt: skip
-    text = datasize.command_for(question, Path("my runs"), lr_sweep=True)
+    text = datasize.command_for(config, Path("my runs"), lr_sweep=True)
     asked: list[Any] = []
 
-    def answer(question: Question, folder: Path, how: datasize.How, show: object) -> None:
-        asked.extend((question, folder, how))
+    def run_study(config: StudyConfig, folder: Path, options: datasize.RunOptions, show: object) -> None:
+        asked.extend((config, folder, options))
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datasize, "answer", answer)
+        patch.setattr(datasize, "run_study", run_study)
         app = typer.Typer()
         app.command()(datasize.command)
         CliRunner().invoke(app, shlex.split(text)[3:])
     assert asked == [
-        replace(question, models=("vit-micro",), sizes=(20,)), Path("my runs"), datasize.How(lr_sweep=True)
+        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), datasize.RunOptions(lr_sweep=True)
     ]  # fmt: skip
 
 
 def test_a_measured_precision_stays_that_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_module, "profitable_precision", lambda: "32-true")
-    question = Question(models=["vit-micro"], data="digits", sizes=[20], seeds=1)
-    _, (run,) = plan(question, tmp_path)
+    config = StudyConfig(models=["vit-micro"], data="digits", sizes=[20], seeds=1)
+    _, (run,) = plan(config, tmp_path)
     monkeypatch.setattr(plan_module, "profitable_precision", lambda: "bf16-mixed")
-    assert plan(question, tmp_path, [{"config": run.to_dict()}])[1] == [run]
+    assert plan(config, tmp_path, [{"config": run.to_dict()}])[1] == [run]
     others: list[dict[str, Any]] = [
         {"config": run.to_dict() | {"fingerprint": "other"}},
         {"config": run.to_dict(), "error": "no"},
     ]
-    assert plan(question, tmp_path, others)[1][0].precision == "bf16-mixed"
+    assert plan(config, tmp_path, others)[1][0].precision == "bf16-mixed"
 
 
-def test_options_hold_for_all_contestants_and_change_no_default(tmp_path: Path) -> None:
-    runs = {False: plan(Question(), tmp_path)[1], True: plan(Question(optimizer="adamw", augment=True), tmp_path)[1]}
+def test_options_hold_for_all_models_and_change_no_default(tmp_path: Path) -> None:
+    runs = {
+        False: plan(StudyConfig(), tmp_path)[1],
+        True: plan(StudyConfig(optimizer="adamw", augment=True), tmp_path)[1],
+    }
     assert {(run.optimizer, run.augment) for run in runs[True]} == {("adamw", True)}
     assert {(run.optimizer, run.augment) for run in runs[False]} == {("adamw", False), ("muon", False)}
 
 
 def test_an_accelerator_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasize, "cores", lambda: 8)
-    assert [datasize.crew_for(None, "cpu"), datasize.crew_for(None, "cuda"), datasize.crew_for(3, "cuda")] == [8, 1, 3]
+    assert [datasize.workers_for(None, "cpu"), datasize.workers_for(None, "cuda"), datasize.workers_for(3, "cuda")] == [
+        8,
+        1,
+        3,
+    ]
 
 
 def test_sizes_that_are_no_numbers() -> None:

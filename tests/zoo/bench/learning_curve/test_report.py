@@ -52,7 +52,7 @@ def test_a_study_without_a_finished_run_has_a_report(make_study: MakeStudy) -> N
     assert "No run has finished." in (study.folder / "report.html").read_text()
 
 
-def test_perfect_contestants_have_a_report_too(make_study: Callable[..., Study]) -> None:
+def test_perfect_models_have_a_report_too(make_study: Callable[..., Study]) -> None:
     study = make_study([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0])
     write_report(study, "zoo bench data-size")
     assert (study.folder / "figure.png").exists()
