@@ -1,24 +1,203 @@
-"""From the name of a checkpoint to its model, and the inputs of a command: for `generate`, `predict` and the like."""
+"""`Pipeline`: a checkpoint with its preprocessing and postprocessing, from raw inputs to answers."""
 
-import sys
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from zoo.errors import ConfigError, InputError, UnknownModelError, WeightsError
 from zoo.factory import create as build
+from zoo.spec import ModelSpec
 from zoo.weights import hub
 
-Checkpoint = Annotated[
-    str, typer.Argument(help="Folder that `zoo train` wrote, hf-hub:org/name, or a model with published weights.")
-]
-Device = Annotated[str, typer.Option(help="Where the model computes: cpu, cuda.")]
+BATCH = 32
+"""Inputs that are computed together."""
+MAX_LEN = 256
+"""New tokens at most of a model that sets no bound, where the caller sets none."""
+
+
+class Pipeline:
+    """A model with what prepares its inputs and what reads its outputs; each is loaded when it is first used.
+
+        for text, labels in Pipeline("runs/tags").predict(["a text"]): ...
+        for text, answers in Pipeline("runs/numbers").generate(["twelve"], beam=4): ...
+
+    Args:
+        name: a folder that `zoo train` wrote, `hf-hub:org/name`, or a model with published weights.
+        device: where the model computes.
+        model: taken in place of the one that the name gives.
+    """
+
+    def __init__(self, name: str, device: str = "cpu", model: Any = None) -> None:
+        self.name, self.device = reference(name), device
+        if model is not None:
+            self.model = model
+
+    @cached_property
+    def spec(self) -> ModelSpec:
+        """Record of the model; reads no weights."""
+        return build.info(self.name)
+
+    @cached_property
+    def model(self) -> Any:
+        """The model with its weights, in evaluation mode."""
+        return build.create(self.name, pretrained=True, device=self.device).eval()
+
+    @cached_property
+    def preprocess(self) -> Any:
+        """Turns raw inputs into those of the model."""
+        return build.preprocess(self.name)
+
+    @cached_property
+    def postprocess(self) -> Any:
+        """Turns outputs into answers: labels, texts, sounds."""
+        return build.postprocess(self.name) if self.spec.postprocess else LabelProbabilities(self.spec)
+
+    @property
+    def default_max_len(self) -> int | None:
+        """Bound of the new tokens where the caller sets none; None where the model has one."""
+        return MAX_LEN if getattr(self.model, "max_len", None) is None else None
+
+    def inputs(self, raw: Any) -> tuple[Any, ...]:
+        """Prepare raw inputs: tensors on the model's device.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
+        try:
+            return self.placed(self.preprocess(raw))
+        except OSError as error:  # of a file that is named
+            raise InputError(f"an input cannot be read: {error}") from error
+
+    def placed(self, inputs: Any) -> tuple[Any, ...]:
+        """Bring inputs to the model's device; a single one becomes a tuple."""
+        inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+        return tuple(each.to(self.device) if hasattr(each, "to") else each for each in inputs)
+
+    def predict(
+        self, raw: Sequence[str], skip: Callable[[str, InputError], None] | None = None
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield each input with its answer: probabilities by label, a list of tags, or a text.
+
+        Args:
+            raw: texts, names of files, SMILES.
+            skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
+
+        Raises:
+            ConfigError: If the model has no labels.
+            InputError: If an input cannot be read.
+        """
+        if self.spec.task in ("generate", "features"):
+            other = "zoo generate lets it write" if self.spec.task == "generate" else "it gives vectors"
+            raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
+        return self._predict(raw, skip)
+
+    def generate(self, raw: Sequence[str], **options: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Yield each input with its answers and their scores, best first.
+
+        Args:
+            raw: texts, or names of files.
+            options: of the model's `generate`, such as `beam` and `max_len`.
+
+        Raises:
+            ConfigError: If the model does not generate.
+            InputError: If an input cannot be read.
+        """
+        self.check_generates()
+        for first in range(0, len(raw), BATCH):
+            part = raw[first : first + BATCH]
+            found = self.model.generate(*self.inputs(list(part)), **options)
+            for line, ids, lengths, scores in zip(part, found.ids, found.lengths, found.scores, strict=True):
+                rows = [row[:length].tolist() for row, length in zip(ids, lengths.tolist(), strict=True)]
+                pairs = zip(self.postprocess(rows), scores.tolist(), strict=True)
+                yield line, [(text, score) for text, score in pairs if score > -math.inf]
+
+    def stream(self, raw: str, **options: Any) -> Iterator[str]:
+        """Yield the answer to one input piece by piece; a character of several bytes comes when it is complete.
+
+        Raises:
+            ConfigError: If the model does not generate token by token.
+        """
+        self.check_generates()
+        if not hasattr(self.model, "generate_steps"):
+            raise ConfigError(f"--stream with '{self.model.spec.name}', which writes all tokens at once")
+        ids: list[int] = []
+        shown = ""
+        for step in self.model.generate_steps(*self.inputs([raw]), **options):
+            if int(step[0]) == self.model.symbols.eos:
+                break
+            ids.append(int(step[0]))
+            (text,) = self.postprocess([ids])
+            if text.startswith(shown) and not text.endswith("\N{REPLACEMENT CHARACTER}"):
+                yield text[len(shown) :]
+                shown = text
+        (text,) = self.postprocess([ids]) if ids else ("",)
+        yield text[len(shown) :]
+
+    def check_generates(self) -> None:
+        """Check that the model generates, before weights are loaded.
+
+        Raises:
+            ConfigError: If it does not.
+        """
+        if self.spec.task != "generate":
+            raise ConfigError(f"{self.name!r} is a '{self.spec.name}', which does not write: zoo predict shows labels")
+
+    def _predict(self, raw: Sequence[str], skip: Callable[[str, InputError], None] | None) -> Iterator[tuple[str, Any]]:
+        import torch
+
+        for first in range(0, len(raw), BATCH):
+            for part, inputs in self._readable(list(raw[first : first + BATCH]), skip):
+                with torch.no_grad():
+                    output = self.model(*inputs).cpu()
+                batch = getattr(self.postprocess, "batch_of", None)  # a graph model's nodes: the graph of each
+                yield from zip(part, self.postprocess(output, batch(*inputs) if batch else part), strict=True)
+
+    def _readable(
+        self, part: list[str], skip: Callable[[str, InputError], None] | None
+    ) -> Iterator[tuple[list[str], tuple[Any, ...]]]:
+        """Yield inputs prepared together, or one by one where one of them cannot be read."""
+        try:
+            yield part, self.inputs(part)
+        except InputError as error:
+            if skip is None:
+                raise
+            if len(part) == 1:
+                return skip(part[0], error)
+            for line in part:
+                yield from self._readable([line], skip)
+
+
+class LabelProbabilities:
+    """Postprocessing of classifiers that name none: the probability of each label.
+
+    Args:
+        spec: of the model; beside its weights lies `labels.json`, a list of names.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None:
+        where = next(iter(spec.weights.values()), "")
+        path = hub.fetch(where, ("labels.json",)) if where else None
+        try:
+            self.names = json.loads(path.read_text(encoding="utf-8")) if path else []
+        except ValueError as error:
+            raise WeightsError(f"{str(path)!r} cannot be read: {error}") from error
+
+    def __call__(self, output: Any, inputs: Any = None) -> list[dict[str, float]]:
+        """Return the probability of each label by its name."""
+        names = self.names or [str(place) for place in range(output.shape[-1])]
+        if output.ndim != 2 or len(names) != output.shape[-1]:
+            raise WeightsError(f"labels.json names {len(names)} labels, the answers are {tuple(output.shape)}")
+        return [dict(zip(names, row, strict=True)) for row in output.float().softmax(-1).tolist()]
 
 
 def reference(text: str) -> str:
-    """Give the name by which `zoo.create` finds a checkpoint.
+    """Return the name by which `zoo.create` finds a checkpoint.
+
+    Args:
+        text: a folder, `hf-hub:org/name`, or the name of a model.
 
     Raises:
         WeightsError: If a path holds no checkpoint.
@@ -28,12 +207,9 @@ def reference(text: str) -> str:
     path = Path(text).expanduser()
     if path.is_dir():
         if not (path / "config.json").exists():
-            made = (
-                " (its training has not come to the first validation yet)" if (path / "training.json").exists() else ""
-            )
-            raise WeightsError(
-                f"{text!r} holds no checkpoint: there is no config.json{made}; zoo train --out makes one"
-            )
+            begun = (path / "training.json").exists()
+            why = " (its training has not come to the first validation yet)" if begun else ""
+            raise WeightsError(f"{text!r} holds no checkpoint: there is no config.json{why}; zoo train --out makes one")
         return f"local-dir:{text}"
     if path.exists():
         raise WeightsError(f"{text!r} is a file: give the folder that holds config.json and model.safetensors")
@@ -44,70 +220,3 @@ def reference(text: str) -> str:
     except UnknownModelError as error:
         raise UnknownModelError(f"There is no folder {text!r}, and no model.\n{error}") from error
     return text
-
-
-def load(name: str, device: str) -> Any:
-    """Make the model with its weights, in evaluation."""
-    return build.create(name, pretrained=True, device=device).eval()
-
-
-def given(texts: list[str] | None, file: str | None) -> list[str]:
-    """Give the inputs: arguments, the lines of a file (`-` is what is piped in), or what is piped in.
-
-    Raises:
-        InputError: If there are none, or they are no UTF-8.
-    """
-    if texts and file:
-        raise ConfigError(f"texts and --file {file!r}: give one of them")
-    if texts:
-        return texts
-    if file in (None, "-"):
-        if sys.stdin.isatty():
-            raise InputError("no input: give it as an argument, with --file, or through a pipe")
-        data, where = sys.stdin.buffer.read(), "what is piped in"
-    else:
-        assert file is not None
-        try:
-            data, where = Path(file).expanduser().read_bytes(), repr(file)
-        except OSError as error:
-            raise InputError(f"--file {file!r} cannot be read: {error}") from error
-    return _lines(data, where)
-
-
-def _lines(data: bytes, where: str) -> list[str]:
-    lines = []
-    for number, line in enumerate(data.splitlines(), start=1):
-        try:
-            lines.append(line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where}, line {number}: no UTF-8 at byte {error.start + 1}") from error
-    if not any(line.strip() for line in lines):
-        raise InputError(f"{where} holds no text")
-    return lines
-
-
-def refuse_empty(texts: list[str]) -> None:
-    """Refuse texts of which there is nothing to read.
-
-    Raises:
-        InputError: If one is empty; the text says which.
-    """
-    for number, text in enumerate(texts, start=1):
-        if not text.strip():
-            raise InputError(f"text {number} is {text!r}: there is nothing to read")
-
-
-def refuse_out(out: Path, endings: Sequence[str]) -> None:
-    """Refuse a file that cannot be written, before anything is computed.
-
-    Args:
-        out: as `--out` named it.
-        endings: those there are.
-
-    Raises:
-        ConfigError: If its ending is none of them, or there is no such folder.
-    """
-    if out.suffix.lower() not in endings:
-        raise ConfigError(f"--out {str(out)!r}: its ending is none of {', '.join(endings)}")
-    if not out.parent.is_dir():
-        raise ConfigError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")

@@ -1,7 +1,7 @@
-"""Sound that arrives: from a file, a FIFO, or standard input, with a header or without, block by block.
+"""Audio streams: blocks of samples from a file, a FIFO or standard input, with a header or raw.
 
-libsndfile reads all of them. What a recorder pipes has a header that was written before the length was known: the
-samples behind it are read as if there were no header, since their end is where the pipe ends.
+libsndfile reads all of them. A recorder that pipes writes its header before the length is known: the samples after it
+are read as raw ones, since their end is where the pipe ends.
 
 Axes: t samples, c channels.
 """
@@ -26,11 +26,11 @@ from zoo.plugins.speech.sources import SOUNDFILE
 from zoo.registry.entry_loading import require
 
 PIPE = "-"
-"""What standard input is called."""
+"""Name of standard input."""
 BLOCK = 100
-"""Milliseconds."""
+"""Length of a block, ms."""
 WAITING = 600
-"""Blocks that are kept for who is late: a minute."""
+"""Blocks in the buffer: a minute."""
 FORMATS = {
     "u8": ("PCM_U8", "FILE"),
     "s8": ("PCM_S8", "FILE"),
@@ -47,7 +47,7 @@ FORMATS = {
     "mulaw": ("ULAW", "FILE"),
     "alaw": ("ALAW", "FILE"),
 }
-"""Samples without a header as ffmpeg calls them, and libsndfile's words for them."""
+"""ffmpeg's names of raw sample formats, and libsndfile's subtype and endianness."""
 HEADERS = (b"RIFF", b"fLaC", b"OggS")
 HINT = (
     "; what has no header needs --raw-rate, and ffmpeg reads what else there is: "
@@ -67,12 +67,12 @@ WIDTHS = {
 
 
 class Raw(NamedTuple):
-    """Say how samples are written that have no header.
+    """Format of raw samples, which have no header.
 
     Args:
-        rate: how many there are in a second.
+        rate: sample rate, Hz.
         format: one of `FORMATS`.
-        channels: that take turns.
+        channels: number of interleaved channels.
     """
 
     rate: int
@@ -80,11 +80,11 @@ class Raw(NamedTuple):
     channels: int = 1
 
     def options(self) -> dict[str, Any]:
-        """Say it in libsndfile's words.
+        """Return the options of `soundfile.SoundFile`.
 
         Raises:
             ConfigError: If the format is unknown, or the channels are too few or too many.
-            InputError: If nothing is recorded at this rate.
+            InputError: If the sample rate is out of range.
         """
         if self.format not in FORMATS:
             raise ConfigError(f"--raw-format {self.format} is not one of {', '.join(FORMATS)}")
@@ -95,23 +95,22 @@ class Raw(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Hold samples, in -1 … 1, and how many there are in a second."""
+    """Samples, in -1 … 1, and their rate in Hz."""
 
     samples: Float[Tensor, "t c"]
     rate: int
 
 
 def blocks(file: str, raw: Raw | None = None) -> Iterator[Block]:
-    """Give a sound as it arrives, in blocks of 100 ms; what it is shows when the first is asked for.
+    """Yield an audio stream in blocks of 100 ms; its header is read with the first block.
 
     Args:
         file: a path, perhaps of a FIFO, or `-` for standard input.
-        raw: how samples are written that have no header.
+        raw: format of raw samples; None where there is a header.
 
     Raises:
-        InputError: If there is no such file, or nothing is piped in; and later if what comes is no sound, or ends
-            before the end that its header tells of.
-        ConfigError: If there are no such samples.
+        InputError: If there is no such file, or nothing is piped in; while reading: if it is no audio, or is truncated.
+        ConfigError: If the format is unknown.
     """
     require(f"reading {file!r}", (SOUNDFILE,))
     if file == PIPE and os.isatty(0):
@@ -122,7 +121,7 @@ def blocks(file: str, raw: Raw | None = None) -> Iterator[Block]:
 
 
 def named(file: str) -> str:
-    """Name a sound for errors."""
+    """Return the name of a stream for errors."""
     return "what is piped in" if file == PIPE else repr(file)
 
 
@@ -134,15 +133,15 @@ def _blocks(file: str, options: dict[str, Any]) -> Iterator[Block]:
         if file != PIPE:
             descriptor = os.open(file, os.O_RDONLY)
         if options:
-            _refuse_header(descriptor, name)
+            _check_no_header(descriptor, name)
         with SoundFile(descriptor, closefd=False, **options) as sound:
-            behind = {} if options or sound.seekable() else _endless(sound)
-            come = 0 if behind else (yield from _read(sound, name))
+            after = {} if options or sound.seekable() else _endless(sound)
+            count = 0 if after else (yield from _read(sound, name))
             known = not options and sound.frames < ENDLESS
             again = file if sound.seekable() and file != PIPE else None
-            lost = missing(again, sound.extra_info, sound.frames - come) if known and not behind else ""
-        if behind:
-            with SoundFile(descriptor, closefd=False, **behind) as sound:
+            lost = missing(again, sound.extra_info, sound.frames - count) if known and not after else ""
+        if after:
+            with SoundFile(descriptor, closefd=False, **after) as sound:
                 yield from _read(sound, name)
     except (SoundFileError, RuntimeError, OSError) as error:
         hint = "" if options else HINT
@@ -154,11 +153,11 @@ def _blocks(file: str, options: dict[str, Any]) -> Iterator[Block]:
         raise InputError(f"{name} is truncated: {lost}")
 
 
-def _refuse_header(descriptor: int, name: str) -> None:
-    """Refuse a file that says itself what it holds; what a pipe holds cannot be looked at before.
+def _check_no_header(descriptor: int, name: str) -> None:
+    """Check that a file of raw samples has no header; a pipe cannot be checked.
 
     Raises:
-        InputError: If it does.
+        InputError: If it has.
     """
     begin = b""
     with suppress(OSError):
@@ -168,22 +167,22 @@ def _refuse_header(descriptor: int, name: str) -> None:
 
 
 def _read(sound: Any, name: str) -> Generator[Block, None, int]:
-    """Give what libsndfile reads; at the end, how many samples these were."""
-    size, come = max(1, sound.samplerate * BLOCK // 1000), 0
+    """Yield what libsndfile reads; return the number of samples."""
+    size, count = max(1, sound.samplerate * BLOCK // 1000), 0
     while len(samples := sound.read(size, dtype="float32", always_2d=True)):
         block = torch.from_numpy(samples)
         bad = (~block.isfinite()).any(1).nonzero()
         if len(bad):
             place = int(bad[0])
             yield Block(block[:place], sound.samplerate)
-            raise InputError(f"{name}: {block[place].tolist()} at sample {come + place}: samples are finite")
-        come += len(samples)
+            raise InputError(f"{name}: {block[place].tolist()} at sample {count + place}: samples are finite")
+        count += len(samples)
         yield Block(block, sound.samplerate)
-    return come
+    return count
 
 
 def _endless(sound: Any) -> dict[str, Any]:
-    """Say how to read on where the header of a WAV was written before its length was known; nothing elsewhere."""
+    """Return the raw format of a WAV whose header was written before its length was known; empty for others."""
     width = WIDTHS.get(sound.subtype, 0) * sound.channels
     if sound.format not in ("WAV", "WAVEX") or not width or 0 < width * sound.frames < ENDLESS:
         return {}
@@ -194,43 +193,43 @@ def _headless(rate: int, channels: int, subtype: str, endian: str) -> dict[str, 
     return {"format": "RAW", "samplerate": rate, "channels": channels, "subtype": subtype, "endian": endian}
 
 
-class Arriving:
-    """Read a sound in the background, so that none is lost while a model is loaded or answers.
+class AudioStream:
+    """Audio stream that is read in a background thread, so that none is lost while a model is loaded or computes.
 
-    Leaving the `with` stops.
+    A context manager: it stops at the end.
 
     Args:
-        sound: gives blocks.
+        sound: its blocks.
     """
 
     def __init__(self, sound: Iterator[Block]) -> None:
         self.sound = sound
-        self.queue: SimpleQueue[Block | Exception | None] = SimpleQueue()  # put by the handler of a signal, too
-        self.room = Semaphore(WAITING)
+        self.queue: SimpleQueue[Block | Exception | None] = SimpleQueue()  # put by a signal handler, too
+        self.free = Semaphore(WAITING)
         self.stopped = False
         Thread(target=self._fetch, daemon=True).start()
 
     def __iter__(self) -> Iterator[Block]:
-        """Give the blocks, until the sound ends, fails, or is stopped."""
+        """Yield the blocks, until the stream ends, fails, or is stopped."""
         while (block := self._next()) is not None and not self.stopped:
             if isinstance(block, Exception):
                 raise block
-            self.room.release()
+            self.free.release()
             yield block
 
     def stop(self) -> None:
-        """Take no more of it: what waits is left out; the handler of a signal may call this, as it takes no lock."""
+        """Stop, and drop the buffer; a signal handler may call this, as it takes no lock."""
         self.stopped = True
         self.queue.put(None)
 
-    def __enter__(self) -> "Arriving":
+    def __enter__(self) -> "AudioStream":
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-        self.room.release()
+        self.free.release()
 
     def _next(self) -> Block | Exception | None:
         while True:
@@ -241,10 +240,10 @@ class Arriving:
         end = None
         try:
             for block in self.sound:
-                self.room.acquire()
+                self.free.acquire()
                 if self.stopped:
                     return
                 self.queue.put(block)
-        except Exception as error:  # told to who listens
+        except Exception as error:  # raised where the blocks are read
             end = error
         self.queue.put(end)

@@ -1,50 +1,48 @@
-"""`zoo say TEXT… --model CHECKPOINT`: texts as files of sound."""
+"""`zoo say TEXT… --model CHECKPOINT`: text to speech."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from zoo import pipeline
+from zoo.cli.arguments import Device, Model, check_not_empty, check_out, read_inputs
 from zoo.errors import ConfigError
-from zoo.factory import create as build
+from zoo.pipeline import Pipeline
 from zoo.plugins.speech.io.tts_postprocess import speaks
 from zoo.plugins.speech.sources import SOUNDFILE
 from zoo.registry.entry_loading import require
 
 ENDINGS = (".wav", ".flac", ".ogg")
 RATE = 16_000
-"""Samples in a second."""
+"""Sample rate, Hz."""
 
 
 def say(
-    model: Annotated[str, typer.Option(help="Folder that `zoo train` wrote, or hf-hub:org/name.", show_default=False)],
-    texts: Annotated[list[str] | None, typer.Argument(help="What is said; else what is piped.")] = None,
-    file: Annotated[str | None, typer.Option(help="Say each line of it.")] = None,
-    out: Annotated[Path, typer.Option(help="WAV, FLAC or OGG; several texts are numbered.")] = Path("said.wav"),
-    device: pipeline.Device = "cpu",
+    model: Model,
+    texts: Annotated[list[str] | None, typer.Argument(help="Texts; by default the lines of standard input.")] = None,
+    file: Annotated[str | None, typer.Option(help="Read one text from each line of this file; - is stdin.")] = None,
+    out: Annotated[Path, typer.Option(help="WAV, FLAC or OGG file; numbered for several texts.")] = Path("said.wav"),
+    device: Device = "cpu",
 ) -> None:
-    """Say texts: a file of sound for each."""
-    pipeline.refuse_out(out, ENDINGS)
-    name = pipeline.reference(model)
-    spec = build.info(name)
+    """Text to speech: an audio file for each text."""
+    check_out(out, ENDINGS)
+    pipeline = Pipeline(model, device)
+    spec = pipeline.spec
     if not speaks(spec):
         raise ConfigError(
-            f"{name!r} is a '{spec.name}', which does not speak: zoo train speech-synthesis-tiny --data one-voice "
-            "makes a model that does"
+            f"{pipeline.name!r} is a '{spec.name}', which does not speak: zoo train speech-synthesis-tiny --data "
+            "one-voice makes a model that does"
         )
-    lines = pipeline.given(texts, file)
-    pipeline.refuse_empty(lines)
+    lines = read_inputs(texts, file)
+    check_not_empty(lines)
     require("zoo say", (SOUNDFILE,))
-    speaker: Any = pipeline.load(name, device)
-    read, show = build.preprocess(name), build.postprocess(name)
     for number, line in enumerate(lines, start=1):
-        spoken = speaker.generate(*(each.to(device) for each in read([line])))
-        (samples,) = show(spoken)
+        spoken = pipeline.model.generate(*pipeline.inputs([line]))
+        (samples,) = pipeline.postprocess(spoken)
         path = out.with_stem(f"{out.stem}-{number}") if len(lines) > 1 else out
         _write(path, samples)
         typer.echo(f"{path}\t{len(samples) / RATE:.2f} s\t{line}")
-        if int(spoken.lengths) == speaker.max_steps * speaker.step[0]:
+        if int(spoken.lengths) == pipeline.model.max_steps * pipeline.model.step[0]:
             typer.echo(f"zoo: {str(path)!r} is cut: the model found no end of {line!r}", err=True)
 
 

@@ -1,4 +1,4 @@
-"""`zoo transcribe --stream`: what is said, while it is said.
+"""`zoo transcribe --stream`: streaming speech recognition.
 
 Axes: t samples.
 """
@@ -13,104 +13,103 @@ import typer
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo import pipeline
 from zoo.errors import ConfigError, InputError
-from zoo.factory import create as build
+from zoo.pipeline import Pipeline
 from zoo.plugins.shared.audio.asr import AT_THE_END
-from zoo.plugins.speech.cli.audio_stream import BLOCK, Arriving, Block, Raw, blocks, named
+from zoo.plugins.speech.cli.audio_stream import BLOCK, AudioStream, Block, Raw, blocks, named
 from zoo.plugins.speech.cli.transcriber import recognised_by
-from zoo.plugins.speech.cli.transcript_output import Teller
-from zoo.plugins.speech.cli.word_timestamps import Said, Spoken
+from zoo.plugins.speech.cli.transcript_output import TranscriptOutput
+from zoo.plugins.speech.cli.word_timestamps import PartialTranscript, WordDecoder
 from zoo.plugins.speech.io.preprocess import RATE, ratio_of
 from zoo.plugins.speech.io.streaming_resample import Resampling
 
 
-def follow(name: str, file: str, raw: Raw | None, device: str, teller: Teller) -> None:
-    """Transcribe a sound while it comes, until it ends or is interrupted, and report how late that was.
+def transcribe_stream(pipeline: Pipeline, file: str, raw: Raw | None, output: TranscriptOutput) -> None:
+    """Transcribe an audio stream until it ends or is interrupted, and report latency and speed.
 
     Args:
-        name: of the model, as for `zoo.create`.
+        pipeline: of the model.
         file: a path, perhaps of a FIFO, or `-` for standard input.
-        raw: how samples are written that have no header.
-        device: where the model computes.
-        teller: tells what is said.
+        raw: format of raw samples; None where there is a header.
+        output: prints the transcript.
 
     Raises:
-        ConfigError: If the model cannot transcribe a sound that still comes.
-        InputError: If the sound cannot be read to its end; what was heard of it is told before.
+        ConfigError: If the model cannot transcribe a stream.
+        InputError: If the stream cannot be read to its end; what could be read is transcribed before.
     """
-    by = checked(name)
+    by = checked(pipeline)
     failure = None
-    with Arriving(blocks(file, raw)) as arriving, on_interrupt(arriving.stop):
-        live = Live(name, device)
+    with AudioStream(blocks(file, raw)) as stream, on_interrupt(stream.stop):
+        transcriber = StreamingTranscriber(pipeline)
         if by == "joint":
-            typer.echo("zoo: what the vectors emit is told; the decoder, which reads the whole, is not asked", err=True)
+            typer.echo("zoo: --stream uses the CTC head only; the decoder needs the whole audio", err=True)
         try:
-            for block in arriving:
-                teller.say(live.push(block))
+            for block in stream:
+                output.write(transcriber.push(block))
         except InputError as error:
             failure = error
-        if live.enough:
-            teller.say(live.finish())
-            teller.end()
-            typer.echo(f"zoo: {live.report()}", err=True)
-        elif not arriving.stopped and failure is None:
-            failure = InputError(f"{named(file)}: {live.came} samples at {live.rate} Hz are less than a frame, 25 ms")
+        if transcriber.enough:
+            output.write(transcriber.finish())
+            output.end()
+            typer.echo(f"zoo: {transcriber.report()}", err=True)
+        elif not stream.stopped and failure is None:
+            failure = InputError(
+                f"{named(file)}: {transcriber.came} samples at {transcriber.rate} Hz are less than a frame, 25 ms"
+            )
     if failure is not None:
         raise failure
 
 
-def checked(name: str) -> str:
-    """Give the way in which a model recognises.
+def checked(pipeline: Pipeline) -> str:
+    """Return how a model recognises speech, if it can do so from a stream.
 
     Raises:
-        ConfigError: If it writes only when the sound has ended, or does not transcribe.
+        ConfigError: If it needs the whole audio, or is no model of speech recognition.
     """
-    by = recognised_by(name)
+    by = recognised_by(pipeline)
     if by == "attention":
-        raise ConfigError(f"--stream with {name!r}, made with {AT_THE_END}")
+        raise ConfigError(f"--stream with {pipeline.name!r}, made with {AT_THE_END}")
     return by
 
 
-class Live:
-    """Hold a model that answers while a sound comes, with what makes its samples and its words.
+class StreamingTranscriber:
+    """Transcribes a stream block by block: resampling, model, text and words.
 
     Args:
-        name: of the model, as for `zoo.create`; by `joint`, only its emitter is asked.
-        device: where it computes.
+        pipeline: of the model; of one made with `joint`, only the CTC head is used.
 
     Raises:
-        ConfigError: If a part of the model has to see the whole sound.
+        ConfigError: If a part of the model needs the whole audio.
     """
 
-    def __init__(self, name: str, device: str = "cpu") -> None:
-        model = pipeline.load(name, device)
+    def __init__(self, pipeline: Pipeline) -> None:
+        model = pipeline.model
         try:
             self.stream = model.stream()
         except ConfigError as error:
-            raise ConfigError(f"--stream with {name!r}: {error}") from error
-        self.spoken = Spoken(build.postprocess(name), model.symbols)
+            raise ConfigError(f"--stream with {pipeline.name!r}: {error}") from error
+        self.words = WordDecoder(pipeline.postprocess, model.symbols)
         self.resampling: Resampling | None = None
-        self.device = device
+        self.device = pipeline.device
         self.came = 0
-        """Samples, before they are resampled."""
+        """Samples so far, before resampling."""
         self.rate = RATE
         self.answers = 0
         self.seconds = 0.0
-        """Spent on answers so far, from samples to words."""
+        """Computing time so far, s."""
         self.slowest = 0.0
-        """The longest time for one answer, s."""
+        """Longest computing time of one block, s."""
 
     @property
     def enough(self) -> bool:
-        """Whether there is a frame."""
+        """Whether there are samples for a frame."""
         samples = self.stream.samples
         if self.resampling is not None:
             samples = self.resampling.gives(self.came)
         return samples >= self.stream.stem.features.length
 
-    def push(self, block: Block) -> Said:
-        """Say what is new when these samples came."""
+    def push(self, block: Block) -> PartialTranscript:
+        """Return what is new after a block."""
         with self._timed():
             mono = block.samples.mean(1)
             if not self.came:
@@ -119,20 +118,20 @@ class Live:
             self.came += len(mono)
             if self.resampling is not None:
                 mono = self.resampling.push(mono[None])[0]
-            return self._spoken(mono)
+            return self._decoded(mono)
 
-    def finish(self) -> Said:
-        """Say what is new when the sound has ended."""
-        said = Said()
+    def finish(self) -> PartialTranscript:
+        """Return what is new at the end of the stream."""
+        partial = PartialTranscript()
         with self._timed():
             if self.resampling is not None:
-                said = self._spoken(self.resampling.push(torch.zeros(1, 0), last=True)[0])
-            for last in (self.spoken.push(self.stream.finish()), self.spoken.finish()):
-                said = Said(said.text + last.text, said.words + last.words)
-        return said
+                partial = self._decoded(self.resampling.push(torch.zeros(1, 0), last=True)[0])
+            for last in (self.words.push(self.stream.finish()), self.words.finish()):
+                partial = PartialTranscript(partial.text + last.text, partial.words + last.words)
+        return partial
 
     def report(self) -> str:
-        """Tell how much was heard, and how late and how fast it was answered."""
+        """Report duration, latency and speed."""
         ahead = 0 if self.resampling is None else 1000 * self.resampling.ahead / self.rate
         return (
             f"{self.came / self.rate:.2f} s of sound; latency {self.stream.latency + ahead + BLOCK:.0f} ms, {BLOCK} of "
@@ -149,16 +148,16 @@ class Live:
         self.seconds += took
         self.slowest = max(self.slowest, took)
 
-    def _spoken(self, samples: Float[Tensor, " t"]) -> Said:
-        return self.spoken.push(self.stream.push(samples.to(self.device)))
+    def _decoded(self, samples: Float[Tensor, " t"]) -> PartialTranscript:
+        return self.words.push(self.stream.push(samples.to(self.device)))
 
 
 @contextmanager
 def on_interrupt(do: Callable[[], None]) -> Iterator[None]:
-    """Do something at the first Ctrl-C; the next is as ever.
+    """Call a function at the first Ctrl-C; the next one interrupts.
 
     Args:
-        do: may come between any two steps of the program.
+        do: may be called between any two steps of the program.
     """
     before = signal.getsignal(signal.SIGINT)
 

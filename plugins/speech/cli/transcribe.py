@@ -1,4 +1,4 @@
-"""`zoo transcribe FILE… --model CHECKPOINT`: what is said in files of sound, or in one that still comes, and when."""
+"""`zoo transcribe FILE… --model CHECKPOINT`: speech recognition of audio files, or of an audio stream."""
 
 import json
 from dataclasses import asdict
@@ -6,83 +6,89 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zoo import pipeline
+from zoo.cli.arguments import Device, Model
 from zoo.errors import ConfigError, InputError
-from zoo.plugins.speech.cli.transcript_output import line_of, teller
+from zoo.pipeline import Pipeline
+from zoo.plugins.speech.cli.transcript_output import line_of, output_for
 
 if TYPE_CHECKING:
     from zoo.plugins.speech.cli.audio_stream import Raw
-    from zoo.plugins.speech.cli.transcriber import Heard
+    from zoo.plugins.speech.cli.transcriber import Transcription
 
 
 def transcribe(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Files of sound: WAV, FLAC, OGG. With --stream one, or a FIFO, or - for what is piped in.",
+            help="Audio files: WAV, FLAC, OGG. With --stream one file, a FIFO, or - for standard input.",
             show_default=False,
         ),
     ],
-    model: Annotated[str, typer.Option(help="Folder that `zoo train` wrote, or hf-hub:org/name.", show_default=False)],
-    beam: Annotated[
-        int | None, typer.Option(help="Transcripts that are followed at once. [default: the model's own]")
-    ] = None,
-    timestamps: Annotated[bool, typer.Option("--timestamps", help="Tell when each word begins and ends.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with --stream a line for each word.")] = False,
-    stream: Annotated[bool, typer.Option("--stream", help="Transcribe one sound while it comes.")] = False,
+    model: Model,
+    beam: Annotated[int | None, typer.Option(help="Beam size.", show_default="the model's own")] = None,
+    timestamps: Annotated[bool, typer.Option("--timestamps", help="Print the start and end of each word.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON lines: one for each file, with --stream one for each word.")
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Streaming recognition: transcribe one audio stream as it arrives.")
+    ] = False,
     raw_rate: Annotated[
-        int | None, typer.Option(help="Of a stream without a header: samples in a second.", show_default=False)
+        int | None,
+        typer.Option(help="Sample rate of a stream of raw samples (without a header), Hz.", show_default=False),
     ] = None,
     raw_format: Annotated[
-        str | None, typer.Option(help="Of a stream without a header, as ffmpeg calls it. [default: s16le]")
+        str | None, typer.Option(help="Sample format of a raw stream, as ffmpeg names it.", show_default="s16le")
     ] = None,
     raw_channels: Annotated[
-        int | None, typer.Option(help="Of a stream without a header: how many take turns. [default: 1]")
+        int | None, typer.Option(help="Number of channels of a raw stream.", show_default="1")
     ] = None,
-    device: pipeline.Device = "cpu",
+    device: Device = "cpu",
 ) -> None:
-    """Write down what is said in files of sound; those that cannot be read are named, skipped and counted."""
+    """Transcribe speech in audio files; files that cannot be read are skipped, named and counted."""
     raw = {"rate": raw_rate, "format": raw_format, "channels": raw_channels}
     given = {key: value for key, value in raw.items() if value is not None}
-    _refuse(files, stream, beam, given)
-    name = pipeline.reference(model)
+    _check(files, stream, beam, given)
+    pipeline = Pipeline(model, device)
     if stream:
-        from zoo.plugins.speech.cli.stream_transcribe import follow
+        from zoo.plugins.speech.cli.stream_transcribe import transcribe_stream
 
-        follow(name, files[0], _raw(given), device, teller(timestamps, as_json))
+        transcribe_stream(pipeline, files[0], _raw(given), output_for(timestamps, as_json))
         return
     from zoo.data.progress import shown
-    from zoo.plugins.speech.cli.transcriber import Listener
+    from zoo.plugins.speech.cli.transcriber import Transcriber
 
-    listener = Listener(name, device, beam, timestamps)
+    transcriber = Transcriber(pipeline, beam, timestamps)
     skipped = 0
     for file in shown(files, len(files), "transcribing"):
         try:
-            heard = listener.hear(file)
+            found = transcriber.transcribe(file)
         except InputError as error:
             skipped += 1
             typer.echo(f"zoo: skipped: {error}", err=True)
             continue
-        typer.echo(json.dumps(_plain(heard), ensure_ascii=False) if as_json else _lines(heard, len(files) > 1))
+        typer.echo(json.dumps(_plain(found), ensure_ascii=False) if as_json else _lines(found, len(files) > 1))
     if skipped:
         typer.echo(f"zoo: {skipped} of {len(files)} files skipped", err=True)
         raise typer.Exit(1)
 
 
-def _refuse(files: list[str], stream: bool, beam: int | None, raw: dict[str, Any]) -> None:
-    """Refuse what does not go together; before anything is loaded."""
+def _check(files: list[str], stream: bool, beam: int | None, raw: dict[str, Any]) -> None:
+    """Check that the options go together, before anything is loaded."""
     if not stream:
         if raw:
-            raise ConfigError(f"--raw-{next(iter(raw))} is for what comes without a header: add --stream")
+            raise ConfigError(f"--raw-{next(iter(raw))} is for raw samples, without a header: add --stream")
         if "-" in files:
-            raise ConfigError("'-' is what is piped in: zoo transcribe --stream - transcribes it while it comes")
+            raise ConfigError("'-' is standard input: zoo transcribe --stream - transcribes it as it arrives")
         return
     if len(files) != 1:
-        raise ConfigError(f"--stream follows one sound, and {len(files)} were given: {', '.join(files)}")
+        raise ConfigError(f"--stream transcribes one stream, and {len(files)} were given: {', '.join(files)}")
     if beam is not None:
-        raise ConfigError(f"--stream with --beam {beam}: a search tells nothing before the end; leave one of them out")
+        raise ConfigError(
+            f"--stream with --beam {beam}: beam search gives nothing before the end; leave one of them out"
+        )
     if raw and "rate" not in raw:
-        raise ConfigError(f"--raw-{next(iter(raw))} without --raw-rate: say how many samples there are in a second")
+        raise ConfigError(f"--raw-{next(iter(raw))} without --raw-rate: give the sample rate too")
 
 
 def _raw(given: dict[str, Any]) -> "Raw | None":
@@ -91,11 +97,11 @@ def _raw(given: dict[str, Any]) -> "Raw | None":
     return Raw(**given) if given else None
 
 
-def _plain(heard: "Heard") -> dict[str, Any]:
-    return {key: value for key, value in asdict(heard).items() if value is not None}
+def _plain(found: "Transcription") -> dict[str, Any]:
+    return {key: value for key, value in asdict(found).items() if value is not None}
 
 
-def _lines(heard: "Heard", named: bool) -> str:
-    """Write a line for a file, or one for each word with its seconds; the file in front where there are several."""
-    rows = [heard.text] if heard.words is None else [line_of(word) for word in heard.words]
-    return "\n".join(f"{heard.file}\t{row}" if named else row for row in rows)
+def _lines(found: "Transcription", named: bool) -> str:
+    """Format a line for a file, or one for each word with its times; the file name in front if there are several."""
+    rows = [found.text] if found.words is None else [line_of(word) for word in found.words]
+    return "\n".join(f"{found.file}\t{row}" if named else row for row in rows)

@@ -1,6 +1,6 @@
-"""How `zoo transcribe --stream` tells what is said: as text, as words with times, or as JSON.
+"""Output of `zoo transcribe --stream`: text, words with times, or JSON.
 
-What is told is flushed at once, so that it is read while it is said, through a pipe too. Nothing heavy is imported.
+It is flushed at once, through a pipe too. Imports nothing heavy.
 """
 
 import json
@@ -10,82 +10,85 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
+from typing_extensions import override
 
 if TYPE_CHECKING:
-    from zoo.plugins.speech.cli.word_timestamps import Said, Word
+    from zoo.plugins.speech.cli.word_timestamps import PartialTranscript, Word
 
 AGAIN = "\r\x1b[K"
-"""Takes back the line that is written."""
+"""Erases the present line of a terminal."""
 
 
-class Teller(ABC):
-    """Tell what is said."""
+class TranscriptOutput(ABC):
+    """Prints a transcript that grows."""
 
     @abstractmethod
-    def say(self, said: "Said") -> None:
-        """Tell what is new."""
+    def write(self, partial: "PartialTranscript") -> None:
+        """Print what is new."""
 
     @abstractmethod
     def end(self) -> None:
-        """End what was begun."""
+        """End the output."""
 
 
-class Running(Teller):
-    """Tell text, each piece as soon as it is spelled."""
+class TextOutput(TranscriptOutput):
+    """Prints text piece by piece."""
 
-    def say(self, said: "Said") -> None:
-        """See `Teller.say`."""
-        if said.text:
-            typer.echo(said.text, nl=False)
+    @override
+    def write(self, partial: "PartialTranscript") -> None:
+        if partial.text:
+            typer.echo(partial.text, nl=False)
 
+    @override
     def end(self) -> None:
-        """See `Teller.end`."""
         typer.echo()
 
 
-class Timed(Teller):
-    """Tell a line for each word, with its seconds, when it is complete.
+class TimedOutput(TranscriptOutput):
+    """Prints a line for each complete word, with its start and end in seconds.
 
     Args:
-        live: whether the word that may go on is shown, and written anew: on a terminal.
+        live: whether the incomplete word is shown too, and overwritten: on a terminal.
     """
 
     def __init__(self, live: bool) -> None:
         self.live = live
         self.shown = ""
 
-    def say(self, said: "Said") -> None:
-        """See `Teller.say`."""
-        rows = [line_of(word) for word in said.words]
-        unfinished = line_of(said.open) if self.live and said.open is not None else ""
+    @override
+    def write(self, partial: "PartialTranscript") -> None:
+        rows = [line_of(word) for word in partial.words]
+        unfinished = line_of(partial.open) if self.live and partial.open is not None else ""
         if rows or unfinished != self.shown:
             back = AGAIN if self.shown else ""
             typer.echo(back + "".join(f"{row}\n" for row in rows) + unfinished, nl=False, color=self.live)
         self.shown = unfinished
 
+    @override
     def end(self) -> None:
-        """See `Teller.end`."""
+        pass
 
 
-class Lines(Teller):
-    """Tell a line of JSON for each word, when it is complete."""
+class JsonOutput(TranscriptOutput):
+    """Prints a line of JSON for each complete word."""
 
-    def say(self, said: "Said") -> None:
-        """See `Teller.say`."""
-        for word in said.words:
+    @override
+    def write(self, partial: "PartialTranscript") -> None:
+        for word in partial.words:
             typer.echo(json.dumps(asdict(word), ensure_ascii=False))
 
+    @override
     def end(self) -> None:
-        """See `Teller.end`."""
+        pass
 
 
-def teller(timestamps: bool, as_json: bool) -> Teller:
-    """Choose how it is told."""
+def output_for(timestamps: bool, as_json: bool) -> TranscriptOutput:
+    """Choose the output."""
     if as_json:
-        return Lines()
-    return Timed(sys.stdout.isatty()) if timestamps else Running()
+        return JsonOutput()
+    return TimedOutput(sys.stdout.isatty()) if timestamps else TextOutput()
 
 
 def line_of(word: "Word") -> str:
-    """Write a word behind the seconds at which it begins and ends."""
+    """Format a word: start and end in seconds, and the word."""
     return f"{word.start_ms / 1000:.2f}\t{word.end_ms / 1000:.2f}\t{word.word}"

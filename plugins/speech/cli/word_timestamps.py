@@ -1,4 +1,4 @@
-"""Words and when they were said: of a transcript that is whole, and of one that grows while its sound comes.
+"""Word timestamps: of a complete transcript, and of one that grows with its audio stream.
 
 Axes: n vectors, one for each 40 ms.
 """
@@ -17,16 +17,16 @@ from zoo.plugins.shared.audio.ctc_alignment import Aligned
 from zoo.plugins.shared.audio.frame_stem import TOKEN
 
 Show = Callable[[Any], list[str]]
-"""Turns rows of ids, or what `generate` gave, into texts."""
+"""Turns rows of ids, or the output of `generate`, into texts."""
 HALF = "\N{REPLACEMENT CHARACTER}"
-"""What the bytes of half a character are shown as."""
+"""Text of an incomplete character."""
 BYTES = 4
 """Most tokens of a character: one for each byte."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """Say when a word was said, in ms from the begin of the sound."""
+    """Word with its start and end, in ms from the start of the audio."""
 
     word: str
     start_ms: int
@@ -34,18 +34,18 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Said:
-    """Hold what is new: text, the words that are complete, and the one that may go on."""
+class PartialTranscript:
+    """What is new in a transcript: text, complete words, and the word that is still incomplete."""
 
     text: str = ""
     words: tuple[Word, ...] = ()
     open: Word | None = None
 
 
-class Spelling:
-    """Turn tokens into text one by one: of what was spelled, only the tokens of the last piece are kept.
+class IncrementalDecoder:
+    """Incremental detokenizer: token by token into text.
 
-    Pieces depend on what stands before them, as a word has a space before it and the first has none.
+    A piece depends on the piece before it, which is kept: a word has a space before it, and the first has none.
 
     Args:
         show: turns rows of ids into texts.
@@ -54,55 +54,55 @@ class Spelling:
     def __init__(self, show: Show) -> None:
         self.show = show
         self.ids: list[int] = []
-        self.told = 0
-        """How many of them are spelled."""
+        self.decoded = 0
+        """How many of them are decoded."""
 
     @property
-    def waits(self) -> bool:
-        """Whether there are tokens that are half a character."""
-        return len(self.ids) > self.told
+    def pending(self) -> bool:
+        """Whether there are tokens of an incomplete character."""
+        return len(self.ids) > self.decoded
 
     def push(self, token: int) -> str:
-        """Give the text of one more token; nothing while it is half a character."""
+        """Return the text of one more token; nothing while a character is incomplete."""
         self.ids.append(token)
-        before, text = self.show([self.ids[: self.told], self.ids])
-        if text == before:  # it says nothing
+        before, text = self.show([self.ids[: self.decoded], self.ids])
+        if text == before:  # it has no text
             self.ids.pop()
             return ""
         if text.endswith(HALF):
-            return self._give_up() if len(self.ids) - self.told == BYTES else ""
-        self.ids = self.ids[self.told :]
-        self.told = len(self.ids)
+            return self._give_up() if len(self.ids) - self.decoded == BYTES else ""
+        self.ids = self.ids[self.decoded :]
+        self.decoded = len(self.ids)
         return text[len(before) :]
 
     def finish(self) -> str:
-        """Give the text of what waits."""
+        """Return the text of the incomplete character."""
         text = ""
-        while self.waits:
+        while self.pending:
             text += self._give_up()
         return text
 
     def _give_up(self) -> str:
-        """Give the first token that waits as it is shown alone, since it begins no character, and the others anew."""
-        first, *others = self.ids[self.told :]
-        self.ids, self.told = [], 0
+        """Decode the first pending token alone, since it begins no character, and the others again."""
+        first, *others = self.ids[self.decoded :]
+        self.ids, self.decoded = [], 0
         return "".join([*self.show([[first]]), *map(self.push, others)])
 
 
-class Joining:
-    """Join pieces of text to words; what stands between words belongs to none."""
+class WordJoiner:
+    """Joins pieces of text to words, at white space."""
 
     def __init__(self) -> None:
         self.open: Word | None = None
-        """The word that may go on."""
+        """The incomplete word."""
 
     def push(self, piece: str, start_ms: int, end_ms: int) -> list[Word]:
-        """Give the words that are complete, as white space is behind them.
+        """Return the words that are complete, as white space follows them.
 
         Args:
-            piece: what follows.
-            start_ms: when it begins.
-            end_ms: when it ends.
+            piece: of text.
+            start_ms: its start.
+            end_ms: its end.
         """
         complete = []
         for part in re.findall(r"\s+|\S+", piece):
@@ -114,28 +114,28 @@ class Joining:
         return complete
 
     def finish(self) -> list[Word]:
-        """Give the word that was open, if there is one."""
+        """Return the incomplete word, if there is one."""
         word, self.open = self.open, None
         return [] if word is None else [word]
 
 
 def words_of(tokens: Sequence[Aligned], show: Show) -> tuple[Word, ...]:
-    """Join tokens to the words they write.
+    """Join aligned tokens to words.
 
     Args:
         tokens: in their order.
         show: turns rows of ids into texts.
     """
-    spelling, joining, words = Spelling(show), Joining(), []
+    decoder, joiner, words = IncrementalDecoder(show), WordJoiner(), []
     start = end = 0
     for each in tokens:
-        start, end = start if spelling.waits else each.start_ms, each.end_ms
-        words += joining.push(spelling.push(each.token), start, end)
-    return (*words, *joining.push(spelling.finish(), start, end), *joining.finish())
+        start, end = start if decoder.pending else each.start_ms, each.end_ms
+        words += joiner.push(decoder.push(each.token), start, end)
+    return (*words, *joiner.push(decoder.finish(), start, end), *joiner.finish())
 
 
-class Spoken:
-    """Follow what the vectors of a sound emit: `Transcript`, as text and words.
+class WordDecoder:
+    """Greedy CTC decoding of a stream to text and words with times.
 
     Args:
         show: turns rows of ids into texts.
@@ -144,38 +144,38 @@ class Spoken:
 
     def __init__(self, show: Show, symbols: Symbols) -> None:
         self.transcript = Transcript(symbols)
-        self.spelling = Spelling(show)
-        self.joining = Joining()
+        self.decoder = IncrementalDecoder(show)
+        self.joiner = WordJoiner()
         self.vectors = 0
         self.start = 0
-        """Where the token, or the half character, began that is spelled now."""
+        """Vector at which the present token or incomplete character begins."""
 
-    def push(self, scores: Float[Tensor, "1 n vocab"]) -> Said:
-        """Say what is new in the scores of vectors that follow."""
+    def push(self, scores: Float[Tensor, "1 n vocab"]) -> PartialTranscript:
+        """Return what is new, from the CTC logits of the vectors that follow."""
         text, words = "", []
         for n in range(scores.shape[1]):
             (new,) = self.transcript.push(scores[:, n : n + 1])
             self.vectors += 1
             if len(new):
-                self.start = self.start if self.spelling.waits else self.vectors - 1
-                piece = self.spelling.push(int(new))
+                self.start = self.start if self.decoder.pending else self.vectors - 1
+                piece = self.decoder.push(int(new))
                 text += piece
                 words += self._join(piece)
             else:
                 self._go_on()
-        return Said(text, tuple(words), self.joining.open)
+        return PartialTranscript(text, tuple(words), self.joiner.open)
 
-    def finish(self) -> Said:
-        """Say what remains."""
-        piece = self.spelling.finish()
-        return Said(piece, (*self._join(piece), *self.joining.finish()))
+    def finish(self) -> PartialTranscript:
+        """Return what remains at the end."""
+        piece = self.decoder.finish()
+        return PartialTranscript(piece, (*self._join(piece), *self.joiner.finish()))
 
     def _join(self, piece: str) -> list[Word]:
-        return self.joining.push(piece, TOKEN * self.start, TOKEN * self.vectors)
+        return self.joiner.push(piece, TOKEN * self.start, TOKEN * self.vectors)
 
     def _go_on(self) -> None:
-        """Let the open word last as long as its end is emitted."""
-        word, last = self.joining.open, self.transcript.last
+        """Extend the incomplete word as long as its last token is repeated."""
+        word, last = self.joiner.open, self.transcript.last
         assert last is not None
-        if word is not None and not self.spelling.waits and int(last) != self.transcript.symbols.pad:
-            self.joining.open = Word(word.word, word.start_ms, TOKEN * self.vectors)
+        if word is not None and not self.decoder.pending and int(last) != self.transcript.symbols.pad:
+            self.joiner.open = Word(word.word, word.start_ms, TOKEN * self.vectors)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import zoo
-from zoo.cli.generate import Writer
-from zoo.cli.predict import Reader
+from zoo.pipeline import Pipeline
 from zoo.plugins.speech.data.synthetic import espeak
 from zoo.plugins.speech.data.synthetic import spoken_digits as spoken
 
@@ -33,7 +32,7 @@ def recorded(write: Write, tmp_path: Path) -> Path:
 def test_a_model_of_labels_is_trained_and_names_them(recorded: Path) -> None:
     trained = zoo.train("speech-tiny", f"folder:{recorded}", recorded / "out", **SMALL)
     assert set(trained.scores) == {"accuracy", "loss"}
-    ((name, answer),) = Reader(f"local-dir:{recorded / 'out'}", "cpu").answers([str(recorded / "0.wav")])
+    ((name, answer),) = Pipeline(f"local-dir:{recorded / 'out'}").predict([str(recorded / "0.wav")])
     assert name.endswith("0.wav")
     assert set(answer) == {"short", "long"}
     assert sum(answer.values()) == pytest.approx(1)
@@ -43,8 +42,8 @@ def test_a_model_of_labels_is_trained_and_names_them(recorded: Path) -> None:
 def test_a_model_of_transcripts_is_trained_and_writes(recorded: Path, by: str) -> None:
     trained = zoo.train("speech-tiny", str(recorded), recorded / "out", task="generate", by=by, **SMALL)
     assert set(trained.scores) == {"-word error rate", "-character error rate", "exact match"}
-    writer = Writer(f"local-dir:{recorded / 'out'}", "cpu")
-    ((_, answers),) = writer.answers([str(recorded / "0.wav")], {"max_len": 5})
+    pipeline = Pipeline(f"local-dir:{recorded / 'out'}")
+    ((_, answers),) = pipeline.generate([str(recorded / "0.wav")], max_len=5)
     ((text, score),) = answers
     assert set(text.replace("<unk>", "")) <= set("ab")
     assert score <= 0

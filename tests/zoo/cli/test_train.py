@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 import zoo
+from zoo.cli.arguments import check_not_empty
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, InputError
-from zoo.pipeline import refuse_empty
 from zoo.training.callbacks.callback import Request
 from zoo.training.callbacks.progress import score_text
 
@@ -265,7 +265,7 @@ def test_a_text_of_nothing_is_no_text(run: Run, writer: str) -> None:
 
 def test_labels_of_nothing_are_not_asked() -> None:
     with pytest.raises(InputError, match="text 1 is ' ': there is nothing to read"):
-        refuse_empty([" "])
+        check_not_empty([" "])
 
 
 @pytest.mark.parametrize("command", ["generate", "predict"])

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from zoo.errors import ConfigError, InputError
-from zoo.plugins.speech.cli.audio_stream import FORMATS, WAITING, Arriving, Block, Raw, blocks
+from zoo.plugins.speech.cli.audio_stream import FORMATS, WAITING, AudioStream, Block, Raw, blocks
 from zoo.plugins.speech.io.audio_files import read
 
 Write = Callable[..., Path]
@@ -184,11 +184,11 @@ def test_blocks_are_given_in_their_order_and_an_error_behind_those_before() -> N
         yield from numbered(3)
         raise InputError("lost")
 
-    with Arriving(numbered(2 * WAITING)) as arriving:
-        assert [int(block.samples) for block in arriving] == list(range(2 * WAITING))
+    with AudioStream(numbered(2 * WAITING)) as stream:
+        assert [int(block.samples) for block in stream] == list(range(2 * WAITING))
     come = []
-    with pytest.raises(InputError, match="lost"), Arriving(failing()) as arriving:  # noqa: PT012
-        for block in arriving:
+    with pytest.raises(InputError, match="lost"), AudioStream(failing()) as stream:  # noqa: PT012
+        for block in stream:
             come.append(int(block.samples))
     assert come == [0, 1, 2]
 
@@ -201,27 +201,27 @@ def test_who_is_late_finds_a_minute_of_blocks_and_not_more() -> None:
             made.append(block)
             yield block
 
-    with Arriving(source()) as arriving:
-        iterator = iter(arriving)
+    with AudioStream(source()) as stream:
+        iterator = iter(stream)
         for taken in range(1, 5):
             next(iterator)
             while len(made) < WAITING + taken + 1:  # one waits for room
                 time.sleep(0.001)
-            assert arriving.queue.qsize() == WAITING
+            assert stream.queue.qsize() == WAITING
 
 
 def test_a_sound_that_is_stopped_gives_nothing_more() -> None:
-    with Arriving(numbered(WAITING)) as arriving:
-        iterator = iter(arriving)
+    with AudioStream(numbered(WAITING)) as stream:
+        iterator = iter(stream)
         assert int(next(iterator).samples) == 0
-        arriving.stop()
+        stream.stop()
         assert list(iterator) == []
 
 
 def test_a_signal_that_comes_while_room_is_made_can_stop_the_sound() -> None:
-    with Arriving(numbered(1)) as arriving:
-        stopping = threading.Thread(target=arriving.stop, daemon=True)
-        with arriving.room._cond:  # type: ignore[attr-defined]  # what `release` holds
+    with AudioStream(numbered(1)) as stream:
+        stopping = threading.Thread(target=stream.stop, daemon=True)
+        with stream.free._cond:  # type: ignore[attr-defined]  # what `release` holds
             stopping.start()
             stopping.join(5)
             assert not stopping.is_alive()
@@ -229,10 +229,10 @@ def test_a_signal_that_comes_while_room_is_made_can_stop_the_sound() -> None:
 
 def test_who_waits_for_room_ends_with_the_sound() -> None:
     before = set(threading.enumerate())
-    with Arriving(numbered(2 * WAITING)) as arriving:
+    with AudioStream(numbered(2 * WAITING)) as stream:
         (fetching,) = set(threading.enumerate()) - before
-        while arriving.queue.qsize() < WAITING:
+        while stream.queue.qsize() < WAITING:
             time.sleep(0.001)
-        arriving.stop()
+        stream.stop()
     fetching.join(5)
     assert not fetching.is_alive()

@@ -19,11 +19,12 @@ import torch
 
 import zoo
 from zoo.core.generation.ctc_greedy import greedy
+from zoo.pipeline import Pipeline
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.speech.cli.audio_stream import Block
-from zoo.plugins.speech.cli.stream_transcribe import Live, follow
-from zoo.plugins.speech.cli.transcript_output import Running
-from zoo.plugins.speech.cli.word_timestamps import Said
+from zoo.plugins.speech.cli.stream_transcribe import StreamingTranscriber, transcribe_stream
+from zoo.plugins.speech.cli.transcript_output import TextOutput
+from zoo.plugins.speech.cli.word_timestamps import PartialTranscript
 from zoo.weights.checkpoint import save
 
 Run = Callable[..., tuple[int, str, str]]
@@ -119,7 +120,7 @@ def test_by_joint_what_the_vectors_emit_is_told(run: Run, checkpoint: Make, soun
     sounds = zoo.preprocess(name)(file)
     emitted = greedy(*model.emit(*sounds))
     assert (code, [out.removesuffix("\n")]) == (0, zoo.postprocess(name)(emitted))
-    assert "zoo: what the vectors emit is told; the decoder, which reads the whole, is not asked" in err
+    assert "zoo: --stream uses the CTC head only; the decoder needs the whole audio" in err
 
 
 def test_a_decoder_alone_is_refused_before_its_weights_are_read(run: Run, checkpoint: Make, sound: Make) -> None:
@@ -170,11 +171,11 @@ def test_a_frame_is_enough(run: Run, checkpoint: Make, sound: Make) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["a.wav", "b.wav", "--stream"], "--stream follows one sound, and 2 were given: a.wav, b.wav"),
-        (["a.wav", "--stream", "--beam", "4"], "--stream with --beam 4: a search tells nothing before the end"),
+        (["a.wav", "b.wav", "--stream"], "--stream transcribes one stream, and 2 were given: a.wav, b.wav"),
+        (["a.wav", "--stream", "--beam", "4"], "--stream with --beam 4: beam search gives nothing before the end"),
         (["-", "--stream", "--raw-format", "f32le"], "--raw-format without --raw-rate"),
-        (["a.wav", "--raw-rate", "8000"], "--raw-rate is for what comes without a header: add --stream"),
-        (["-"], "'-' is what is piped in: zoo transcribe --stream -"),
+        (["a.wav", "--raw-rate", "8000"], "--raw-rate is for raw samples, without a header: add --stream"),
+        (["-"], "'-' is standard input: zoo transcribe --stream -"),
         (["missing.wav", "--stream"], "There is no file 'missing.wav'"),
     ],
 )
@@ -184,14 +185,14 @@ def test_what_does_not_go_together_is_refused(run: Run, checkpoint: Make, argume
     assert text in err
 
 
-class Counting(Running):
+class Counting(TextOutput):
     """Tell text, and when so much was told."""
 
     def __init__(self, wanted: int) -> None:
         self.wanted, self.told = wanted, threading.Event()
 
-    def say(self, said: Said) -> None:
-        super().say(said)
+    def write(self, said: PartialTranscript) -> None:
+        super().write(said)
         self.wanted -= 1
         if not self.wanted:
             self.told.set()
@@ -215,9 +216,9 @@ def test_an_interrupt_ends_the_sound_and_keeps_what_was_heard(
         over.wait(30)
 
     monkeypatch.setattr("zoo.plugins.speech.cli.stream_transcribe.blocks", endless)
-    follow(name, "-", None, "cpu", counting)
+    transcribe_stream(Pipeline(name), "-", None, counting)
     over.set()
-    live = Live(name)
+    live = StreamingTranscriber(Pipeline(name))
     wanted = "".join(live.push(part).text for part in parts) + live.finish().text
     found = capsys.readouterr()
     assert found.out == f"{wanted}\n"
@@ -239,14 +240,14 @@ def test_an_interrupt_before_anything_was_heard_tells_nothing(
         yield from ()
 
     monkeypatch.setattr("zoo.plugins.speech.cli.stream_transcribe.blocks", silent)
-    follow(f"local-dir:{checkpoint()}", "-", None, "cpu", Running())
+    transcribe_stream(Pipeline(f"local-dir:{checkpoint()}"), "-", None, TextOutput())
     over.set()
     assert capsys.readouterr() == ("", "")
 
 
 def test_words_are_told_while_the_sound_comes(checkpoint: Make, sound: Make) -> None:
     name, parts = f"local-dir:{checkpoint()}", blocks_of(sound(rate=22_050))
-    live = Live(name)
+    live = StreamingTranscriber(Pipeline(name))
     assert live.stream.latency == 25 + 30 + 40
     texts = [live.push(part).text for part in parts]
     assert all("".join(texts[at : at + 4]) for at in range(0, 12, 4))
@@ -260,14 +261,14 @@ def test_a_rate_that_is_as_good_as_16_kilohertz_is_followed(run: Run, checkpoint
 def test_what_becomes_of_the_scores_is_timed_with_the_model(
     checkpoint: Make, sound: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live = Live(f"local-dir:{checkpoint()}")
-    push = live.spoken.push
+    live = StreamingTranscriber(Pipeline(f"local-dir:{checkpoint()}"))
+    push = live.words.push
 
-    def slow(scores: torch.Tensor) -> Said:
+    def slow(scores: torch.Tensor) -> PartialTranscript:
         time.sleep(0.03)
         return push(scores)
 
-    monkeypatch.setattr(live.spoken, "push", slow)
+    monkeypatch.setattr(live.words, "push", slow)
     for part in blocks_of(sound(rate=8_000)):
         live.push(part)
     live.finish()

@@ -11,7 +11,14 @@ from zoo.core.special_tokens import SYMBOLS
 from zoo.plugins.shared.audio.ctc_alignment import Aligned, align
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
-from zoo.plugins.speech.cli.word_timestamps import HALF, Said, Spelling, Spoken, Word, words_of
+from zoo.plugins.speech.cli.word_timestamps import (
+    HALF,
+    IncrementalDecoder,
+    PartialTranscript,
+    Word,
+    WordDecoder,
+    words_of,
+)
 
 TEXTS = ["one two three", "née Übergröße 😀 b", "four  five, six's"]
 KINDS = ["byte", "char", "word", "bpe:300", "wordpiece:60"]
@@ -31,11 +38,11 @@ def scores_of(path: list[int], size: int) -> Tensor:
     return 9.0 * torch.nn.functional.one_hot(torch.tensor(path), size).float()[None]
 
 
-def followed(spoken: Spoken, scores: Tensor, sizes: list[int]) -> Said:
+def followed(spoken: WordDecoder, scores: Tensor, sizes: list[int]) -> PartialTranscript:
     parts = [spoken.push(part) for part in scores.split(sizes, dim=1)]
     last = spoken.finish()
     text = "".join(part.text for part in parts) + last.text
-    return Said(text, tuple(word for part in parts for word in part.words) + last.words)
+    return PartialTranscript(text, tuple(word for part in parts for word in part.words) + last.words)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,17 +55,17 @@ def test_a_transcript_that_grows_is_that_of_the_whole(kind: str, text: str) -> N
     found = greedy(scores, lengths)
     assert found.best() == [ids]
     (tokens,) = align(scores, lengths, found.best())
-    whole = Said(tokenizer.decode(ids), words_of(tokens, tokenizer.decode_batch))
+    whole = PartialTranscript(tokenizer.decode(ids), words_of(tokens, tokenizer.decode_batch))
     assert len(whole.words) > 2
     for sizes in ([len(path)], [1] * len(path), [3, 0, len(path) - 3]):
-        assert followed(Spoken(tokenizer.decode_batch, SYMBOLS), scores, sizes) == whole
+        assert followed(WordDecoder(tokenizer.decode_batch, SYMBOLS), scores, sizes) == whole
 
 
 def test_text_is_told_with_its_vector_and_a_word_when_it_is_complete() -> None:
     tokenizer = Tokenizer.byte_level()
     (ids,) = tokenizer.rows(["é b"])
     first, second, space, b = ids
-    spoken, said = Spoken(tokenizer.decode_batch, SYMBOLS), []
+    spoken, said = WordDecoder(tokenizer.decode_batch, SYMBOLS), []
     for token in (first, second, second, 0, space, space, b, b, 0):
         said.append(spoken.push(scores_of([token], tokenizer.vocab_size)))
     assert [each.text for each in said] == ["", "é", "", "", " ", "", "b", "", ""]
@@ -69,15 +76,15 @@ def test_text_is_told_with_its_vector_and_a_word_when_it_is_complete() -> None:
         *[Word("b", 240, 280), Word("b", 240, 320), Word("b", 240, 320)],
     ]
     assert [each.words for each in said] == [(), (), (), (), (Word("é", 0, 120),), (), (), (), ()]
-    assert spoken.finish() == Said("", (Word("b", 240, 320),))
+    assert spoken.finish() == PartialTranscript("", (Word("b", 240, 320),))
 
 
 def test_half_a_character_is_told_at_the_end_or_when_it_stays_one() -> None:
     tokenizer = Tokenizer.byte_level()
     (ids,) = tokenizer.rows(["é"])
-    spelling = Spelling(tokenizer.decode_batch)
+    spelling = IncrementalDecoder(tokenizer.decode_batch)
     assert spelling.push(ids[0]) == ""
-    assert spelling.waits
+    assert spelling.pending
     assert spelling.finish() == HALF
     assert spelling.finish() == ""
 
@@ -86,7 +93,7 @@ def test_a_byte_that_is_no_character_is_told_as_such_and_no_other_with_it() -> N
     tokenizer = Tokenizer.byte_level()
     (ids,) = tokenizer.rows(["aébc😀d"])
     bad = [*ids[:2], *ids[3:]]  # of é only the first byte
-    spelling = Spelling(tokenizer.decode_batch)
+    spelling = IncrementalDecoder(tokenizer.decode_batch)
     pieces = [spelling.push(token) for token in bad]
     assert "".join([*pieces, spelling.finish()]) == f"a{HALF}bc😀d"
     assert pieces[0] == "a"
@@ -94,7 +101,7 @@ def test_a_byte_that_is_no_character_is_told_as_such_and_no_other_with_it() -> N
 
 def test_what_is_kept_of_a_text_does_not_grow() -> None:
     tokenizer = Tokenizer.byte_level()
-    spelling = Spelling(tokenizer.decode_batch)
+    spelling = IncrementalDecoder(tokenizer.decode_batch)
     (ids,) = tokenizer.rows(["ab " * 50 + "字" * 50])
     text, kept = "", 0
     for token in ids:
@@ -107,7 +114,7 @@ def test_what_is_kept_of_a_text_does_not_grow() -> None:
 def test_tokens_that_say_nothing_stand_between_pieces_without_parting_or_joining_words() -> None:
     tokenizer: Any = choose_tokenizer("word", "", TEXTS)
     one, two = tokenizer.rows(["one two"])[0]
-    spelling = Spelling(tokenizer.decode_batch)
+    spelling = IncrementalDecoder(tokenizer.decode_batch)
     assert [spelling.push(token) for token in (one, tokenizer.bos, two)] == ["one", "", " two"]
 
 

@@ -1,0 +1,76 @@
+"""The attention of a model for one input as a figure: heatmaps, or a graph where the model attends along edges."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zoo.registry.entry_loading import require
+from zoo.spec import Requirement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MATPLOTLIB = (Requirement(module="matplotlib", distribution="matplotlib", install="attention-zoo[bench]"),)
+NETWORKX = (Requirement(module="networkx", distribution="networkx", install="attention-zoo[graph]"),)
+
+
+class Input(NamedTuple):
+    """Input of a model, with names for the axes of its maps.
+
+    Args:
+        title: of the input.
+        inputs: as for `forward`.
+        source: tokens of the encoder; none where its inputs are no tokens.
+        target: tokens of the decoder.
+    """
+
+    title: str
+    inputs: tuple[Any, ...]
+    source: Sequence[str] = ()
+    target: Sequence[str] = ()
+
+
+def attention_picture(
+    model: Any, shown: Input, title: str, part: str | None, layers: Sequence[int], heads: Sequence[int]
+) -> tuple["Figure", int]:
+    """Draw attention weights, a panel for each layer and head, and return the figure and the number of layers.
+
+    Where the model attends along the edges of a graph, the graph is drawn, and layers with global attention are left
+    out.
+
+    Args:
+        model: of any kind.
+        shown: its input.
+        title: of the figure.
+        part: encoder, decoder or cross; all if None.
+        layers: their numbers from 1; all if empty.
+        heads: their numbers from 1; all if empty.
+    """
+    require("zoo attention", MATPLOTLIB)
+    from zoo.viz import edge_maps, heatmap
+    from zoo.viz.attention_maps import chosen, maps_of
+
+    if on_edges := edge_maps.edge_maps_of(model, shown.inputs):
+        require("zoo attention", NETWORKX)
+        from zoo.viz import graph_plot
+
+        drawn = chosen(on_edges, part, layers, heads)
+        return graph_plot.draw(drawn, title), len(drawn)
+    maps = chosen(maps_of(model, shown.inputs, shown.source, shown.target), part, layers, heads)
+    return heatmap.draw(maps, title), len(maps)
+
+
+def labelled(title: str, model: Any, inputs: tuple[Any, ...], reader: Any, writer: Any) -> Input:
+    """Name the tokens of inputs, by the tokenizers of what reads the source and of what writes the target."""
+    if getattr(model, "target", None) is None:
+        return Input(title, inputs, _tokens(inputs[0], reader))
+    if getattr(model, "encoder", None) is None:  # a decoder alone: its prompt is its target
+        return Input(title, inputs, (), _tokens(inputs[0], reader))
+    return Input(title, inputs, _tokens(inputs[0], reader), _tokens(inputs[-1], writer))
+
+
+def _tokens(ids: Any, holder: Any) -> list[str]:
+    """Return the tokens of the first row by the `tokenizer` of their holder; nothing for other inputs."""
+    if not hasattr(ids, "is_floating_point") or ids.is_floating_point() or ids.ndim != 2:
+        return []
+    tokenizer = getattr(holder, "tokenizer", None)
+    return [] if tokenizer is None else tokenizer.names(ids[0])
