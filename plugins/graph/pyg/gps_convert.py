@@ -50,9 +50,10 @@ def gps_to_pyg(ours: GpsBlock, rules: EdgeRules) -> GPSConv:
         ConfigError: If PyTorch Geometric has no such block.
     """
     names: dict[type, str | None] = {kind: theirs for theirs, kind in (("batch_norm", NodeNorm), (None, nn.Identity))}
-    if type(ours.norm1) not in names or not isinstance(ours.local, OnEdges) or type(ours.wide) is not Attention:
-        shown = ", ".join(type(part).__name__ for part in (ours.local, ours.wide, ours.norm1))
-        raise ConfigError(f"a block of {shown}: GPSConv's are of OnEdges, Attention and batch norm or none")
+    softmax = type(ours.wide) is Attention and ours.wide.norm == "softmax"
+    if type(ours.norm1) not in names or not isinstance(ours.local, OnEdges) or not softmax:
+        shown = f"{type(ours.local).__name__}, {ours.wide}, {type(ours.norm1).__name__}"
+        raise ConfigError(f"a block of {shown}: GPSConv's are of OnEdges, softmax Attention and batch norm or none")
     conv: Any = layer_to_pyg(ours.local.layer, rules)
     dim = ours.wide.qkv.in_features
     theirs = GPSConv(dim, conv, ours.wide.num_heads, ours.dropout.p, norm=names[type(ours.norm1)])

@@ -7,9 +7,10 @@ import torch
 
 import zoo
 from zoo import ConfigError, Registry
-from zoo.core import Attention, Globals, Window
+from zoo.core import Attention, Globals, Kernel, Window
 from zoo.core.models.inspection import refuse_unfit
 from zoo.core.patterns.pattern import Or, Pattern
+from zoo.core.positions.floater import Walk
 from zoo.factory.attention_argument import attention, pattern
 from zoo.registry.lookup import using
 
@@ -101,3 +102,69 @@ def test_every_pattern_says_how_it_is_written() -> None:
                     pattern(spec.name)
             else:
                 attention(spec.name)
+
+
+ENCODERS: dict[str, dict[str, object]] = {
+    "vit-micro": {},
+    "hybrid-micro": {},
+    "bert-tiny": {"depth": 1},
+    "speech-tiny": {"depth": 1, "position": "rotary"},
+    "conformer-tiny": {"depth": 1, "position": "rotary"},
+    "wav2vec2-base": {"depth": 1, "dim": 32, "num_heads": 2, "mlp_dim": 32, "conv_dim": 8},
+    "transformer-tiny": {"depth": 1},
+    "decoder-tiny": {"depth": 1},
+}
+"""A model for each encoder in the house, small, and positions that go with any attention."""
+
+
+@pytest.mark.parametrize("mechanism", ["linear", "general", "additive"])
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_encoder_takes_every_mechanism(name: str, mechanism: str) -> None:
+    model = zoo.create(name, attention=mechanism, **ENCODERS[name]).eval()
+    model(*zoo.example(name)).square().sum().backward()
+    layers = [part for part in model.modules() if isinstance(part, Attention)]
+    made = {"linear": str(Kernel()), "general": "GeneralScore", "additive": "AdditiveScore"}[mechanism]
+    assert made in {type(layer.score).__name__ for layer in layers} | {str(layer.norm) for layer in layers}
+    learned = [p for layer in layers for p in layer.parameters()]
+    assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in learned)
+
+
+@pytest.mark.parametrize("position", ["floater", "recurrent"])
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_encoder_takes_positions_by_dynamics(name: str, position: str) -> None:
+    torch.manual_seed(0)
+    model = zoo.create(name, **ENCODERS[name] | {"position": position}).eval()
+    model(*zoo.example(name)).square().sum().backward()
+    walks = [part for part in model.modules() if isinstance(part, Walk)]
+    assert walks
+    assert all(p.grad is not None and bool(p.grad.any()) for walk in walks for p in walk.parameters())
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("attention", name) for name in ("linear", "general", "additive")]
+    + [("position", name) for name in ("floater", "recurrent")],
+)
+def test_writing_with_a_state_is_writing_without_one(
+    option: str, value: str, beam: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    model = zoo.create("decoder-tiny", **{option: value}).double().eval()
+    ids, lengths = torch.randint(4, 200, (2, 5)), torch.tensor([5, 3])
+    kept = model.generate(ids, lengths, max_len=6, beam=beam)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ConfigError("no state")
+
+    monkeypatch.setattr(model.decoder, "state", refuse)
+    again = model.generate(ids, lengths, max_len=6, beam=beam)
+    assert kept.ids.equal(again.ids)
+    torch.testing.assert_close(kept.scores, again.scores)
+
+
+def test_what_does_not_go_together_is_refused_with_its_reason() -> None:
+    with pytest.raises(ConfigError, match=r"position='alibi' adds to scores, and linear attention .* makes none"):
+        zoo.create("vit-micro", attention="linear", position="alibi")
+    with pytest.raises(ConfigError, match=r"score=Additive is no product: relative and alibi add a number"):
+        zoo.create("vit-micro", attention="additive", position="shaw")
