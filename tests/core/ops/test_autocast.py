@@ -1,0 +1,31 @@
+"""Where autocast is off, and the precision of scores that are summed up."""
+
+import torch
+from torch import Tensor
+
+from zoo.core.ops.autocast import plainly, precise
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    @plainly
+    def forward(ctx: torch.autograd.function.FunctionCtx, x: Tensor) -> Tensor:
+        return x @ x
+
+    @staticmethod
+    def backward(ctx: torch.autograd.function.FunctionCtx, *gradients: Tensor) -> Tensor:
+        return gradients[0]
+
+
+def test_products_inside_stay_in_float32_and_those_outside_do_not() -> None:
+    x = torch.full((2, 2), 1 + 2**-12)  # bfloat16 rounds it to 1
+    with torch.autocast("cpu", torch.bfloat16):
+        inside, outside = Square.apply(x), x @ x
+    assert outside.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert torch.equal(inside, x @ x)
+
+
+def test_scores_are_summed_in_float32_or_more() -> None:
+    assert precise(torch.tensor([1.0], dtype=torch.bfloat16)).add(2**-20)[0] == 1 + 2**-20
+    fine = torch.tensor([1 + 2**-40], dtype=torch.float64)
+    assert precise(fine) is fine
