@@ -3,7 +3,10 @@
 from zoo.core import flops as flops
 from zoo.core.cache.decoder import DecoderState as DecoderState
 from zoo.core.cache.growing import Growing as Growing
-from zoo.core.cache.linear_state import Sums as Sums
+from zoo.core.cache.linear_state import (
+    LinearAttentionState as LinearAttentionState,
+    Sums as Sums,
+)
 from zoo.core.cache.ring import Ring as Ring
 from zoo.core.cache.state import State as State
 from zoo.core.cache.static import Static as Static
@@ -48,6 +51,7 @@ from zoo.core.layers.mlp import (
 )
 from zoo.core.layers.packing import keeps_sets_apart as keeps_sets_apart
 from zoo.core.layers.position_factory import with_position as with_position
+from zoo.core.layers.protocol import AttentionLayer as AttentionLayer
 from zoo.core.layers.qk_norm import NormedAttention as NormedAttention
 from zoo.core.layers.token_embedding import (
     There as There,
@@ -110,7 +114,10 @@ from zoo.core.positions.absolute import (
     Sinusoidal as Sinusoidal,
     position_encoding as position_encoding,
 )
-from zoo.core.positions.attention_position import InnerPosition as InnerPosition
+from zoo.core.positions.attention_position import (
+    AttentionPosition as AttentionPosition,
+    HeadSizes as HeadSizes,
+)
 from zoo.core.positions.floater import Floater as Floater
 from zoo.core.positions.relative import (
     ALiBiPosition as ALiBiPosition,

@@ -54,7 +54,7 @@ class Attention(nn.Module):
     """Multi-head attention, arXiv:1706.03762 sec. 3.2.2; queries, keys and values come from one fused product.
 
     It is an `AttentionLayer`. Another attention is this one with other parts, or a layer of its own on that protocol; a
-    subclass that changes `forward` changes `weights`, `state` and `stream` too.
+    subclass with a `forward` of its own has to have a `stream` of its own, too.
 
     Args:
         dim: channels in and out.
@@ -252,11 +252,14 @@ class Attention(nn.Module):
             pattern: what the tokens will say.
 
         Raises:
-            ConfigError: If a vector may read without bound, and what it reads has no constant size.
+            ConfigError: If a vector may read without bound, and what it reads has no constant size; or a subclass has a
+                `forward` of its own, and no `stream`.
         """
         pattern = self.pattern if pattern is None else pattern & self.pattern
         if isinstance(self.norm, Kernel) and normal(pattern) == Causal():
             return StateStage(self, pattern)
+        if type(self).forward is not Attention.forward:
+            raise ConfigError(f"{type(self).__name__} changes forward, so a stage of Attention would not do the same")
         return Listening(self, pattern)
 
     def set_position(self, make: Callable[[HeadSizes], AttentionPosition], wanted: str) -> None:

@@ -119,7 +119,7 @@ def feed_forwards(dim: int, num_heads: int, mlp_dim: int, dropout: float = 0.0) 
     return [Mlp(dim, mlp_dim // num_heads, dropout, relu) for _ in range(num_heads)]
 
 
-def branched(layer: nn.Module, mlp_dim: int, dropout: float = 0.0) -> nn.Module:
+def branched(layer: Any, mlp_dim: int, dropout: float = 0.0) -> nn.Module:
     """Put the branches of `BranchedAttention` behind any attention with heads, in place of its projection out.
 
     Args:

@@ -185,14 +185,14 @@ def with_input(batch: Batch, place: int, ids: Tensor) -> Batch:
     return Batch(tuple(inputs), batch.target)
 
 
-def crossing(model: nn.Module) -> list[AttentionLayer]:
+def crossing(model: nn.Module) -> list[nn.Module]:
     """List the attentions of a decoder's blocks to what an encoder gives."""
-    blocks = (part for part in model.modules() if isinstance(part, Block))
-    return [block.cross for block in blocks if isinstance(block.cross, AttentionLayer)]
+    crosses = (part.cross for part in model.modules() if isinstance(part, Block) and part.cross is not None)
+    return [cross for cross in crosses if isinstance(cross, AttentionLayer)]
 
 
 @contextmanager
-def watched(layers: list[AttentionLayer]) -> Iterator[list[tuple[Float[Tensor, "b h q k"], Tensor | None]]]:
+def watched(layers: list[nn.Module]) -> Iterator[list[tuple[Float[Tensor, "b h q k"], Tensor | None]]]:
     """Collect the weights of attentions as they are used with gradients, and how many keys each row has."""
     seen: list[tuple[Tensor, Tensor | None]] = []
 

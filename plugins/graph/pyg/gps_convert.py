@@ -55,9 +55,10 @@ def gps_to_pyg(ours: GpsBlock, rules: EdgeRules) -> GPSConv:
         shown = f"{type(ours.local).__name__}, {ours.wide}, {type(ours.norm1).__name__}"
         raise ConfigError(f"a block of {shown}: GPSConv's are of OnEdges, softmax Attention and batch norm or none")
     conv: Any = layer_to_pyg(ours.local.layer, rules)
-    dim = ours.wide.qkv.in_features
-    theirs = GPSConv(dim, conv, ours.wide.num_heads, ours.dropout.p, norm=names[type(ours.norm1)])
-    like = ours.wide.qkv.weight
+    wide: Any = ours.wide
+    dim = wide.qkv.in_features
+    theirs = GPSConv(dim, conv, wide.num_heads, ours.dropout.p, norm=names[type(ours.norm1)])
+    like = wide.qkv.weight
     theirs.to(like.device, like.dtype).train(ours.training)
     state = ours.state_dict()
     theirs.load_state_dict(theirs.state_dict() | {name: state[key] for key, name in _names(ours).items()})

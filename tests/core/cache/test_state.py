@@ -40,7 +40,7 @@ from zoo.core import (
     left_padded,
 )
 from zoo.core.cache.ring import state_for
-from zoo.core.cache.state import State
+from zoo.core.cache.state import KeyValues, State
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.patterns.sparse import Fixed, Strided
 from zoo.core.positions.attention_position import AttentionPosition
@@ -340,7 +340,7 @@ def test_an_encoders_vectors_are_projected_once_and_kept() -> None:
 
 
 def filled(state: DecoderState | State, n: int = 9) -> None:
-    assert isinstance(state, State)
+    assert isinstance(state, KeyValues)
     state.append(torch.randn(2, n, 1, 2), torch.randn(2, n, 1, 2))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -90,7 +91,7 @@ def test_the_layers_of_the_house_and_a_foreign_one_follow_the_protocol(layer: nn
         ("decoder-tiny", {"position": "none"}),
     ],
 )
-def test_it_runs_learns_and_is_drawn_in_every_family(name: str, options: dict[str, str]) -> None:
+def test_it_runs_learns_and_is_drawn_in_every_family(name: str, options: dict[str, Any]) -> None:
     torch.manual_seed(0)
     model = zoo.create(name, attention=MovingAverage, **options).eval()
     layers = [part for part in model.modules() if isinstance(part, MovingAverage)]

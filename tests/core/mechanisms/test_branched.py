@@ -109,7 +109,7 @@ def test_the_block_has_one_residual_and_norms_after_it() -> None:
 
 
 def test_in_a_decoder_the_attention_to_the_encoder_is_branched_and_steps_agree_with_the_whole() -> None:
-    def cross(dim: int, heads: int) -> Attention:
+    def cross(dim: int, heads: int) -> nn.Module:
         return branched(Attention(dim, heads), 16)
 
     decoder = Decoder(8, 2, 4, 16, block=BranchedBlock, cross=cross, mlp=no_mlp).eval()

@@ -132,7 +132,7 @@ def test_any_positions_are_those_of_the_line_and_none_before_it(encoding: Floate
 def test_vectors_that_are_cached_follow_a_change_of_the_parameters(encoding: Floater | Recurrent) -> None:
     before = encoding.at(torch.tensor([7]))
     assert encoding.at(torch.tensor([7])).equal(before)
-    encoding.start += 1
+    encoding.start.add_(1)
     after = encoding.at(torch.tensor([7]))
     assert not after.equal(before)
     encoding.double()

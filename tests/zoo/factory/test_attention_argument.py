@@ -1,6 +1,7 @@
 """`attention=` with the text form of patterns, on the models that are built in."""
 
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -104,7 +105,7 @@ def test_every_pattern_says_how_it_is_written() -> None:
                 attention(spec.name)
 
 
-ENCODERS: dict[str, dict[str, object]] = {
+ENCODERS: dict[str, dict[str, Any]] = {
     "vit-micro": {},
     "hybrid-micro": {},
     "bert-tiny": {"depth": 1},
@@ -147,7 +148,7 @@ def test_every_encoder_takes_positions_by_dynamics(name: str, position: str) -> 
     + [("position", name) for name in ("floater", "recurrent")],
 )
 def test_writing_with_a_state_is_writing_without_one(
-    option: str, value: str, beam: int, monkeypatch: pytest.MonkeyPatch
+    option: str, value: Any, beam: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(0)
     model = zoo.create("decoder-tiny", **{option: value}).double().eval()

@@ -10,7 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from zoo.bench.speed.case import Case, Job
 from zoo.core.cache.growing import Growing
 from zoo.core.cache.ring import state_for
-from zoo.core.cache.state import State
+from zoo.core.cache.state import KeyValues
 from zoo.core.engine.dispatch import attend
 from zoo.core.patterns.local import Window
 
@@ -50,7 +50,7 @@ CHUNK, STEPS = 100, 500
 """Tokens of which keys and values are kept at once at first, and the last tokens, which are written one by one."""
 
 
-def decode(state: Callable[[], State], tokens: int) -> None:
+def decode(state: Callable[[], KeyValues], tokens: int) -> None:
     """Fill a state, and write the last tokens one by one, each reading what is kept.
 
     There is one head of 16 channels, since sizes cancel in the ratio.
@@ -68,7 +68,7 @@ def decode(state: Callable[[], State], tokens: int) -> None:
         attend(vector, read.k, read.v, Window(WINDOW, 0), read.keys, q_start=step, k_positions=read.positions)
 
 
-def decoding(ours: tuple[Callable[[], State], int], other: tuple[Callable[[], State], int]) -> tuple[Job, Job]:
+def decoding(ours: tuple[Callable[[], KeyValues], int], other: tuple[Callable[[], KeyValues], int]) -> tuple[Job, Job]:
     """Make two jobs that decode, each with its state and its number of tokens."""
     return partial(decode, *ours), partial(decode, *other)
 
