@@ -10,7 +10,7 @@ from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.dense_training import Blockwise
 from zoo.core.backends.problem import Call, Problem, refused
-from zoo.core.ops.autocast import plainly
+from zoo.core.ops.autocast import no_autocast
 from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
@@ -147,7 +147,7 @@ class _Products(torch.autograd.Function):
     """softmax(scale q kᵀ + added) v as three steps; the weights are kept for the backward pass."""
 
     @staticmethod
-    @plainly
+    @no_autocast
     def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, scale: float) -> Tensor:
         ctx.scale = scale  # type: ignore[attr-defined]
         base, share = (q.new_empty(()), 0) if added is None else (added, 1)
@@ -158,7 +158,7 @@ class _Products(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    @plainly
+    @no_autocast
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         q, k, v, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         scale = ctx.scale  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from zoo.core.ops.autocast import plainly
+from zoo.core.ops.autocast import no_autocast
 
 BLOCK = 1 << 17
 """Scores of all heads that are computed at once: they and their band stay in a cache of 2 MiB."""
@@ -83,7 +83,7 @@ class Blockwise(torch.autograd.Function):
     """softmax(scale (q kᵀ + skewed p rᵀ)) v for one span of keys in each row; the weights are kept."""
 
     @staticmethod
-    @plainly
+    @no_autocast
     def forward(
         ctx: FunctionCtx,
         q: Float[Tensor, "b h q d"],
@@ -128,7 +128,7 @@ class Blockwise(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    @plainly
+    @no_autocast
     def backward(ctx: FunctionCtx, grad: Float[Tensor, "b h q e"]) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         """Compute the gradients from the weights, each band's from a band."""
         q, k, v, p, r, kept = ctx.saved_tensors  # type: ignore[attr-defined]

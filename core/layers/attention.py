@@ -25,7 +25,7 @@ from zoo.core.scoring.bias import Bias
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.scoring.normalizers import Kernel, Norm
 from zoo.core.scoring.scores import General, Score
-from zoo.core.streaming.attention_stage import Listening
+from zoo.core.streaming.attention_stage import AttentionStream
 from zoo.core.streaming.stages import Stream
 from zoo.core.streaming.state_stage import StateStage
 from zoo.core.tokens import Tokens, check_consecutive, tokens_of
@@ -260,7 +260,7 @@ class Attention(nn.Module):
             return StateStage(self, pattern)
         if type(self).forward is not Attention.forward:
             raise ConfigError(f"{type(self).__name__} changes forward, so a stage of Attention would not do the same")
-        return Listening(self, pattern)
+        return AttentionStream(self, pattern)
 
     def set_position(self, make: Callable[[HeadSizes], AttentionPosition], wanted: str) -> None:
         """Take a position encoding inside attention.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zoo.core.engine.tracing import rows_apart
 from zoo.core.errors import ConfigError
 from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.patterns.pattern import Extent, Pattern
+from zoo.core.patterns.pattern import Pattern, ShapeInfo
 
 
 def refuse_unfit(model: nn.Module, length: int) -> None:
@@ -40,7 +40,7 @@ def misfit(pattern: Pattern, length: int) -> str | None:
         pattern: who may read whom.
         length: vectors in the set.
     """
-    return pattern.misfit(Extent(length, length, fixed=True))
+    return pattern.misfit(ShapeInfo(length, length, fixed=True))
 
 
 @torch.no_grad()

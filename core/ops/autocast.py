@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
 
-def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
+def no_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
     """Switch autocast off: it casts products, but not those that are written into a tensor."""
 
     @wraps(function)

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.patterns.pattern import Cover, Pattern
+from zoo.core.patterns.pattern import BoundingBand, Pattern
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Causal(Pattern):
         growing = min(queries, max(0, keys - start))
         return growing * start + growing * (growing + 1) // 2 + (queries - growing) * keys
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
-        return Cover(None, 0)
+        return BoundingBand(None, 0)
 
     def __str__(self) -> str:
         return "causal"

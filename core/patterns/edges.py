@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zoo.core.ops.csr import Csr
 from zoo.core.patterns.edge_index import Duplicates, EdgeIndex
-from zoo.core.patterns.pattern import Cover, Extent, Pattern
+from zoo.core.patterns.pattern import BoundingBand, Pattern, ShapeInfo
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +84,7 @@ class Edges(Pattern):
         joined: Edges = self.listing.once(wanted, make)
         return joined
 
-    def misfit(self, extent: Extent) -> str | None:
+    def misfit(self, extent: ShapeInfo) -> str | None:
         """See `Pattern.misfit`; from a later start the queries are a part of all, and only their edges count."""
         start, known = extent.start, extent.whole and self.index.shape[1] and not torch.compiler.is_compiling()
         if start is None or not known:
@@ -99,9 +99,9 @@ class Edges(Pattern):
                 return f"an edge comes from key {highest}, and there are {extent.keys}, from 0 on"
         return None
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`; a graph looks back as far as there are nodes."""
-        return Cover(None, self.listing.ahead)
+        return BoundingBand(None, self.listing.ahead)
 
     def csr(self, *shape: int) -> Csr:
         """See `EdgeIndex.csr`."""

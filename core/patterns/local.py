@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError
-from zoo.core.patterns.pattern import Cover, Extent, Pattern
+from zoo.core.patterns.pattern import BoundingBand, Pattern, ShapeInfo
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Window(Pattern):
         last = torch.minimum(i + self.right * self.dilation, torch.tensor(keys - 1))
         return int(((last - first).div(self.dilation, rounding_mode="floor") + 1).clamp(min=0).sum())
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
-        return Cover(self.left * self.dilation, self.right * self.dilation)
+        return BoundingBand(self.left * self.dilation, self.right * self.dilation)
 
     def __str__(self) -> str:
         if self.dilation > 1:
@@ -99,9 +99,9 @@ class Chunk(Pattern):
         last = ((chunk + 1) * self.size).clamp(max=keys)
         return int((last - first).clamp(min=0).sum())
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
-        return Cover((self.left_chunks + 1) * self.size - 1, self.size - 1)
+        return BoundingBand((self.left_chunks + 1) * self.size - 1, self.size - 1)
 
     def __str__(self) -> str:
         return f"chunk:{self.size},{self.left_chunks}" if self.left_chunks else f"chunk:{self.size}"
@@ -143,7 +143,7 @@ class Neighbourhood(Pattern):
         size = self.height * self.width
         return near & (i >= 0) & (j >= 0) & (a < size) & (b < size)
 
-    def misfit(self, extent: Extent) -> str | None:
+    def misfit(self, extent: ShapeInfo) -> str | None:
         """See `Pattern.misfit`; a grid may be read and written row by row, unless there are always so many."""
         size = self.prefix + self.height * self.width
         before = f" behind {self.prefix}" if self.prefix else ""
@@ -162,11 +162,11 @@ class Neighbourhood(Pattern):
         along = [Window(self.radius).pairs(n, n) for n in (self.height, self.width)]
         return along[0] * along[1] + self.prefix * (2 * size + self.prefix)
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
         reach = self.radius * (self.width + 1)
         first = tuple(range(self.prefix))
-        return Cover(reach, reach, first, first)
+        return BoundingBand(reach, reach, first, first)
 
     def __str__(self) -> str:
         tail = f",{self.prefix}" if self.prefix else ""

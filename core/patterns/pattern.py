@@ -19,8 +19,8 @@ from zoo.core.errors import InputError
 
 
 @dataclass(frozen=True)
-class Cover:
-    """Bound a pattern by a band and a few whole columns and rows: every pair it allows lies in one of them.
+class BoundingBand:
+    """A band, columns and rows that contain every pair a pattern allows.
 
     Args:
         left: how far back a query reads; None for any distance.
@@ -36,8 +36,8 @@ class Cover:
 
 
 @dataclass(frozen=True)
-class Extent:
-    """Say which queries and keys a pattern is asked for.
+class ShapeInfo:
+    """Numbers and positions of the queries and keys that a pattern is used with.
 
     Args:
         queries: number of queries.
@@ -80,7 +80,7 @@ class Pattern(ABC):
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
         """Tell whether the query at position i may read the key at position j; i and j broadcast."""
 
-    def misfit(self, extent: Extent) -> str | None:
+    def misfit(self, extent: ShapeInfo) -> str | None:
         """Say why the pattern has no meaning for these queries and keys; None if it has one.
 
         Args:
@@ -89,12 +89,12 @@ class Pattern(ABC):
         return None
 
     def fit(self, queries: int, keys: int, start: int | None = 0, whole: bool = True) -> None:
-        """Refuse numbers of queries and keys for which the pattern has no meaning; see `Extent` for them.
+        """Refuse numbers of queries and keys for which the pattern has no meaning; see `ShapeInfo` for them.
 
         Raises:
             InputError: If they do not fit.
         """
-        why = self.misfit(Extent(queries, keys, start, whole))
+        why = self.misfit(ShapeInfo(queries, keys, start, whole))
         if why is not None:
             raise InputError(why)
 
@@ -128,9 +128,9 @@ class Pattern(ABC):
         """Tell whether the pattern never leads to a key that these forbid, so that nobody needs to look again."""
         return False
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """Bound the pattern; without a bound of its own it covers everything."""
-        return Cover(None, None)
+        return BoundingBand(None, None)
 
     def mask_mod(self, start: int = 0) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
         """Give the function `(batch, head, query, key) -> bool` that PyTorch's FlexAttention asks for.
@@ -190,7 +190,7 @@ class Joined(Pattern):
         """See `Pattern.by_row`."""
         return self.left.by_row or self.right.by_row
 
-    def misfit(self, extent: Extent) -> str | None:
+    def misfit(self, extent: ShapeInfo) -> str | None:
         """See `Pattern.misfit`."""
         return self.left.misfit(extent) or self.right.misfit(extent)
 
@@ -211,10 +211,10 @@ class And(Joined):
         """See `Pattern.keeps`."""
         return self.left.keeps(keys) or self.right.keeps(keys)
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`; the columns and rows of either stay."""
         a, b = self.left.cover(), self.right.cover()
-        return Cover(_least(a.left, b.left), _least(a.right, b.right), *_specials(a, b))
+        return BoundingBand(_least(a.left, b.left), _least(a.right, b.right), *_specials(a, b))
 
     def __repr__(self) -> str:
         return " & ".join(f"({part!r})" if isinstance(part, Or) else repr(part) for part in (self.left, self.right))
@@ -236,10 +236,10 @@ class Or(Joined):
         """See `Pattern.allows`."""
         return self.left.allows(i, j) | self.right.allows(i, j)
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
         a, b = self.left.cover(), self.right.cover()
-        return Cover(_most(a.left, b.left), _most(a.right, b.right), *_specials(a, b))
+        return BoundingBand(_most(a.left, b.left), _most(a.right, b.right), *_specials(a, b))
 
     def __repr__(self) -> str:
         return f"{self.left!r} | {self.right!r}"
@@ -256,5 +256,5 @@ def _most(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else max(a, b)
 
 
-def _specials(a: Cover, b: Cover) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _specials(a: BoundingBand, b: BoundingBand) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(sorted({*a.keys, *b.keys})), tuple(sorted({*a.queries, *b.queries}))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError
 from zoo.core.patterns.local import Window
-from zoo.core.patterns.pattern import Cover, Extent, Pattern
+from zoo.core.patterns.pattern import BoundingBand, Pattern, ShapeInfo
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Globals(Pattern):
             found = found | (i == g) | (j == g)
         return found.expand(torch.broadcast_shapes(i.shape, j.shape))
 
-    def misfit(self, extent: Extent) -> str | None:
+    def misfit(self, extent: ShapeInfo) -> str | None:
         """See `Pattern.misfit`; a position is that of a query or of a key, and where nothing is, it names nothing."""
         last, there = self.index[-1] if self.index else -1, max(extent.end, extent.keys)
         known = extent.whole and extent.start is not None and (there or extent.fixed)
@@ -53,9 +53,9 @@ class Globals(Pattern):
         columns = sum(g < keys for g in self.index)
         return rows * keys + columns * queries - rows * columns
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
-        return Cover(0, 0, self.index, self.index)
+        return BoundingBand(0, 0, self.index, self.index)
 
     def __str__(self) -> str:
         return f"globals:{','.join(map(str, self.index))}"
@@ -91,7 +91,7 @@ class Blocks(Pattern):
         b = j.div(self.size, rounding_mode="floor").clamp(max=columns)
         return table.to(i.device)[a, b] & (i >= 0) & (j >= 0)
 
-    def misfit(self, extent: Extent) -> str | None:
+    def misfit(self, extent: ShapeInfo) -> str | None:
         """See `Pattern.misfit`; fewer queries than there are blocks for may come, unless there are always so many."""
         needed = -(-extent.end // self.size) if extent.queries or extent.fixed else 0
         if needed == len(self.reads) or (needed < len(self.reads) and not extent.fixed):
@@ -199,9 +199,9 @@ class Fixed(Pattern):
         cut = max(0, rest) * (stretch > keys // self.size)
         return int((own + whole * self.summary + cut).sum())
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
-        return Cover(None, 0)
+        return BoundingBand(None, 0)
 
     def __str__(self) -> str:
         return f"fixed:{self.size},{self.summary}"
@@ -237,9 +237,9 @@ class Strided(Pattern):
         skipped = torch.maximum(torch.tensor(1), (i - last + self.stride - 1) // self.stride - 1)  # beyond the last key
         return int((near + (whole - skipped).clamp(min=0)).sum())
 
-    def cover(self) -> Cover:
+    def cover(self) -> BoundingBand:
         """See `Pattern.cover`."""
-        return Cover(None, 0)
+        return BoundingBand(None, 0)
 
     def __str__(self) -> str:
         return f"strided:{self.stride}"

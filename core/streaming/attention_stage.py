@@ -1,4 +1,4 @@
-"""Attention that answers while the vectors still come: a query as soon as the last key that it reads is there.
+"""Streaming attention: a query is answered as soon as the last key that it may read has arrived.
 
 Keys and values are kept as far back as a query reads that is still to be answered. Positions are absolute, as in the
 whole; patterns and biases that know only offsets, or places in a chunk, are asked by place among what is kept.
@@ -28,8 +28,8 @@ FEW = 64
 """Queries up to which every score is made at once, without asking how: of chunks of sound that takes half the time."""
 
 
-class Listening(Stream):
-    """Let vectors read each other as they come.
+class AttentionStream(Stream):
+    """Streaming attention over the vectors of an `Attention`, pushed piece by piece.
 
     Args:
         attention: an `Attention`.
@@ -66,7 +66,7 @@ class Listening(Stream):
         """See `Stream.push`."""
         if x.shape[1]:
             self._append(x)
-        count = (self.seen if last else self.told(self.seen)) - self.asked
+        count = (self.seen if last else self.ready(self.seen)) - self.asked
         if not count:
             return x[:, :0]
         assert self.q is not None
@@ -82,8 +82,8 @@ class Listening(Stream):
         self._forget(count)
         return self.attention.out(y.flatten(2))
 
-    def told(self, items: int) -> int:
-        """See `Stream.told`."""
+    def ready(self, items: int) -> int:
+        """See `Stream.ready`."""
         return min(max(0, ready(self.pattern, items)), items)
 
     @property

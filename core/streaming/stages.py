@@ -1,7 +1,7 @@
-"""Models that answer while their input still comes: stages that keep no more than later answers need.
+"""Streaming stages: modules that are pushed an input in pieces, and keep no more of it than later outputs need.
 
-1. A stage takes what is new and gives all that can be told of it; at the end it gives the rest.
-2. However the input is cut, the answers one behind the other are those of the whole: nothing is told too early.
+1. A stage takes new items and gives every output that no later item can change; at the end it gives the rest.
+2. However the input is cut, the answers one behind the other are those of the whole: no output is given too early.
 3. Windows over items (frames, convolutions) keep the items that the next window reads; zeros stand before and behind.
 4. A branch that reads ahead is late, so the residual around it waits for it, as long as the look-ahead and no longer.
 5. Stages one behind the other are a stage: a block, an encoder and a model name theirs in `stream`, and share the rest.
@@ -32,7 +32,7 @@ class Stream(ABC):
             last: whether no more follow.
         """
 
-    def told(self, items: int) -> int:
+    def ready(self, items: int) -> int:
         """Count the answers that the first so many items allow, while more may follow."""
         return items
 
@@ -111,8 +111,8 @@ class Windows(Stream):
             return x.new_zeros(len(x), 0, *self.answer)
         return self.apply(items[:, : self.size + (count - 1) * self.step])
 
-    def told(self, items: int) -> int:
-        """See `Stream.told`."""
+    def ready(self, items: int) -> int:
+        """See `Stream.ready`."""
         return max(0, (self.padding[0] + items - self.size) // self.step + 1)
 
     @property
@@ -141,9 +141,9 @@ class Residual(Stream):
         self.waiting = behind(x, y.shape[1])
         return x[:, : y.shape[1]] + y
 
-    def told(self, items: int) -> int:
-        """See `Stream.told`."""
-        return self.branch.told(items)
+    def ready(self, items: int) -> int:
+        """See `Stream.ready`."""
+        return self.branch.ready(items)
 
     @property
     def stored(self) -> int:
@@ -169,10 +169,10 @@ class Chain(Stream):
                 break
         return x
 
-    def told(self, items: int) -> int:
-        """See `Stream.told`."""
+    def ready(self, items: int) -> int:
+        """See `Stream.ready`."""
         for stage in self.stages:
-            items = stage.told(items)
+            items = stage.ready(items)
         return items
 
     @property
@@ -205,9 +205,9 @@ def lateness(stage: Stream, step: int = 1) -> int:
         step: items from answer to answer.
     """
     horizon = 256
-    while 2 * step * stage.told(horizon) < horizon:  # until what is late is in the smaller half
+    while 2 * step * stage.ready(horizon) < horizon:  # until what is late is in the smaller half
         horizon *= 2
-    return max(n - step * stage.told(n) for n in range(horizon))
+    return max(n - step * stage.ready(n) for n in range(horizon))
 
 
 def follow(kept: Tensor | None, new: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from zoo.core.backends.banded.layout import Chunks
-from zoo.core.ops.autocast import plainly
+from zoo.core.ops.autocast import no_autocast
 
 BLOCK = 1 << 17
 """Scores that are computed at once: two such tensors stay in a cache of 2 MiB."""
@@ -52,7 +52,7 @@ class Products(torch.autograd.Function):
     """softmax(scale q kᵀ + bias) v over windows, and over the columns that all may read."""
 
     @staticmethod
-    @plainly
+    @no_autocast
     def forward(
         ctx: FunctionCtx,
         q: Float[Tensor, "c a d"],
@@ -85,7 +85,7 @@ class Products(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    @plainly
+    @no_autocast
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         """Compute the weights of each block again, and the gradients from them."""
         q, k, v, k_all, v_all, bias = ctx.saved_tensors  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.edges.edge_features import FEW, edge_vectors
-from zoo.core.backends.edges.partition import Part, Work, at_once, refuse_heads, work_of
+from zoo.core.backends.edges.partition import Part, Work, at_once, check_heads, work_of
 from zoo.core.backends.edges.scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.patterns.edges import Edges
@@ -103,7 +103,7 @@ def _by_place(bias: EdgeBias | None, heads: int, dtype: torch.dtype) -> list[Ten
     """Give what the bias adds to scores, keys and values, one row for each edge or kind, and head."""
     if bias is None:
         return [None, None, None]
-    refuse_heads(bias, heads)
+    check_heads(bias, heads)
     parts = (bias.added, bias.to_keys, bias.to_values)
     return [None if x is None else x.to(dtype).expand(-1, heads, *x.shape[2:]).flatten(0, 1) for x in parts]
 

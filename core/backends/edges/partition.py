@@ -152,7 +152,7 @@ def work_of(call: Call, limit: int | None = None, kinds: EdgeKinds | None = None
     return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed, slope, limit, kinds)
 
 
-def refuse_heads(bias: EdgeBias, heads: int) -> None:
+def check_heads(bias: EdgeBias, heads: int) -> None:
     """Refuse what belongs to the edges of other heads.
 
     Raises:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
-from zoo.core.backends.edges.partition import refuse_heads
+from zoo.core.backends.edges.partition import check_heads
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.backends.reference import raised
 from zoo.core.ops.csr import Csr
@@ -83,7 +83,7 @@ def _scores(call: Call, csr: Csr) -> Float[Tensor, "b h n"]:
     q, k, added = call.q[:, :, csr.rows], call.k[:, :, csr.columns], None
     if isinstance(call.bias, EdgeBias):
         bias = call.bias.by_edge()
-        refuse_heads(bias, q.shape[1])
+        check_heads(bias, q.shape[1])
         if bias.to_keys is not None:
             k = k + _of_edges(bias.to_keys, csr, call)
         if bias.added is not None:

@@ -48,9 +48,9 @@ class Resampling(Stream):
         """Count the samples that a sound of so many has at 16 kHz."""
         return math.ceil(samples * self.ratio)
 
-    def told(self, items: int) -> int:
-        """See `Stream.told`."""
-        return self.given * self.windows.told(items)
+    def ready(self, items: int) -> int:
+        """See `Stream.ready`."""
+        return self.given * self.windows.ready(items)
 
     @property
     def stored(self) -> int:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.core import ConfigError, Edges, Segments, attend, weight_blocks
-from zoo.core.patterns.pattern import Extent
+from zoo.core.patterns.pattern import ShapeInfo
 from zoo.core.scoring.bias import Dense
 from zoo.testing.strategies import Case, cases
 
@@ -23,7 +23,7 @@ def test_blocks_of_weights_are_those_at_once(case: Case, size: int) -> None:
 
 
 def _fits(case: Case) -> bool:
-    if case.pattern.misfit(Extent(case.queries, case.length)) or case.positions is not None:
+    if case.pattern.misfit(ShapeInfo(case.queries, case.length)) or case.positions is not None:
         return False
     return case.start == 0 and (not isinstance(case.keys, Segments) or case.keys.queries is not None)
 

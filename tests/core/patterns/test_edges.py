@@ -8,7 +8,7 @@ from zoo.core import ConfigError, InputError, attend
 from zoo.core.patterns.edge_index import EdgeIndex
 from zoo.core.patterns.edge_types import EdgeKinds
 from zoo.core.patterns.edges import Edges
-from zoo.core.patterns.pattern import Cover
+from zoo.core.patterns.pattern import BoundingBand
 from zoo.core.scoring.bias import Dense
 from zoo.core.scoring.edge_bias import EdgeBias, for_pattern
 
@@ -125,9 +125,9 @@ def test_a_later_part_of_the_queries_answers_for_its_edges_only() -> None:
 
 
 def test_it_knows_how_far_it_reads_ahead() -> None:
-    assert Edges(TRIANGLE).cover() == Cover(None, 2)
-    assert Edges(torch.tensor([[0, 1, 1], [1, 1, 3]])).cover() == Cover(None, 0)
-    assert Edges(torch.zeros(2, 0, dtype=torch.long)).cover() == Cover(None, 0)
+    assert Edges(TRIANGLE).cover() == BoundingBand(None, 2)
+    assert Edges(torch.tensor([[0, 1, 1], [1, 1, 3]])).cover() == BoundingBand(None, 0)
+    assert Edges(torch.zeros(2, 0, dtype=torch.long)).cover() == BoundingBand(None, 0)
 
 
 @pytest.mark.parametrize("backend", ["edges", "scatter", "dense", "reference"])

@@ -20,7 +20,7 @@ from zoo.core import (
 )
 from zoo.core.layers.position_factory import with_position
 from zoo.core.patterns.pattern import Pattern
-from zoo.core.streaming.attention_stage import Listening, ready
+from zoo.core.streaming.attention_stage import AttentionStream, ready
 from zoo.core.streaming.stages import lateness
 
 PATTERNS = [
@@ -52,12 +52,12 @@ def made(kind: type[Attention] = Attention, position: str = "none", **options: A
     return layer
 
 
-def fed(stage: Listening, x: Tensor, sizes: list[int]) -> Tensor:
+def fed(stage: AttentionStream, x: Tensor, sizes: list[int]) -> Tensor:
     answers, seen = [], 0
     for size in sizes:
         answers.append(stage.push(x[:, seen : seen + size]))
         seen += size
-        assert sum(y.shape[1] for y in answers) == stage.told(seen)
+        assert sum(y.shape[1] for y in answers) == stage.ready(seen)
     return torch.cat([*answers, stage.push(x[:, seen:], last=True)], dim=1)
 
 
@@ -137,4 +137,4 @@ def test_patterns_of_fixed_places_are_refused() -> None:
 def test_an_attention_that_asks_in_its_own_way_is_refused() -> None:
     with pytest.raises(ConfigError, match="QuadraticAttention reads its input whole"):
         QuadraticAttention(8, 9).stream(Window(3))
-    assert isinstance(made().stream(Window(3)), Listening)
+    assert isinstance(made().stream(Window(3)), AttentionStream)

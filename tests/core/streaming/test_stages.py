@@ -23,7 +23,7 @@ def fed(stage: Stream, x: Tensor, sizes: Iterable[int]) -> Tensor:
     for size in sizes:
         answers.append(stage.push(x[:, seen : seen + size]))
         seen += size
-        assert sum(y.shape[1] for y in answers) == stage.told(seen)
+        assert sum(y.shape[1] for y in answers) == stage.ready(seen)
     answers.append(stage.push(x[:, seen:], last=True))
     return torch.cat([y for y in answers if y.shape[1]], dim=1)
 

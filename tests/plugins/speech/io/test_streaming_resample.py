@@ -35,7 +35,7 @@ def test_samples_are_given_when_what_they_read_has_come(rate: int) -> None:
     stage, given = Resampling(rate), 0
     for n in range(9, 3_000, 9):
         given += stage.push(torch.zeros(1, 9)).shape[1]
-        assert given == stage.told(n)
+        assert given == stage.ready(n)
         assert n - given * rate / RATE <= stage.ahead + 9
 
 
