@@ -25,7 +25,12 @@ from zoo.core.streaming.stages import Stream, behind, follow
 from zoo.core.tokens import Tokens
 
 FEW = 64
-"""Queries up to which every score is made at once, without asking how: of chunks of sound that takes half the time."""
+"""Queries up to which PyTorch's kernel is called on all pairs, without a plan.
+
+One thread of a server CPU, 4 heads of 36, 80 keys: 16 queries in chunks take 30 µs against 101 with `attend`, with
+Transformer-XL's positions 73 against 177; 4 queries in a window 19 against 81, and 52 against 156. Forcing the dense
+backend of `attend` is no faster.
+"""
 
 
 class AttentionStream(Stream):
@@ -102,7 +107,10 @@ class AttentionStream(Stream):
     def _at_once(
         self, q: Float[Tensor, "b q h d"], k: Float[Tensor, "b k g d"], v: Float[Tensor, "b k g e"], start: int
     ) -> Float[Tensor, "b q h e"]:
-        """Do what `attend` does, for a few queries; chunks of equal size share their mask."""
+        """Do what `attend` does, for a few queries; chunks of equal size share their mask.
+
+        `prepare` would change nothing: there is no padding, no graph and no score with parameters in a stream.
+        """
         shape = q.shape[1], k.shape[1], start
         if shape != self.shape:
             self.shape, self.open = shape, opened(self.pattern, *shape, q.device)

@@ -1,5 +1,7 @@
 """`zoo plan`."""
 
+import dataclasses
+import inspect
 import os
 import re
 import subprocess
@@ -14,6 +16,7 @@ from zoo import ConfigError
 from zoo.bench.speed import backends
 from zoo.bench.speed.backends import compare, measure, pairs
 from zoo.cli.app import build
+from zoo.cli.plan import plan as command
 from zoo.core import Causal, Full, Globals, Hard, Window, plan
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Problem
@@ -218,3 +221,24 @@ def test_the_command_is_offered_without_torch() -> None:
     environment = os.environ | {"ZOO_LOAD_PLUGINS": ""}
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert shown.stdout.strip() == "False"
+
+
+def test_every_field_of_a_problem_is_an_option_or_follows_from_the_others() -> None:
+    follows = {"keys", "value_dim", "together", "placed", "bias_grad", "bias_values", "weights"}
+    options = set(inspect.signature(command).parameters) - {"length", "measure", "threads"}
+    assert options | follows == {field.name for field in dataclasses.fields(Problem)}
+    assert not options & follows
+
+
+def test_options_have_the_defaults_of_the_fields() -> None:
+    texts = {"dtype": "fp32", "bias": "none", "queries": None, "heads": 8, "head_dim": 64}  # where they differ
+    given = inspect.signature(command).parameters
+    for field in dataclasses.fields(Problem):
+        if field.name in given and field.name != "pattern":
+            assert given[field.name].default == texts.get(field.name, field.default)
+
+
+def test_plan_takes_the_fields_of_a_problem() -> None:
+    assert inspect.signature(plan) == inspect.signature(Problem)
+    with pytest.raises(TypeError, match="lenght"):
+        plan(queries=1, keys=1, heads=1, head_dim=1, lenght=3)  # type: ignore[call-arg]
