@@ -1,15 +1,10 @@
 """Preparation: what is folded into other arguments gives the same answer, and preparing twice changes nothing."""
 
-from dataclasses import replace
-
-import pytest
 import torch
 
-from zoo.core import Edges, General, Lengths, Window, attend
+from zoo.core import Edges, General
 from zoo.core.engine.arguments import Arguments
-from zoo.core.engine.partition import partition
 from zoo.core.engine.preparation import prepare
-from zoo.core.patterns.padding import Segments
 from zoo.core.patterns.sparse import Globals
 from zoo.core.scoring.bias import Dense
 from zoo.core.scoring.edge_bias import EdgeBias
@@ -44,22 +39,3 @@ def test_a_graph_joined_with_global_positions_becomes_one_graph() -> None:
     ready = prepare(Arguments(q, k, v, GRAPH | Globals((0,))))
     assert isinstance(ready.pattern, Edges)
     assert prepare(ready) is ready
-
-
-@pytest.mark.parametrize("first", [0, 2])
-def test_a_block_of_queries_gives_its_part_of_the_whole(first: int) -> None:
-    bias = torch.randn(1, 2, 5, 5, dtype=torch.float64)
-    ids = torch.tensor([[0, 0, 1, 1, -1], [0, 1, 1, 1, 1]])
-    part = prepare(Arguments(q, k, v, keys=Segments(ids), bias=Dense(bias))).queries(first, first + 2)
-    assert part.bias is not None
-    y = attend(part.q, k, v, keys=part.keys, bias=part.bias, q_start=first)
-    torch.testing.assert_close(y, attend(q, k, v, keys=Segments(ids), bias=bias)[:, first : first + 2])
-
-
-def test_rows_with_their_own_starts_are_cut_into_rows() -> None:
-    long = torch.randn(2, 3000, 1, 8)
-    given = Arguments(long, long, long, Window(8), Lengths(torch.tensor([3000, 9])), q_start=torch.tensor([0, 0]))
-    parts = partition(given, given.problem())
-    assert parts is not None
-    assert [(call.q.shape[0], call.q_start) for call in parts.calls] == [(1, 0), (1, 0)]
-    assert partition(replace(given, q_start=0), replace(given, q_start=0).problem()) is None
