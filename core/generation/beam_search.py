@@ -1,7 +1,7 @@
-"""Beam search: the likeliest of many answers at once, compared at their own lengths.
+"""Beam search with a length penalty: the likeliest answers of each row.
 
 A row's beams stand one behind the other in the batch that a model reads.
-Axes: b rows, w beams of each, c candidates, p places of the pool, t tokens written.
+Axes: b rows, w beams of each, c candidates, p finished hypotheses, t tokens written.
 """
 
 import math
@@ -17,14 +17,14 @@ from zoo.core.errors import ConfigError
 from zoo.core.generation.loop import Generated, length_penalty, pays
 from zoo.core.generation.prompt import Prompt
 from zoo.core.generation.sampling import Choice, Greedy, top
-from zoo.core.generation.stepping import Reading
+from zoo.core.generation.stepping import DecodingStep
 from zoo.core.ops.autocast import precise
 from zoo.core.special_tokens import Symbols
 
 
 @dataclass(frozen=True)
 class Beam:
-    """Say how to search.
+    """Options of beam search.
 
     Args:
         width: unfinished answers that are followed.
@@ -65,8 +65,8 @@ class Beam:
             raise ConfigError(f"n_best={self.n_best} is more than beam={self.width}: follow at least as many")
 
 
-class Pool(NamedTuple):
-    """Hold the best answers so far, best first.
+class FinishedHypotheses(NamedTuple):
+    """The best finished hypotheses of each row so far, best first.
 
     Args:
         ids: tokens; padding behind them.
@@ -78,7 +78,9 @@ class Pool(NamedTuple):
     lengths: Int[Tensor, "b p"]
     scores: Float[Tensor, "b p"]
 
-    def put(self, ids: Int[Tensor, "b c t"], length: int, scores: Float[Tensor, "b c"], padding: int) -> "Pool":
+    def put(
+        self, ids: Int[Tensor, "b c t"], length: int, scores: Float[Tensor, "b c"], padding: int
+    ) -> "FinishedHypotheses":
         """Take further answers of one length, where they are better; -∞ marks those that are none."""
         places, t = self.scores.shape[1], ids.shape[2]
         every = torch.cat([pad(self.ids, (0, t - self.ids.shape[2]), value=padding), ids], dim=1)
@@ -86,34 +88,36 @@ class Pool(NamedTuple):
         best, at = torch.cat([self.scores, scores], dim=1).topk(places)
         lengths = lengths.gather(1, at).masked_fill(best == -math.inf, 0)
         every = take(every, at)
-        return Pool(every.masked_fill((best == -math.inf)[..., None], padding), lengths, best)
+        return FinishedHypotheses(every.masked_fill((best == -math.inf)[..., None], padding), lengths, best)
 
-    def take(self, which: Bool[Tensor, " b"]) -> "Pool":
+    def take(self, which: Bool[Tensor, " b"]) -> "FinishedHypotheses":
         """Take these rows."""
-        return Pool(*(x[which] for x in self))
+        return FinishedHypotheses(*(x[which] for x in self))
 
 
-def search(reading: Reading, prompt: Prompt, beam: Beam, budget: list[int], symbols: Symbols) -> Generated:
+def search(
+    decoding: DecodingStep, prompt: Prompt, beam: Beam, max_new_tokens: list[int], symbols: Symbols
+) -> Generated:
     """Follow the likeliest unfinished answers of each row until none can beat the worst of its best finished ones.
 
     Args:
-        reading: gives the scores.
+        decoding: gives the scores.
         prompt: what stands before.
         beam: how to search.
-        budget: the most tokens each row may write; what is unfinished then competes as it is.
+        max_new_tokens: the most tokens each row may write; what is unfinished then competes as it is.
         symbols: padding and end.
     """
-    scores = precise(reading.begin(prompt))
-    frontier = Frontier(scores, beam, budget, symbols)
-    while (index := frontier.advance(scores)) is not None:
-        if frontier.moved:
-            reading.reorder(index, of_one_source=frontier.of_one_source)
-        scores = precise(reading.go_on(frontier.ids[..., -1].flatten()))
-    return frontier.answers()
+    scores = precise(decoding.prefill(prompt))
+    state = BeamState(scores, beam, max_new_tokens, symbols)
+    while (index := state.advance(scores)) is not None:
+        if state.moved:
+            decoding.reorder(index, of_one_source=state.of_one_source)
+        scores = precise(decoding.step(state.ids[..., -1].flatten()))
+    return state.answers()
 
 
-class Frontier:
-    """Hold the unfinished answers of rows that are still searched, and the best finished ones.
+class BeamState:
+    """State of a beam search: unfinished hypotheses of the rows still searched, and the best finished ones.
 
     Of the candidates of a step, those that end and are among the best `beam.width` are finished; the best
     `beam.width` of the others are followed, so finished answers take no beam away.
@@ -121,34 +125,38 @@ class Frontier:
     Args:
         scores: of the first token; they say device and precision.
         beam: how to search.
-        budget: the most tokens each row may write.
+        max_new_tokens: the most tokens each row may write.
         symbols: padding and end.
     """
 
-    def __init__(self, scores: Float[Tensor, "b vocab"], beam: Beam, budget: list[int], symbols: Symbols) -> None:
+    def __init__(
+        self, scores: Float[Tensor, "b vocab"], beam: Beam, max_new_tokens: list[int], symbols: Symbols
+    ) -> None:
         b, device = len(scores), scores.device
-        self.beam, self.budget, self.symbols = beam, budget, symbols
+        self.beam, self.max_new_tokens, self.symbols = beam, max_new_tokens, symbols
         self.step = 0
         self.rows = torch.arange(b, device=device)
-        self.most = torch.tensor(budget, device=device)
+        self.most = torch.tensor(max_new_tokens, device=device)
         self.live = scores.new_zeros(b, 1)
         """Log-probability of each unfinished answer; -∞ for none."""
         self.ids = torch.zeros(b, 1, 0, dtype=torch.long, device=device)
         nothing = torch.zeros(b, beam.n_best, dtype=torch.long, device=device)
-        self.pool = Pool(nothing[..., None][..., :0], nothing, scores.new_full((b, beam.n_best), -math.inf))
-        self.done: list[tuple[Tensor, Pool]] = []
+        self.finished = FinishedHypotheses(
+            nothing[..., None][..., :0], nothing, scores.new_full((b, beam.n_best), -math.inf)
+        )
+        self.done: list[tuple[Tensor, FinishedHypotheses]] = []
         self.moved = self.of_one_source = True
 
     def advance(self, scores: Float[Tensor, "beams vocab"]) -> Int[Tensor, " following"] | None:
         """Add a token to each answer; give which of the beams go on, in their new order, or None at the end."""
         width = self.live.shape[1]
         parents = self._grow(scores)
-        full = self.step in self.budget
+        full = self.step in self.max_new_tokens
         if full:
             unfinished = self.live.masked_fill((self.most > self.step)[:, None], -math.inf)
             self._finish(self.ids, self.step, unfinished)
         bound = self.live[:, 0] / self._most_penalty()
-        over = (self.pool.scores[:, -1] >= bound) | (self.most <= self.step)
+        over = (self.finished.scores[:, -1] >= bound) | (self.most <= self.step)
         self.live = self.live.masked_fill(over[:, None], -math.inf)
         before, count = len(self.rows), len(self.rows) - int(over.sum())
         first = torch.arange(before, device=parents.device)
@@ -185,7 +193,9 @@ class Frontier:
         return parents.gather(1, at)
 
     def _finish(self, ids: Tensor, length: int, scores: Tensor) -> None:
-        self.pool = self.pool.put(ids, length, scores / length_penalty(self.step, self.beam.alpha), self.symbols.pad)
+        self.finished = self.finished.put(
+            ids, length, scores / length_penalty(self.step, self.beam.alpha), self.symbols.pad
+        )
 
     def _most_penalty(self) -> Float[Tensor, " b"]:
         """Give the largest penalty that an unfinished answer can be divided by: the bound of what it can reach.
@@ -198,9 +208,9 @@ class Frontier:
 
     def _retire(self, over: Bool[Tensor, " b"]) -> None:
         """Put rows away that need no more search."""
-        self.done.append((self.rows[over], self.pool.take(over)))
+        self.done.append((self.rows[over], self.finished.take(over)))
         self.rows, self.most, self.live, self.ids = (x[~over] for x in (self.rows, self.most, self.live, self.ids))
-        self.pool = self.pool.take(~over)
+        self.finished = self.finished.take(~over)
 
 
 def candidates(

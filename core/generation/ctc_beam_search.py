@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from zoo.core.generation.beam_search import Beam
 from zoo.core.generation.loop import Generated
-from zoo.core.losses.ctc import emissions, fronted
+from zoo.core.losses.ctc import ctc_log_probs, fronted
 from zoo.core.special_tokens import SYMBOLS, Symbols
 
 ODD = -7046029254386353131
@@ -36,7 +36,7 @@ def prefix_beam(
         Transcripts without an end. Scores are log-probabilities, over all alignments whose prefixes were followed: a
         beam that holds every prefix gives those of the transcripts themselves.
     """
-    log = emissions(scores, lengths, symbols)
+    log = ctc_log_probs(scores, lengths, symbols)
     prefixes = Prefixes(log, beam.width, symbols.pad)
     for at in range(log.shape[1]):
         prefixes.read(log[:, at])
@@ -50,7 +50,7 @@ class Prefixes:
     2^64, and are taken for one then.
 
     Args:
-        log: emissions; they say rows, device and precision.
+        log: CTC log-probabilities; they say rows, device and precision.
         width: prefixes that are followed.
         blank: the token that is none.
     """
@@ -75,7 +75,7 @@ class Prefixes:
         return torch.logaddexp(self.with_blank, self.with_token)
 
     def read(self, log: Float[Tensor, "b vocab"]) -> None:
-        """Read the next vector's emissions: each prefix stays, or gets a token more."""
+        """Read the next vector's log-probabilities: each prefix stays, or gets a token more."""
         stay_blank, stay_token, grown = self._continued(log)
         count = stay_blank.shape[1]
         every = torch.cat([torch.logaddexp(stay_blank, stay_token), grown.flatten(1)], dim=1)

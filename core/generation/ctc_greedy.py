@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core.generation.loop import Generated
-from zoo.core.losses.ctc import emissions, fronted
+from zoo.core.losses.ctc import ctc_log_probs, fronted
 from zoo.core.special_tokens import SYMBOLS, Symbols
 
 
@@ -23,7 +23,7 @@ def greedy(scores: Float[Tensor, "b n vocab"], lengths: Int[Tensor, " b"], symbo
         One transcript for each row, without an end. Its score is the log-probability of that alignment alone, at most
         that of the transcript, which has others too.
     """
-    best, path = emissions(scores, lengths, symbols).max(-1)
+    best, path = ctc_log_probs(scores, lengths, symbols).max(-1)
     kept = path != symbols.pad
     kept[:, 1:] &= path[:, 1:] != path[:, :-1]
     ids, counts = fronted(path, kept, symbols.pad)

@@ -17,7 +17,7 @@ ALIASES = {
 """Keywords of `generate` in Hugging Face transformers, and ours."""
 
 
-def refuse_others(others: Mapping[str, Any], function: Callable[..., Any]) -> None:
+def check_keywords(others: Mapping[str, Any], function: Callable[..., Any]) -> None:
     """Refuse keywords that a function does not have.
 
     Args:

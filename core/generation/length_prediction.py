@@ -1,4 +1,4 @@
-"""How a decoder that writes all places at once knows how many there are: it predicts it, or writes on and is cut.
+"""Lengths of answers for non-autoregressive decoders: predicted, or long enough and cut at the first end.
 
 An answer's end counts as one of its places. Axes: b rows, c candidates.
 """
@@ -17,7 +17,7 @@ from zoo.core.tokens import Tokens
 
 
 class Length(nn.Module, ABC):
-    """Say at how many places a parallel decoder writes."""
+    """Number of places of a non-autoregressive decoder."""
 
     @abstractmethod
     def propose(self, encoded: Tokens, candidates: int) -> Int[Tensor, "b c"]:

@@ -1,4 +1,4 @@
-"""Writing a sequence token by token: `Generated`, what comes out, and the loop that chooses one token at a time.
+"""Autoregressive generation: the loop that chooses one token at a time, and `Generated`, its result.
 
 Axes: b rows of the batch, r rows of it that are still computed, t new tokens.
 """
@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from zoo.core.generation.prompt import Prompt
 from zoo.core.generation.sampling import Choice
-from zoo.core.generation.stepping import Reading
+from zoo.core.generation.stepping import DecodingStep
 from zoo.core.ops.autocast import precise
 from zoo.core.special_tokens import Symbols
 
@@ -23,7 +23,7 @@ what the others keep, which costs about as much as a step reads."""
 
 
 class Generated(NamedTuple):
-    """Hold what was written, without the prompt, best first.
+    """Result of a generation, without the prompt, best first.
 
     Args:
         ids: tokens, with the end where one was written; padding behind it.
@@ -46,8 +46,8 @@ class Generated(NamedTuple):
         return pad_sequence(rows, batch_first=True, padding_value=symbols.pad)
 
 
-class Written(NamedTuple):
-    """Hold one step.
+class StepOutput(NamedTuple):
+    """Result of one step of the loop.
 
     Args:
         ids: the token of each row; padding where it ended before.
@@ -62,26 +62,28 @@ class Written(NamedTuple):
     writing: Bool[Tensor, " r"]
 
 
-def write(reading: Reading, prompt: Prompt, choose: Choice, budget: list[int], symbols: Symbols) -> Iterator[Written]:
-    """Write a token behind each row, again and again, until every row has ended.
+def write(
+    decoding: DecodingStep, prompt: Prompt, choose: Choice, max_new_tokens: list[int], symbols: Symbols
+) -> Iterator[StepOutput]:
+    """Generate a token for each row, step by step, until every row has ended.
 
     Args:
-        reading: gives the scores.
+        decoding: gives the scores.
         prompt: what stands before.
         choose: chooses by the scores.
-        budget: the most tokens each row may write.
+        max_new_tokens: the most tokens each row may write.
         symbols: padding and end.
     """
     batch, device = len(prompt.ids), prompt.ids.device
-    rows, most = torch.arange(batch, device=device), torch.tensor(budget, device=device)
+    rows, most = torch.arange(batch, device=device), torch.tensor(max_new_tokens, device=device)
     writing = torch.ones(batch, dtype=torch.bool, device=device)
-    scores = reading.begin(prompt)
-    for step in range(1, max(budget) + 1):
+    scores = decoding.prefill(prompt)
+    for step in range(1, max(max_new_tokens) + 1):
         ids = choose(scores, rows, batch).masked_fill(~writing, symbols.pad)
         everywhere = ids if len(rows) == batch else ids.new_full((batch,), symbols.pad).index_copy(0, rows, ids)
-        yield Written(everywhere, scores, rows, writing)
+        yield StepOutput(everywhere, scores, rows, writing)
         writing = writing & (ids != symbols.eos)
-        full = step in budget
+        full = step in max_new_tokens
         if full:
             writing = writing & (most[rows] > step)
         count = int(writing.sum())
@@ -89,9 +91,9 @@ def write(reading: Reading, prompt: Prompt, choose: Choice, budget: list[int], s
             return
         if count < len(rows) and pays(count, len(rows), full):
             kept = writing.nonzero()[:, 0]
-            reading.reorder(kept)
+            decoding.reorder(kept)
             rows, ids, writing = rows[kept], ids[kept], writing[kept]
-        scores = reading.go_on(ids)
+        scores = decoding.step(ids)
 
 
 def pays(count: int, rows: int, full: bool) -> bool:
@@ -99,8 +101,8 @@ def pays(count: int, rows: int, full: bool) -> bool:
     return full or count <= WORTH * rows
 
 
-def collect(steps: Iterable[Written], alpha: float, symbols: Symbols) -> Generated:
-    """Gather what was written, one answer for each row, with its score."""
+def collect(steps: Iterable[StepOutput], alpha: float, symbols: Symbols) -> Generated:
+    """Join the steps to one answer for each row, with its score."""
     written: list[Tensor] = []
     for ids, scores, rows, writing in steps:
         if not written:

@@ -1,4 +1,4 @@
-"""What stands before the first new token of each row, and how many tokens may follow."""
+"""`Prompt`, the tokens before the first new one of each row; and how many new tokens each row may have."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from zoo.core.special_tokens import Symbols
 
 
 class Prompt(NamedTuple):
-    """Hold tokens that stand one behind the other from the front of their rows.
+    """A batch of prompts, each from the front of its row.
 
     Args:
         ids: tokens; padding behind them.
@@ -54,8 +54,8 @@ def prompt_of(ids: Tensor, there: There, symbols: Symbols) -> Prompt:
     return Prompt(ids) if shortest == longest else Prompt(ids, lengths)
 
 
-def budgets(prompt: Prompt, max_len: int | None, room: int | None) -> list[int]:
-    """Give the most tokens that each row may write.
+def new_token_limits(prompt: Prompt, max_len: int | None, room: int | None) -> list[int]:
+    """Give the most new tokens of each row.
 
     Args:
         prompt: what stands before them.

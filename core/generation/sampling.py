@@ -1,4 +1,4 @@
-"""How the next token is chosen from its scores: the best, or one that is drawn.
+"""Choosing the next token by its logits: greedy, or sampling with temperature, top-k and top-p.
 
 Axes: b rows of the batch, r rows of it that still write, c candidates.
 """

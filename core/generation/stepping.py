@@ -1,4 +1,4 @@
-"""How a model is asked, token by token, what follows: with a state that keeps what was read, or by reading it again."""
+"""Decoding steps: the logits of the next token, from a key-value cache or by computing the whole prefix again."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -18,8 +18,8 @@ AHEAD = 64
 """New tokens that a state makes room for at first."""
 
 
-class Reading(ABC):
-    """Read what is written in each row of a batch, and give the scores of what follows.
+class DecodingStep(ABC):
+    """One decoding step after the other: takes the tokens chosen last, gives the logits of the next.
 
     Args:
         model: a `Generator`.
@@ -32,16 +32,16 @@ class Reading(ABC):
         self.parts = list(model.modules())
 
     @abstractmethod
-    def begin(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
-        """Read the first tokens."""
+    def prefill(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
+        """Read the prompt; give the logits of the first new token."""
 
     @abstractmethod
-    def go_on(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
-        """Read one more token of each row."""
+    def step(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
+        """Read one more token of each row; give the logits of the next."""
 
     @abstractmethod
     def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """Take these rows in this order.
+        """Select rows of the batch, in this order.
 
         Args:
             index: rows; one may be taken often or never.
@@ -49,8 +49,8 @@ class Reading(ABC):
         """
 
 
-class Cached(Reading):
-    """Keep keys and values of what was read.
+class Cached(DecodingStep):
+    """Decode with a cache of keys and values.
 
     Args:
         model: a `Generator`.
@@ -62,36 +62,36 @@ class Cached(Reading):
         super().__init__(model, context)
         self.state = state
 
-    def begin(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
-        """See `Reading.begin`."""
+    def prefill(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
+        """See `DecodingStep.prefill`."""
         with evaluating(self.parts):
             scores = self.model.follow(prompt.ids, self.state, self.context, prompt.lengths)
         self.context = None
         return scores
 
-    def go_on(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
-        """See `Reading.go_on`."""
+    def step(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
+        """See `DecodingStep.step`."""
         with evaluating(self.parts):
             return self.model.follow(ids[:, None], self.state)
 
     def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """See `Reading.reorder`."""
+        """See `DecodingStep.reorder`."""
         self.state.reorder(index, of_one_source=of_one_source)
 
 
-class Again(Reading):
-    """Read everything again for each token: for decoders that keep no state."""
+class Recomputed(DecodingStep):
+    """Decode without a cache, for decoders that have none: each step computes the whole prefix again."""
 
     ids: Tensor
     lengths: Tensor | None
 
-    def begin(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
-        """See `Reading.begin`."""
+    def prefill(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
+        """See `DecodingStep.prefill`."""
         self.ids, self.lengths = prompt
         return self._read()
 
-    def go_on(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
-        """See `Reading.go_on`."""
+    def step(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
+        """See `DecodingStep.step`."""
         self.ids = torch.cat([self.ids, ids[:, None]], dim=1)
         if self.lengths is not None:  # behind a row's last token, not behind its padding
             self.ids.scatter_(1, self.lengths[:, None], ids[:, None])
@@ -100,7 +100,7 @@ class Again(Reading):
         return self._read()
 
     def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """See `Reading.reorder`."""
+        """See `DecodingStep.reorder`."""
         self.ids = self.ids[index]
         self.lengths = None if self.lengths is None else self.lengths[index]
         if self.context is not None and not of_one_source:
@@ -111,8 +111,8 @@ class Again(Reading):
             return self.model.follow(self.ids, None, self.context, self.lengths)
 
 
-def reading_of(model: Any, context: Tokens | None, prompt: Prompt, longest: int) -> Reading:
-    """Read with a state where the model's decoder keeps one.
+def decoding_step(model: Any, context: Tokens | None, prompt: Prompt, longest: int) -> DecodingStep:
+    """Decode with a cache where the model's decoder has one.
 
     Args:
         model: a `Generator`.
@@ -124,13 +124,13 @@ def reading_of(model: Any, context: Tokens | None, prompt: Prompt, longest: int)
     try:
         state = model.decoder.state(b, capacity=n + min(longest, AHEAD))
     except ConfigError:
-        return Again(model, context)
+        return Recomputed(model, context)
     return Cached(model, context, state)
 
 
 @contextmanager
 def evaluating(parts: Iterable[nn.Module]) -> Iterator[None]:
-    """Let a model answer without dropout and gradients, and leave it as it was.
+    """Run modules in evaluation mode and without gradients, and leave them as they were.
 
     Args:
         parts: all its modules; to find them again at each step would take as long as a block's step.

@@ -47,7 +47,7 @@ def ctc_loss(
         raise ConfigError(f"smoothing={smoothing} is not in [0, 1)")
     ids, counts = transcripts(target, symbols)
     check_ids(ids, scores.shape[2])
-    refuse_long(ids, counts, lengths)
+    check_lengths(ids, counts, lengths)
     log = precise(scores).log_softmax(-1)
     loss = functional.ctc_loss(log.transpose(0, 1), ids, lengths, counts, blank=symbols.pad, reduction="none")
     if not smoothing:
@@ -56,12 +56,12 @@ def ctc_loss(
     return (1 - smoothing) * loss + smoothing * even
 
 
-def emissions(
+def ctc_log_probs(
     scores: Float[Tensor, "b n vocab"], lengths: Int[Tensor, " b"], symbols: Symbols
 ) -> Float[Tensor, "b n vocab"]:
-    """Give log-probabilities to search in: nothing emits begin or end, and behind a row's last vector all is blank.
+    """Give CTC log-probabilities to search in: begin and end have none, and behind a row's last vector all is blank.
 
-    A vector that is not there so adds nothing to a transcript and nothing to its score.
+    So padding adds nothing to a transcript and nothing to its score.
     """
     log = precise(scores).log_softmax(-1)
     log[..., [symbols.bos, symbols.eos]] = -math.inf
@@ -71,7 +71,7 @@ def emissions(
 
 
 def transcripts(target: Int[Tensor, "b m"], symbols: Symbols) -> tuple[Int[Tensor, "b t"], Int[Tensor, " b"]]:
-    """Give the tokens that vectors emit, padding behind them, and how many each row has: no symbols, and no -100."""
+    """Give the CTC targets, without symbols and -100, padding behind them; and how many each row has."""
     kept = target != IGNORED
     for symbol in symbols:
         kept &= target != symbol
@@ -90,7 +90,7 @@ def needed(ids: Int[Tensor, "b m"], counts: Int[Tensor, " b"]) -> Int[Tensor, " 
     return counts + again.sum(1)
 
 
-def refuse_long(ids: Int[Tensor, "b m"], counts: Int[Tensor, " b"], lengths: Int[Tensor, " b"]) -> None:
+def check_lengths(ids: Int[Tensor, "b m"], counts: Int[Tensor, " b"], lengths: Int[Tensor, " b"]) -> None:
     """Refuse transcripts that so many vectors cannot emit: their probability would be 0.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`Ctc`, the composition whose vectors emit the tokens of a transcript; and what others that emit share with it."""
+"""`Ctc`, a model trained by connectionist temporal classification; and what `Joint` shares with it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from zoo.core.errors import ConfigError
 from zoo.core.generation.beam_search import Beam
 from zoo.core.generation.ctc_beam_search import prefix_beam
 from zoo.core.generation.ctc_greedy import greedy
-from zoo.core.generation.keywords import refuse_others
+from zoo.core.generation.keywords import check_keywords
 from zoo.core.generation.length_prediction import counts
 from zoo.core.generation.loop import Generated
 from zoo.core.generation.sampling import Greedy
@@ -24,7 +24,7 @@ from zoo.core.tokens import Tokens
 
 
 class Ctc(Model):
-    """Compose a model whose vectors emit the tokens of a transcript, in their order.
+    """Compose a CTC model: its vectors say the tokens of a transcript, or the blank, in their order.
 
     Args:
         stem: the source's raw input to `Tokens`.
@@ -63,8 +63,8 @@ class Ctc(Model):
         return self.head(self._features(inputs).without_padding())
 
     def emit(self, *inputs: Any) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
-        """Give the CTC logits, and how many vectors each row has: for searches and alignments."""
-        return emitted(self._features(inputs), self.head)
+        """Give the CTC logits, and the number of vectors of each row: for searches and alignments."""
+        return ctc_logits(self._features(inputs), self.head)
 
     def training_loss(
         self, inputs: tuple[Any, ...], target: Int[Tensor, "b m"], smoothing: float = 0.0
@@ -100,7 +100,7 @@ class Ctc(Model):
         Raises:
             ConfigError: If a number is below 1, or something else is wished.
         """
-        refuse_others(others, Ctc.generate)
+        check_keywords(others, Ctc.generate)
         wish = searched(beam, n_best, max_len)
         with evaluating(self.modules()):
             return cut(transcribed(*self.emit(*inputs), wish, self.symbols), max_len)
@@ -109,12 +109,12 @@ class Ctc(Model):
 def transcribed(
     scores: Float[Tensor, "b n vocab"], lengths: Int[Tensor, " b"], beam: Beam, symbols: Symbols
 ) -> Generated:
-    """Search the transcripts of what vectors emit: the likeliest alignment's, or by prefixes."""
+    """Decode CTC logits: greedily, or by prefix beam search where the beam is wider than 1."""
     return greedy(scores, lengths, symbols) if beam.width == 1 else prefix_beam(scores, lengths, beam, symbols)
 
 
-def emitted(encoded: Tokens, head: nn.Module) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
-    """Give the scores of vectors, those that are there in front, and how many these are."""
+def ctc_logits(encoded: Tokens, head: nn.Module) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
+    """Give the CTC logits of vectors, the valid ones in front, and how many these are."""
     scores: Tensor = head(encoded)
     there = encoded.there()
     if there is not None and not isinstance(encoded.keys, Lengths):

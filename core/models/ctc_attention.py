@@ -1,4 +1,4 @@
-"""`Joint`, the composition that transcribes both ways: its vectors emit tokens, and a decoder writes them.
+"""`Joint`, hybrid CTC and attention: one encoder with a CTC head, and a decoder that reads it.
 
 Axes: b rows, n vectors, c candidates, t tokens written.
 """
@@ -12,12 +12,12 @@ from torch.nn.functional import pad
 
 from zoo.core.errors import ConfigError
 from zoo.core.generation.beam_search import Beam
-from zoo.core.generation.keywords import refuse_others
+from zoo.core.generation.keywords import check_keywords
 from zoo.core.generation.loop import Generated
 from zoo.core.generation.stepping import evaluating
 from zoo.core.losses.ctc import ctc_loss
 from zoo.core.losses.loss import IGNORED, count_asked, cross_entropy
-from zoo.core.models.ctc import cut, emitted, searched, transcribed, with_blank
+from zoo.core.models.ctc import ctc_logits, cut, searched, transcribed, with_blank
 from zoo.core.models.generator import Generator
 from zoo.core.ops.autocast import precise
 from zoo.core.special_tokens import SYMBOLS, Symbols
@@ -25,7 +25,7 @@ from zoo.core.tokens import Tokens, rows
 
 
 class Joint(Generator):
-    """Compose a decoder that writes and vectors that emit, on one encoder: arXiv:1609.06773.
+    """Compose a CTC head and an attention decoder on one encoder: arXiv:1609.06773.
 
     Inputs are those of a `Generator`.
 
@@ -33,10 +33,10 @@ class Joint(Generator):
         target: see `Generator`.
         decoder: see `Generator`.
         head: see `Generator`.
-        emitter: the encoder's `Tokens` to a score for each token.
+        emitter: the CTC head: the encoder's `Tokens` to a score for each token.
         encoder: see `Generator`.
         stem: see `Generator`.
-        ctc_weight: share of what vectors emit in loss and score, in (0, 1).
+        ctc_weight: share of CTC in loss and score, in (0, 1).
         symbols: padding, which is the blank, begin and end.
         max_len: see `Generator`.
 
@@ -66,8 +66,8 @@ class Joint(Generator):
         self.ctc_weight = ctc_weight
 
     def emit(self, *source: Any) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
-        """Give the scores of what each vector emits, and how many vectors each row has."""
-        return emitted(self.encode(*source), self.emitter)
+        """Give the CTC logits, and the number of vectors of each row."""
+        return ctc_logits(self.encode(*source), self.emitter)
 
     def training_loss(
         self, inputs: tuple[Any, ...], target: Int[Tensor, "b m"], smoothing: float = 0.0
@@ -85,8 +85,8 @@ class Joint(Generator):
         tokens, context = self.read(*inputs)
         assert context is not None
         written = cross_entropy(self.head(self.decoder(tokens, context)), target, smoothing)
-        emission = ctc_loss(*emitted(context, self.emitter), target, self.symbols).sum()
-        return self.ctc_weight * emission / count_asked(target).clamp(min=1) + (1 - self.ctc_weight) * written
+        ctc = ctc_loss(*ctc_logits(context, self.emitter), target, self.symbols).sum()
+        return self.ctc_weight * ctc / count_asked(target).clamp(min=1) + (1 - self.ctc_weight) * written
 
     def generate(
         self,
@@ -107,7 +107,7 @@ class Joint(Generator):
             max_len: tokens at most, where a transcript is cut; None for all.
             beam: transcripts that are proposed; with 1 the decoder has no choice.
             n_best: transcripts wanted of each row, at most as many as `beam`.
-            ctc_weight: share of what the vectors say, in [0, 1]; that of the training if None.
+            ctc_weight: share of CTC, in [0, 1]; that of the training if None.
             others: none; wishes that only one way of the two takes are refused by their names.
 
         Returns:
@@ -116,14 +116,14 @@ class Joint(Generator):
         Raises:
             ConfigError: If a number does not fit, or something else is wished.
         """
-        refuse_others(others, Joint.generate)
+        check_keywords(others, Joint.generate)
         wish = searched(beam, n_best, max_len)
         share = self.ctc_weight if ctc_weight is None else ctc_weight
         if not 0 <= share <= 1:
             raise ConfigError(f"ctc_weight={share} is not in [0, 1]")
         with evaluating(self.modules()):
             context = self.encode(*inputs)
-            proposed = transcribed(*emitted(context, self.emitter), Beam(beam, beam), self.symbols)
+            proposed = transcribed(*ctc_logits(context, self.emitter), Beam(beam, beam), self.symbols)
             both = (1 - share) * self.score(context, proposed)
             both = torch.where(proposed.scores.isfinite(), both + share * proposed.scores, proposed.scores)
             best, at = both.topk(wish.n_best)

@@ -1,4 +1,4 @@
-"""`Generator`, the composition that writes: a decoder, perhaps behind an encoder, and a head for the next token."""
+"""`Generator`, autoregressive models: a decoder, perhaps behind an encoder, and a head for the next token."""
 
 from collections.abc import Iterator
 from numbers import Integral
@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from zoo.core.cache.decoder import DecoderState
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.beam_search import Beam, search
-from zoo.core.generation.keywords import refuse_others
+from zoo.core.generation.keywords import check_keywords
 from zoo.core.generation.loop import Generated, collect, write
-from zoo.core.generation.prompt import Prompt, budgets, prompt_of
+from zoo.core.generation.prompt import Prompt, new_token_limits, prompt_of
 from zoo.core.generation.sampling import choice
-from zoo.core.generation.stepping import Reading, evaluating, reading_of
+from zoo.core.generation.stepping import DecodingStep, decoding_step, evaluating
 from zoo.core.layers.token_embedding import There
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.special_tokens import SYMBOLS, Symbols
@@ -23,7 +23,7 @@ from zoo.core.tokens import Tokens
 
 
 class Generator(Composition):
-    """Compose a model that writes sequences of its own length; inputs are the source's, then the ids written so far.
+    """Compose an autoregressive model; inputs are the source's, then the ids of the target so far.
 
     Without an encoder the inputs are the ids, and perhaps which of them are there.
 
@@ -135,16 +135,16 @@ class Generator(Composition):
             ConfigError: If a wish cannot be, or two do not go together.
             InputError: If a prompt is padding only, or leaves no room in the model.
         """
-        refuse_others(others, Generator.generate)
+        check_keywords(others, Generator.generate)
         check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
         wish = Beam(beam, n_best, length_penalty)
         choose = choice(temperature, top_k, top_p, seed)
         wish.check(choose, drawn(temperature, top_k, top_p))
-        reading, first, budget = self._begin(inputs, prompt, max_len)
+        decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len)
         with torch.no_grad():
             if beam > 1:
-                return search(reading, first, wish, budget, self.symbols)
-            return collect(write(reading, first, choose, budget, self.symbols), length_penalty, self.symbols)
+                return search(decoding, first, wish, max_new_tokens, self.symbols)
+            return collect(write(decoding, first, choose, max_new_tokens, self.symbols), length_penalty, self.symbols)
 
     def generate_steps(
         self,
@@ -173,13 +173,15 @@ class Generator(Composition):
             ConfigError: See `generate`; at the call, not at the first step.
             InputError: See `generate`.
         """
-        refuse_others(others, Generator.generate_steps)
+        check_keywords(others, Generator.generate_steps)
         check_whole(max_len=max_len, top_k=top_k)
         choose = choice(temperature, top_k, top_p, seed)
-        reading, first, budget = self._begin(inputs, prompt, max_len)
-        return (step.ids for step in write(reading, first, choose, budget, self.symbols))
+        decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len)
+        return (step.ids for step in write(decoding, first, choose, max_new_tokens, self.symbols))
 
-    def _begin(self, inputs: tuple[Any, ...], prompt: Any, max_len: int | None) -> tuple[Reading, Prompt, list[int]]:
+    def _begin(
+        self, inputs: tuple[Any, ...], prompt: Any, max_len: int | None
+    ) -> tuple[DecodingStep, Prompt, list[int]]:
         """Read the source, and say what the answers begin with and how long they may be."""
         context = None
         if self.encoder is None:
@@ -188,13 +190,12 @@ class Generator(Composition):
             if not 1 <= len(inputs) <= 2:
                 raise InputError(f"{len(inputs)} inputs of a model without an encoder: give ids, and which are there")
             first = prompt_of(inputs[0], inputs[1] if len(inputs) == 2 else None, self.symbols)
-            budget = budgets(first, max_len, self.max_len)
         else:
             with evaluating(self.modules()):
                 context = self.encode(*inputs)
             first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
-            budget = budgets(first, max_len, self.max_len)
-        return reading_of(self, context, first, max(budget)), first, budget
+        max_new_tokens = new_token_limits(first, max_len, self.max_len)
+        return decoding_step(self, context, first, max(max_new_tokens)), first, max_new_tokens
 
 
 def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:

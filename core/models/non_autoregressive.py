@@ -1,4 +1,4 @@
-"""`NonAutoregressive`, the composition that writes all places of an answer at once: arXiv:1711.02281."""
+"""`NonAutoregressive`, models whose decoder gives all tokens of an answer at once: arXiv:1711.02281."""
 
 from typing import Any
 

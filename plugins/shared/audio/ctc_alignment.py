@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.token_embedding import check_ids
-from zoo.core.losses.ctc import refuse_long
+from zoo.core.losses.ctc import check_lengths
 from zoo.core.losses.loss import IGNORED
 from zoo.core.ops.autocast import precise
 from zoo.core.patterns.padding import Lengths
@@ -81,14 +81,14 @@ def align(
     longest = max(map(len, said), default=0)
     padded = torch.tensor([row + [symbols.pad] * (longest - len(row)) for row in said], dtype=torch.long)
     check_ids(padded, scores.shape[2])
-    refuse_long(padded, counts, lengths.cpu())
+    check_lengths(padded, counts, lengths.cpu())
     log = precise(scores.detach()).log_softmax(-1)
     found = []
-    for row, length, emissions in zip(said, lengths.tolist(), log, strict=True):
+    for row, length, log_probs in zip(said, lengths.tolist(), log, strict=True):
         spans = []
         if row:  # of nothing it finds no largest token
             target = torch.tensor([row], device=log.device)
-            path, gained = forced_align(emissions[None, :length].contiguous(), target, blank=symbols.pad)
+            path, gained = forced_align(log_probs[None, :length].contiguous(), target, blank=symbols.pad)
             spans = merge_tokens(path[0], gained[0].exp(), blank=symbols.pad)
         found.append([Aligned(span.token, span.start, span.end, span.score) for span in spans])
     return found

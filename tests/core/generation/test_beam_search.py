@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from zoo.core.generation.beam_search import Beam, Frontier, Pool, candidates, search
+from zoo.core.generation.beam_search import Beam, BeamState, FinishedHypotheses, candidates, search
 from zoo.core.generation.loop import length_penalty
 from zoo.core.special_tokens import Symbols
 
@@ -66,8 +66,8 @@ def test_a_beam_of_one_is_greedy(writer: Maker, seed: int) -> None:
     """Without a length penalty; with one, a search goes on behind an end as long as a longer answer might beat it."""
     model = writer(seed=seed)
     given = (torch.tensor([[3, 4, 5], [6, 6, 3], [5, 4, 3]]), torch.tensor([3, 1, 2]))
-    reading, prompt, budget = model._begin(given, None, 8)
-    got = search(reading, prompt, Beam(1, 1, 0.0), budget, model.symbols)
+    decoding, prompt, max_new_tokens = model._begin(given, None, 8)
+    got = search(decoding, prompt, Beam(1, 1, 0.0), max_new_tokens, model.symbols)
     greedy = model.generate(*given, max_len=8, length_penalty=0.0)
     assert got.best() == greedy.best()
     assert got.lengths.tolist() == greedy.lengths.tolist()
@@ -97,7 +97,7 @@ Scored = list[tuple[float, list[int]]]
 def by_lists(
     chances: Callable[[list[int]], list[float]], width: int, n_best: int, max_len: int, alpha: float = 0.6
 ) -> Scored:
-    """Search with lists and no early stop: the sense of `Frontier`, spelled out."""
+    """Search with lists and no early stop: the sense of `BeamState`, spelled out."""
     live: Scored = [(0.0, [])]
     finished: Scored = []
     for step in range(1, max_len + 1):
@@ -118,11 +118,11 @@ def test_the_search_stops_only_where_no_longer_answer_is_better(
     """What follows depends on the last token only, as a table says: nothing else can make a difference."""
     table = torch.randn(VOCAB, VOCAB, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * sharp
     chances = table.log_softmax(-1)
-    frontier = Frontier(table[3:4], Beam(width, width, alpha), [8], Symbols(pad=0, bos=1, eos=2))
+    state = BeamState(table[3:4], Beam(width, width, alpha), [8], Symbols(pad=0, bos=1, eos=2))
     scores = table[3:4]
-    while frontier.advance(scores) is not None:
-        scores = table[frontier.ids[..., -1].flatten()]
-    got = frontier.answers()
+    while state.advance(scores) is not None:
+        scores = table[state.ids[..., -1].flatten()]
+    got = state.answers()
     wanted = by_lists(lambda one: chances[one[-1] if one else 3].tolist(), width, width, 8, alpha)
     assert got.scores[0].tolist() == pytest.approx([score for score, _ in wanted])
 
@@ -132,19 +132,19 @@ def test_the_search_stops_only_where_no_longer_answer_is_better(
 def test_rows_that_may_write_more_do_not_end_with_those_that_may_write_less(seed: int, alpha: float) -> None:
     """Each row of one search, by a table as above, gets what it gets alone."""
     table = torch.randn(VOCAB, VOCAB, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    chances, begins, budget = table.log_softmax(-1), [3, 4, 3], [2, 6, 4]
-    frontier = Frontier(table[begins], Beam(3, 2, alpha), budget, Symbols(pad=0, bos=1, eos=2))
+    chances, begins, max_new_tokens = table.log_softmax(-1), [3, 4, 3], [2, 6, 4]
+    state = BeamState(table[begins], Beam(3, 2, alpha), max_new_tokens, Symbols(pad=0, bos=1, eos=2))
     scores = table[begins]
-    while frontier.advance(scores) is not None:
-        scores = table[frontier.ids[..., -1].flatten()]
-    got = frontier.answers()
+    while state.advance(scores) is not None:
+        scores = table[state.ids[..., -1].flatten()]
+    got = state.answers()
     for row in range(3):
 
         def following(one: list[int], begin: int = begins[row]) -> list[float]:
             every: list[float] = chances[one[-1] if one else begin].tolist()
             return every
 
-        wanted = by_lists(following, 3, 2, budget[row], alpha)
+        wanted = by_lists(following, 3, 2, max_new_tokens[row], alpha)
         assert got.scores[row].tolist() == pytest.approx([score for score, _ in wanted])
         assert got.lengths[row].tolist() == [len([token for token in one if token != 2]) for _, one in wanted]
 
@@ -204,7 +204,7 @@ def test_fewer_answers_than_wanted_are_marked(writer: Maker) -> None:
 
 
 def test_a_pool_keeps_the_best_in_order_and_none_for_nothing() -> None:
-    pool = Pool(torch.tensor([[[3], [0]]]), torch.tensor([[1, 0]]), torch.tensor([[-1.0, -math.inf]]))
+    pool = FinishedHypotheses(torch.tensor([[[3], [0]]]), torch.tensor([[1, 0]]), torch.tensor([[-1.0, -math.inf]]))
     pool = pool.put(torch.tensor([[[4, 5], [5, 5]]]), 2, torch.tensor([[-math.inf, -0.5]]), 0)
     assert pool.ids.tolist() == [[[5, 5], [3, 0]]]
     assert pool.lengths.tolist() == [[2, 1]]

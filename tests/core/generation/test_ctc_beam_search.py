@@ -11,7 +11,7 @@ from torch import Tensor
 from zoo.core.generation.beam_search import Beam
 from zoo.core.generation.ctc_beam_search import longer, prefix_beam
 from zoo.core.generation.ctc_greedy import greedy
-from zoo.core.losses.ctc import ctc_loss, emissions
+from zoo.core.losses.ctc import ctc_log_probs, ctc_loss
 from zoo.core.special_tokens import SYMBOLS
 
 VOCAB = 6
@@ -114,7 +114,7 @@ def add(one: float, other: float) -> float:
 def test_a_narrow_beam_finds_what_a_dictionary_of_prefixes_does(width: int) -> None:
     scores, lengths = drawn(4, 10, seed=width, vocab=5), torch.full((4,), 10)  # prefixes are dropped and come back
     found = prefix_beam(scores, lengths, Beam(width, width))
-    for row, log in enumerate(emissions(scores, lengths, SYMBOLS)):
+    for row, log in enumerate(ctc_log_probs(scores, lengths, SYMBOLS)):
         wanted = plain_search(log, width)
         rows = zip(found.ids[row].tolist(), found.lengths[row].tolist(), strict=True)
         assert [tuple(ids[:length]) for ids, length in rows] == [prefix for prefix, _ in wanted]

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from zoo.core import Causal, Chunk, Symbols, Window
-from zoo.core.generation.loop import Generated, Written, collect, length_penalty
-from zoo.core.generation.stepping import Again, Cached
+from zoo.core.generation.loop import Generated, StepOutput, collect, length_penalty
+from zoo.core.generation.stepping import Cached, Recomputed
 from zoo.core.patterns.pattern import Pattern
 
 Maker = Callable[..., Any]
@@ -99,7 +99,7 @@ def test_a_decoder_that_keeps_no_state_reads_again(writer: Maker, plain: Plain, 
 def test_a_state_is_used_where_the_decoder_keeps_one(writer: Maker) -> None:
     ids = torch.tensor([[3]])
     assert isinstance(writer()._begin((ids,), None, 3)[0], Cached)
-    assert isinstance(writer(mean=True)._begin((ids,), None, 3)[0], Again)
+    assert isinstance(writer(mean=True)._begin((ids,), None, 3)[0], Recomputed)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -176,9 +176,9 @@ def test_what_was_written_is_counted_and_scored_up_to_the_end() -> None:
     rows, writing = torch.arange(2), torch.tensor([True, True])
     ids = torch.tensor([[3, 0], [2, 1], [0, 1]])
     steps = [
-        Written(ids[0], scores, rows, writing),
-        Written(ids[1], scores, rows, writing),
-        Written(ids[2], scores, rows, torch.tensor([False, True])),
+        StepOutput(ids[0], scores, rows, writing),
+        StepOutput(ids[1], scores, rows, writing),
+        StepOutput(ids[2], scores, rows, torch.tensor([False, True])),
     ]
     got = collect(steps, 0.6, Symbols(pad=0, bos=1, eos=2))
     assert got.ids[:, 0].tolist() == [[3, 2, 0], [0, 1, 1]]

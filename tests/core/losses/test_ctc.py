@@ -8,7 +8,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.ctc_greedy import greedy
-from zoo.core.losses.ctc import ctc_loss, emissions, fronted, needed, transcripts
+from zoo.core.losses.ctc import ctc_log_probs, ctc_loss, fronted, needed, transcripts
 from zoo.core.special_tokens import SYMBOLS, Symbols
 
 VOCAB = 6
@@ -116,7 +116,7 @@ def test_greedy_scores_at_most_what_its_transcript_has() -> None:
 def test_begin_and_end_are_never_emitted() -> None:
     scores = drawn(1, 4)
     scores[..., 1:3] += 20
-    found = emissions(scores, torch.tensor([3]), SYMBOLS)
+    found = ctc_log_probs(scores, torch.tensor([3]), SYMBOLS)
     assert found[0, :3, 1:3].isneginf().all()
     assert set(greedy(scores, torch.tensor([4])).best()[0]) <= set(WORDS)
     assert found[0, 3].tolist() == [0.0, *[-torch.inf] * 5]
