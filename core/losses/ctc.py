@@ -47,7 +47,7 @@ def ctc_loss(
         raise ConfigError(f"smoothing={smoothing} is not in [0, 1)")
     ids, counts = transcripts(target, symbols)
     check_ids(ids, scores.shape[2])
-    check_lengths(ids, counts, lengths)
+    check_ctc_lengths(ids, counts, lengths)
     log = precise(scores).log_softmax(-1)
     loss = functional.ctc_loss(log.transpose(0, 1), ids, lengths, counts, blank=symbols.pad, reduction="none")
     if not smoothing:
@@ -90,7 +90,7 @@ def needed(ids: Int[Tensor, "b m"], counts: Int[Tensor, " b"]) -> Int[Tensor, " 
     return counts + again.sum(1)
 
 
-def check_lengths(ids: Int[Tensor, "b m"], counts: Int[Tensor, " b"], lengths: Int[Tensor, " b"]) -> None:
+def check_ctc_lengths(ids: Int[Tensor, "b m"], counts: Int[Tensor, " b"], lengths: Int[Tensor, " b"]) -> None:
     """Refuse transcripts that so many vectors cannot emit: their probability would be 0.
 
     Raises:

@@ -19,7 +19,7 @@ class configured(Generic[P, Config]):  # noqa: N801  a decorator
     """
 
     def __init__(self, config: Callable[P, Config]) -> None:
-        self.config = config
+        self.config: Callable[..., Config] = config
 
     @overload
     def __call__(self, function: Callable[[Config], Made]) -> Callable[P, Made]: ...

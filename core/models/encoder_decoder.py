@@ -1,7 +1,7 @@
 """Encoder-decoder models from parts: any encoder, perhaps with a stem of its own, before a decoder of text.
 
 config = EncoderDecoderConfig(vocab_size=260, dim=128, depth=3, num_heads=4, mlp_dim=512)
-model = Generator(**parts(config, encoder, config.decoder(), stem=stem))
+model = Generator(**encoder_decoder_parts(config, encoder, config.decoder(), stem=stem))
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,8 @@ class EncoderDecoderConfig:
             attention: instead of the configuration's.
             blocks: `block` and `mlp`, see `Encoder`.
         """
-        return Encoder(*self._shape, attention=attention or self.self_attention(), **self._rates, **blocks)
+        blocks |= {"attention": attention or self.self_attention(), "dropout": self.dropout, "eps": self.eps}
+        return Encoder(self.dim, self.depth, self.num_heads, self.mlp_dim, **blocks)
 
     def decoder(self, attention: Make | None = None, cross: Make | None = Attention, **blocks: Any) -> Decoder:
         """Make the decoder.
@@ -77,29 +78,27 @@ class EncoderDecoderConfig:
             cross: makes the attention to the encoder's vectors; None for a decoder alone.
             blocks: `block`, `mlp` and `pattern`, see `Decoder`.
         """
-        attention = attention or self.self_attention()
-        return Decoder(*self._shape, attention=attention, cross=cross, **self._rates, **blocks)
+        blocks |= {"attention": attention or self.self_attention(), "dropout": self.dropout, "eps": self.eps}
+        return Decoder(self.dim, self.depth, self.num_heads, self.mlp_dim, cross=cross, **blocks)
 
     def embedding(self, scaled: bool = True) -> TokenEmbed:
         """Make the embedding of source and target, multiplied by the root of `dim` where it is scaled."""
-        sizes = {"position": self.position, "max_len": self.max_len, "dropout": self.dropout}
-        return TokenEmbed(self.vocab_size, self.dim, scaled=scaled, **sizes)
+        return TokenEmbed(
+            self.vocab_size,
+            self.dim,
+            position=self.position,
+            max_len=self.max_len,
+            scaled=scaled,
+            dropout=self.dropout,
+        )
 
     @property
     def limit(self) -> int | None:
         """The most tokens that can be written; None for any number."""
         return self.max_len if self.position == "learned" else None
 
-    @property
-    def _shape(self) -> tuple[int, int, int, int]:
-        return self.dim, self.depth, self.num_heads, self.mlp_dim
 
-    @property
-    def _rates(self) -> dict[str, Any]:
-        return {"dropout": self.dropout, "eps": self.eps}
-
-
-def parts(
+def encoder_decoder_parts(
     config: EncoderDecoderConfig,
     encoder: nn.Module,
     decoder: Decoder,

@@ -9,7 +9,7 @@ from zoo.core.layers.heads import NextToken
 from zoo.core.layers.init import init_weights
 from zoo.core.models.ctc import Ctc
 from zoo.core.models.ctc_attention import Joint
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, parts
+from zoo.core.models.encoder_decoder import EncoderDecoderConfig, encoder_decoder_parts
 from zoo.core.models.generator import Generator
 from zoo.core.special_tokens import SYMBOLS
 from zoo.plugins.shared.audio.config import SoundConfig
@@ -78,7 +78,7 @@ def recogniser(stem: nn.Module, encoder: nn.Module, config: SoundConfig) -> Ctc 
         mlp_dim=config.mlp_dim,
         dropout=config.dropout,
     )
-    model = parts(sizes, encoder, sizes.decoder(), stem=stem) | {"max_len": LONGEST}
+    model = encoder_decoder_parts(sizes, encoder, sizes.decoder(), stem=stem) | {"max_len": LONGEST}
     init_weights(model["decoder"])
     nn.init.normal_(model["target"].embed.weight, std=config.dim**-0.5)
     if config.by == "attention":

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.token_embedding import check_ids
-from zoo.core.losses.ctc import check_lengths
+from zoo.core.losses.ctc import check_ctc_lengths
 from zoo.core.losses.loss import IGNORED
 from zoo.core.ops.autocast import precise
 from zoo.core.patterns.padding import Lengths
@@ -81,7 +81,7 @@ def align(
     longest = max(map(len, said), default=0)
     padded = torch.tensor([row + [symbols.pad] * (longest - len(row)) for row in said], dtype=torch.long)
     check_ids(padded, scores.shape[2])
-    check_lengths(padded, counts, lengths.cpu())
+    check_ctc_lengths(padded, counts, lengths.cpu())
     log = precise(scores.detach()).log_softmax(-1)
     found = []
     for row, length, log_probs in zip(said, lengths.tolist(), log, strict=True):

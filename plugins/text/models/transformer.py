@@ -15,7 +15,7 @@ from zoo.core.layers.mlp import activated
 from zoo.core.layers.position_factory import with_position
 from zoo.core.layers.transformer import Encoder
 from zoo.core.models.configured import configured
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, of_vocabulary, parts
+from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, encoder_decoder_parts, of_vocabulary
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import Model
 from zoo.core.special_tokens import SYMBOLS, Symbols
@@ -84,7 +84,7 @@ class Transformer(Generator):
         decoder = config.decoder(own, sized(Attention, **sizes), **blocks)
         if config.norm == "post-last":
             encoder.norm, decoder.norm = (nn.LayerNorm(config.dim, eps=config.eps) for _ in range(2))
-        super().__init__(**parts(config, encoder, decoder, bias=config.output_bias))
+        super().__init__(**encoder_decoder_parts(config, encoder, decoder, bias=config.output_bias))
         self.label_smoothing = config.label_smoothing
         self.shift = config.shift
         init_text(self, config.dim**-0.5)
@@ -152,8 +152,8 @@ class Bert(Model):
         dim, rates = config.dim, {"dropout": config.dropout, "eps": config.eps}
         stem = BertStem(config.vocab_size, dim, position=config.position, max_len=config.max_len, **rates)
         make = with_position(config.attention, config.position, config.max_len)
-        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": activated("gelu"), "attention": make}
-        encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks, **rates)
+        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": activated("gelu"), "attention": make} | rates
+        encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks)
         super().__init__(stem, encoder, bert_head(config.task, dim, config.num_classes, stem.tokens.embed, config.eps))
         init_text(self, 0.02)
 

@@ -5,7 +5,7 @@ from typing import Any
 from zoo.core.layers.attention import Attention
 from zoo.core.mechanisms.branched import BranchedBlock, branched, no_mlp
 from zoo.core.models.configured import configured
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, parts
+from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, encoder_decoder_parts
 from zoo.core.models.generator import Generator
 from zoo.plugins.text.models.building import init_text
 
@@ -31,7 +31,7 @@ class WeightedTransformer(Generator):
         blocks: dict[str, Any] = {"block": BranchedBlock, "mlp": no_mlp}
         decoder = config.decoder(own, _branched(Attention, config.mlp_dim, config.dropout), **blocks)
         encoder = config.encoder(_branched(own, config.mlp_dim, config.dropout), **blocks)
-        super().__init__(**parts(config, encoder, decoder))
+        super().__init__(**encoder_decoder_parts(config, encoder, decoder))
         self.label_smoothing = config.label_smoothing
         init_text(self, config.dim**-0.5)
 

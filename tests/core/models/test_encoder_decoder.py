@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Generator, InputError, Tokens
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, of_vocabulary, parts
+from zoo.core.models.encoder_decoder import EncoderDecoderConfig, encoder_decoder_parts, of_vocabulary
 from zoo.core.special_tokens import Symbols
 
 CONFIG = EncoderDecoderConfig(vocab_size=9, dim=8, depth=2, num_heads=2, mlp_dim=16, dropout=0.0)
@@ -24,7 +24,7 @@ class Points(nn.Module):
 
 
 def test_without_a_stem_source_and_target_and_scores_share_one_embedding() -> None:
-    model = Generator(**parts(CONFIG, CONFIG.encoder(), CONFIG.decoder())).eval()
+    model = Generator(**encoder_decoder_parts(CONFIG, CONFIG.encoder(), CONFIG.decoder())).eval()
     assert [name for name, _ in model.named_parameters() if "embed" in name or "head" in name] == [
         "target.embed.weight"
     ]
@@ -35,7 +35,9 @@ def test_without_a_stem_source_and_target_and_scores_share_one_embedding() -> No
 
 def test_any_encoder_with_a_stem_stands_before_the_decoder() -> None:
     torch.manual_seed(0)
-    model = Generator(**parts(CONFIG, CONFIG.encoder(), CONFIG.decoder(), stem=Points(), bias=True)).eval()
+    model = Generator(
+        **encoder_decoder_parts(CONFIG, CONFIG.encoder(), CONFIG.decoder(), stem=Points(), bias=True)
+    ).eval()
     points = torch.randn(2, 4, 2)
     scores = model(points, IDS)
     torch.testing.assert_close(model(points.flip(1), IDS), scores)  # points have no order
@@ -47,7 +49,7 @@ def test_any_encoder_with_a_stem_stands_before_the_decoder() -> None:
 def test_only_learned_positions_limit_the_length() -> None:
     assert CONFIG.limit is None
     learned = EncoderDecoderConfig(vocab_size=9, dim=8, depth=1, num_heads=2, mlp_dim=16, position="learned", max_len=4)
-    model = Generator(**parts(learned, learned.encoder(), learned.decoder()))
+    model = Generator(**encoder_decoder_parts(learned, learned.encoder(), learned.decoder()))
     assert model.max_len == 4
     with pytest.raises(InputError, match="the model holds max_len=4"):
         model.generate(IDS, prompt=torch.ones(4, dtype=torch.long))

@@ -21,7 +21,7 @@ TONES = (300.0, 600.0, 1_200.0, 2_400.0)
 def listener(by: str, dropout: float = 0.0, **options: Any) -> Any:
     torch.manual_seed(0)
     stem, encoder = FrameStem(32, bands=20, position="sinusoidal"), Encoder(*SIZES.values())
-    sizes = {"vocab_size": len(TONES) + 3, "by": by, "dropout": dropout} | SIZES
+    sizes: dict[str, Any] = {"vocab_size": len(TONES) + 3, "by": by, "dropout": dropout} | SIZES
     return recogniser(stem, encoder, SoundConfig(**(sizes | options)))
 
 
