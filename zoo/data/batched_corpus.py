@@ -1,4 +1,4 @@
-"""`Served`: examples of three parts in batches of nearly equal length; and how a model is judged by them."""
+"""`BatchedCorpus`: base class of corpora whose batches hold examples of nearly equal length (bucketing)."""
 
 import json
 from abc import ABC, abstractmethod
@@ -22,8 +22,8 @@ _POOL = 50
 _SPLITS = ("train", "validation", "test")
 
 
-class About(NamedTuple):
-    """Say what the data are."""
+class DatasetInfo(NamedTuple):
+    """Name, description and fingerprint of a data set."""
 
     name: str
     description: str
@@ -31,7 +31,7 @@ class About(NamedTuple):
 
 
 class SavedTokenizer(Protocol):
-    """What a corpus asks of the tokenizer of its texts: its size, and that it is saved beside the model."""
+    """Tokenizer of a corpus: it has a vocabulary size, and is saved beside the model."""
 
     vocab_size: int
 
@@ -39,21 +39,23 @@ class SavedTokenizer(Protocol):
         """Write the tokenizer to a file."""
 
 
-class Served(ABC):
-    """Serve examples of three parts as batches; what an example is, and how answers are judged, say the sub-classes.
+class BatchedCorpus(ABC):
+    """Corpus with a train, a validation and a test split, batched by length; sub-classes make batches and score models.
 
     Args:
         about: the data.
         spec: of the model.
-        lengths: of the examples of each part, in tokens or samples.
+        lengths: of the examples of each split, in tokens or samples.
     """
 
     task: str
     metric: str
     tokenizer: SavedTokenizer | None = None
     """Of texts among the examples."""
+    best: float = 1.0
+    """The best value of the metric; 0 where its name begins with a minus sign."""
 
-    def __init__(self, about: About, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
+    def __init__(self, about: DatasetInfo, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
         self.name, self.description, self.fingerprint = about
         self.spec = spec
         self.lengths = lengths
@@ -62,11 +64,11 @@ class Served(ABC):
 
     @abstractmethod
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
-        """Make a batch of some examples of a part; with a generator, as training sees them."""
+        """Collate examples of a split into a batch; with a generator, augmented as in training."""
 
     @abstractmethod
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
-        """Judge a model; the metric comes first."""
+        """Evaluate a model on a split; the metric comes first."""
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
@@ -78,7 +80,7 @@ class Served(ABC):
         return found
 
     def batch(self, index: Int[Tensor, " b"], generator: torch.Generator) -> Batch:
-        """Give training examples."""
+        """Give a batch of training examples."""
         return self.examples("train", index.tolist(), generator)
 
     def epoch(self, generator: torch.Generator, batch_size: int) -> list[Int[Tensor, " b"]]:
@@ -93,15 +95,15 @@ class Served(ABC):
         return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Give the examples of a part, the short ones first."""
+        """Give the batches of a split, short examples first."""
         for places in self.places(split, batch_size):
             yield self.examples(split, places, None)
 
     def places(self, split: str, batch_size: int) -> Iterator[list[int]]:
-        """Give the places of a part's examples, the short ones first, in batches.
+        """Give the indices of a split's examples in batches, short examples first.
 
         Raises:
-            ConfigError: If there is no such part.
+            ConfigError: If there is no such split.
         """
         if split not in self.sizes:
             raise ConfigError(f"split={split!r} is not one of {', '.join(self.sizes)}")
@@ -109,11 +111,11 @@ class Served(ABC):
             yield places.tolist()
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
-        """Give the mean cross-entropy over what is asked."""
+        """Give the mean cross-entropy over the targets that are not ignored."""
         return cross_entropy(answer, target, smoothing)
 
     def save(self, folder: Path) -> None:
-        """Save the vocabulary, and the names of the labels, where there are such."""
+        """Save tokenizer.json and labels.json, where there are a tokenizer and labels."""
         if self.tokenizer is not None:
             self.tokenizer.save(folder / "tokenizer.json")
         if self.labels:
@@ -122,8 +124,8 @@ class Served(ABC):
 
 
 @contextmanager
-def judged(model: nn.Module) -> Iterator[torch.device]:
-    """Put a model into evaluation, without gradients, and give its device; its mode comes back."""
+def evaluation_mode(model: nn.Module) -> Iterator[torch.device]:
+    """Put a model into evaluation mode without gradients and give its device; the mode is restored at the end."""
     was = model.training
     model.eval()
     try:
@@ -134,6 +136,6 @@ def judged(model: nn.Module) -> Iterator[torch.device]:
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:
-    """Bring a batch to a device."""
+    """Move a batch to a device."""
     inputs = tuple(each.to(device) if isinstance(each, Tensor) else each for each in batch.inputs)
     return Batch(inputs, batch.target.to(device))

@@ -1,4 +1,4 @@
-"""What is made once and kept: files in the cache folder, each whole or not there."""
+"""Cache of files that are made once, written atomically; `ZOO_CACHE` sets the folder."""
 
 import os
 import tempfile

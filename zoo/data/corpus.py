@@ -1,4 +1,4 @@
-"""What a training asks of its data, and how `--data` finds it."""
+"""`Corpus`: the data of a training or a study; `open_corpus` finds and opens what `--data` names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from zoo.spec import ModelSpec, SourceSpec
 
 
 class Batch(NamedTuple):
-    """Hold model inputs and the target of the loss, -100 where nothing is asked."""
+    """Model inputs and the target of the loss, -100 where it is ignored."""
 
     inputs: tuple[Any, ...]
     target: Tensor
@@ -23,7 +23,7 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class Corpus(Protocol):
-    """Give examples for training, validation and test, what is asked of them, and how answers are judged."""
+    """Data with a train, a validation and a test split, their task, loss and metric."""
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class Corpus(Protocol):
 
     @property
     def task(self) -> str:
-        """Say what is asked: `classify`, `tag`, `generate` or `masked-token`."""
+        """Name the task: `classify`, `tag`, `generate` or `masked-token`."""
 
     @property
     def metric(self) -> str:
@@ -62,10 +62,10 @@ class Corpus(Protocol):
         """Give the examples of `validation` or `test` as they are."""
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
-        """Give the mean loss over what is asked."""
+        """Give the mean loss over the targets that are not ignored."""
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
-        """Judge a model that is in evaluation; the metric comes first."""
+        """Evaluate a model that is in evaluation mode; the metric comes first."""
 
     def save(self, folder: Path) -> None:
         """Save what predictions need besides the model: vocabulary, names of labels."""
@@ -177,11 +177,11 @@ def _named(text: str) -> tuple[SourceSpec, str]:
     return source, argument
 
 
-def refuse_task(corpus: Corpus, spec: ModelSpec) -> None:
-    """Refuse data that ask what a model cannot answer.
+def check_task(corpus: Corpus, spec: ModelSpec) -> None:
+    """Check that a model does the task of the data.
 
     Raises:
-        ConfigError: If they do.
+        ConfigError: If it does not.
     """
     if corpus.task not in (spec.task, *spec.tasks):
         raise ConfigError(

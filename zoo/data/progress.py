@@ -1,4 +1,4 @@
-"""Show that something takes a while."""
+"""Progress bar for iterations that take long."""
 
 import time
 from collections.abc import Iterable, Iterator

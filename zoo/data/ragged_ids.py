@@ -1,12 +1,12 @@
-"""`Rows`: rows of ids in little memory."""
+"""`RaggedIds`: rows of token ids of different lengths in one flat tensor."""
 
 from collections.abc import Sequence
 
 import torch
 
 
-class Rows:
-    """Hold rows of ids one behind the other, four bytes an id.
+class RaggedIds:
+    """Rows of token ids of different lengths, concatenated: four bytes an id.
 
     Args:
         rows: of ids.

@@ -1,4 +1,4 @@
-"""What is left out of many examples, counted and named."""
+"""Report of examples that were skipped: how many, which, and why."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ _SHOWN = 100
 
 
 class Skipped(NamedTuple):
-    """Say what is left out, and why."""
+    """An example that was skipped, and why."""
 
     name: str
     why: str
@@ -15,8 +15,8 @@ class Skipped(NamedTuple):
     """In the list that was given, where there was one."""
 
 
-def told(skipped: Sequence[Skipped], total: int, what: str) -> str:
-    """Count what is left out, and name each in a line."""
+def skip_report(skipped: Sequence[Skipped], total: int, what: str) -> str:
+    """Count the skipped examples and list them, a line each, the first hundred."""
     lines = [f"  {each.name}: {each.why.removeprefix(f'{each.name!r}: ')}" for each in skipped[:_SHOWN]]
     more = [f"  and {len(skipped) - _SHOWN} more"] if len(skipped) > _SHOWN else []
     return "\n".join([f"{len(skipped)} of {total} {what} are skipped:", *lines, *more])

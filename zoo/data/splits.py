@@ -1,4 +1,4 @@
-"""Splitting examples into training, validation and test, the same way each time."""
+"""Deterministic train, validation and test splits, and fingerprints of data."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Perplexity and accuracy of what is asked place by place: tokens, or labels of sets."""
+"""Perplexity and accuracy of predictions by position: tokens, or labels of whole inputs."""
 
 import math
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from zoo.errors import DataError
 
 
 class TokenScores(NamedTuple):
-    """Hold what teacher forcing says of a model: its perplexity, and how many tokens it ranks first."""
+    """Perplexity and accuracy of a model under teacher forcing."""
 
     perplexity: float
     accuracy: float
 
 
 def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> TokenScores:
-    """Judge each token that is asked for, given the right ones before it or around it.
+    """Evaluate each target that is not ignored, given the right tokens before it or around it (teacher forcing).
 
     Raises:
         DataError: If none is asked for.

@@ -11,7 +11,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import nn
 
-from zoo.data.corpus import Corpus, open_corpus, refuse_task
+from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
@@ -114,7 +114,7 @@ class Trainer:
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:
         seed_all(self.given.seed)
-        refuse_task(corpus, self.initial.spec)
+        check_task(corpus, self.initial.spec)
         model = self.initial.make(corpus.overrides())
         fabric = self.fabric
         sampler = Sampler(corpus, self.given.batch_size, self.given.seed, fabric.global_rank, fabric.world_size)

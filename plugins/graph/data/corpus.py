@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core.losses.loss import TARGETS
-from zoo.data.batched_corpus import About, Served, judged, moved
+from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode, moved
 from zoo.data.corpus import Batch
 from zoo.plugins.graph.data.metrics import JUDGES
 from zoo.plugins.graph.io.preprocess import Graphs, packed
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
     fitting: Mapping[str, Any] = {}
 
 
-class GraphsCorpus(Served):
+class GraphsCorpus(BatchedCorpus):
     """Serve graphs packed into batches of nearly equal size.
 
     Args:
@@ -69,7 +69,9 @@ class GraphsCorpus(Served):
         parts: its examples; one graph may be in each of them, with other nodes asked.
     """
 
-    def __init__(self, about: About, spec: ModelSpec, asked: Asked, parts: Mapping[str, Sequence[Example]]) -> None:
+    def __init__(
+        self, about: DatasetInfo, spec: ModelSpec, asked: Asked, parts: Mapping[str, Sequence[Example]]
+    ) -> None:
         super().__init__(about, spec, {name: _sizes(part) for name, part in parts.items()})
         self.asked, self.parts = asked, parts
         self.task = asked.task
@@ -107,7 +109,7 @@ class GraphsCorpus(Served):
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Judge all answers together; the metric comes first."""
         answers, targets = [], []
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             for batch in self.held_out(split, batch_size):
                 inputs, target = moved(batch, device)
                 answers.append(model(*inputs).float().cpu())

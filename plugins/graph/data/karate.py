@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.splits import fingerprint
 from zoo.errors import DataError
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
@@ -50,7 +50,7 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
         "validation": [Example(graph, right.where(told, IGNORED))],
         "test": [Example(graph, right.where(~told, IGNORED))],
     }
-    about = About("karate", described, fingerprint([kind, *map(str, right.tolist())]))
+    about = DatasetInfo("karate", described, fingerprint([kind, *map(str, right.tolist())]))
     return GraphsCorpus(about, spec, Asked("tag", "class", labels, graph.x.shape[1], metric="-loss"), parts)
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import torch
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.splits import fingerprint
 from zoo.errors import DataError
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
@@ -48,5 +48,5 @@ def open_molecules(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
 
     examples = {part: [example(each) for each in some] for part, some in parts.by_name().items()}
     described = f"{len(found):,} well-known molecules, asked for: {name}; tested on scaffolds never trained on."
-    about = About("molecules", described, fingerprint([name, str(seed), *known.values()]))
+    about = DatasetInfo("molecules", described, fingerprint([name, str(seed), *known.values()]))
     return GraphsCorpus(about, spec, Asked("classify", target, labels, **MOLECULES, fitting=fitting), examples)

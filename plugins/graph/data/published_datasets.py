@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.splits import fingerprint
 from zoo.errors import DataError
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
@@ -63,7 +63,9 @@ def open_planetoid(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
         f"{CITATIONS[name]}: {len(x):,} papers, {data.edge_index.shape[1]:,} citations in both directions; "
         f"{counts[0]:,} labels to train on, {counts[1]:,} for validation, {counts[2]:,} for test."
     )
-    about = About(name, described, fingerprint([name, str(x.shape), str(data.edge_index.sum()), str(data.y.tolist())]))
+    about = DatasetInfo(
+        name, described, fingerprint([name, str(x.shape), str(data.edge_index.sum()), str(data.y.tolist())])
+    )
     return GraphsCorpus(about, spec, Asked("tag", "class", labels, x.shape[1]), parts)
 
 
@@ -136,7 +138,7 @@ def _opened(read: Callable[[], Any], folder: Path) -> Any:
         raise DataError(f"{str(folder)!r} cannot be read: {type(error).__name__}: {error}") from error
 
 
-def _about(name: str, what: str, parts: dict[str, list[Example]]) -> About:
+def _about(name: str, what: str, parts: dict[str, list[Example]]) -> DatasetInfo:
     counts = {part: len(examples) for part, examples in parts.items()}
     shapes = (f"{tuple(each.graph.edge_index.shape)} {float(each.target.sum())}" for p in parts.values() for each in p)
-    return About(name, f"{sum(counts.values()):,} {what}: {counts}.", fingerprint([name, *shapes]))
+    return DatasetInfo(name, f"{sum(counts.values()):,} {what}: {counts}.", fingerprint([name, *shapes]))

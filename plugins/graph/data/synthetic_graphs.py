@@ -12,7 +12,7 @@ import networkx
 import torch
 from networkx import Graph
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.progress import shown
 from zoo.data.source_options import parse
 from zoo.data.splits import complete, fingerprint
@@ -56,7 +56,7 @@ def open_drawn(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gra
     kept = complete({"train": range(len(groups))}, lambda group: group, seed, f"drawn-graphs:{what}")
     parts = {name: _examples([groups[place] for place in part]) for name, part in kept.by_name().items()}
     described = f"{len(groups) * len(labels):,} drawn graphs of {SMALLEST} to {LARGEST} nodes, asked for: {what}."
-    about = About("drawn-graphs", described, fingerprint([what, count, str(seed), _text(groups)]))
+    about = DatasetInfo("drawn-graphs", described, fingerprint([what, count, str(seed), _text(groups)]))
     return GraphsCorpus(about, spec, Asked("classify", "class", labels), parts)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.labels import names_of
-from zoo.data.skip_report import Skipped, told
+from zoo.data.skip_report import Skipped, skip_report
 from zoo.data.source_options import parse
 from zoo.data.splits import Parts, complete, fingerprint
 from zoo.errors import DataError
@@ -78,7 +78,7 @@ def _corpus(name: str, kind: str, names: Sequence[str], parts: Parts[Row], spec:
 
     examples = {part: [Example(row.graph, target(row)) for row in rows] for part, rows in parts.by_name().items()}
     pieces = [f"{row.name} {row.asked} {row.graph.edge_index.tolist()} {float(row.graph.x.sum())}" for row in every]
-    about = About(name, f"`{name}` holds {len(every):,} graphs.", fingerprint([str(seed), *pieces]))
+    about = DatasetInfo(name, f"`{name}` holds {len(every):,} graphs.", fingerprint([str(seed), *pieces]))
     return GraphsCorpus(about, spec, Asked("classify", kind, labels, *_features(every[0].graph)), examples)
 
 
@@ -105,9 +105,9 @@ def _tell(name: str, count: int, skipped: Sequence[Skipped], total: int) -> None
         DataError: If nothing is left.
     """
     if not count:
-        raise DataError(f"{name}: no graph can be read. {told(skipped, total, 'graphs')}")
+        raise DataError(f"{name}: no graph can be read. {skip_report(skipped, total, 'graphs')}")
     if skipped:
-        warnings.warn(told(skipped, total, "graphs"), stacklevel=3)
+        warnings.warn(skip_report(skipped, total, "graphs"), stacklevel=3)
 
 
 def _text(path: Path) -> str:

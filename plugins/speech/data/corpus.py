@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo.data.batched_corpus import About, Served, judged
+from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
 from zoo.data.token_metrics import token_scores
 from zoo.plugins.shared.audio.log_mel import LogMel
@@ -47,7 +47,7 @@ class Ways(NamedTuple):
 AS_THEY_ARE = Ways()
 
 
-class SoundCorpus(Served):
+class SoundCorpus(BatchedCorpus):
     """Serve sounds in batches of nearly equal length.
 
     Args:
@@ -57,7 +57,9 @@ class SoundCorpus(Served):
         ways: in which they are heard.
     """
 
-    def __init__(self, about: About, spec: ModelSpec, sounds: Mapping[str, Sounds], ways: Ways = AS_THEY_ARE) -> None:
+    def __init__(
+        self, about: DatasetInfo, spec: ModelSpec, sounds: Mapping[str, Sounds], ways: Ways = AS_THEY_ARE
+    ) -> None:
         super().__init__(about, spec, {split: part.lengths for split, part in sounds.items()})
         self.sounds = sounds
         self.ways = ways
@@ -100,7 +102,7 @@ class ClipsCorpus(SoundCorpus):
 
     def __init__(
         self,
-        about: About,
+        about: DatasetInfo,
         spec: ModelSpec,
         sounds: Mapping[str, Sounds],
         classes: Mapping[str, Tensor],
@@ -117,6 +119,6 @@ class ClipsCorpus(SoundCorpus):
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the share of sounds whose label the model ranks first, and the loss."""
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             found = token_scores(model, self.held_out(split, batch_size), device)
         return {"accuracy": found.accuracy, "loss": math.log(found.perplexity)}

@@ -12,9 +12,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About, judged
+from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import Rows
+from zoo.data.ragged_ids import RaggedIds
 from zoo.data.token_metrics import token_scores
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
@@ -113,7 +113,7 @@ class FramesCorpus(SoundCorpus):
 
     def __init__(
         self,
-        about: About,
+        about: DatasetInfo,
         spec: ModelSpec,
         sounds: Mapping[str, Strung],
         classes: Mapping[str, Tensor],
@@ -123,7 +123,7 @@ class FramesCorpus(SoundCorpus):
         super().__init__(about, spec, sounds, ways)
         self.labels = [*labels, "silence"]
         self.rows = {
-            split: Rows([part.heard_at(place, classes[split], len(labels)) for place in range(len(part.strings))])
+            split: RaggedIds([part.heard_at(place, classes[split], len(labels)) for place in range(len(part.strings))])
             for split, part in sounds.items()
         }
 
@@ -134,5 +134,5 @@ class FramesCorpus(SoundCorpus):
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the share of vectors whose label the model ranks first."""
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.labels import names_of
-from zoo.data.skip_report import Skipped, told
+from zoo.data.skip_report import Skipped, skip_report
 from zoo.data.splits import Parts, complete, fingerprint
 from zoo.errors import DataError
 from zoo.plugins.shared.text.choice import choose_tokenizer
@@ -61,7 +61,7 @@ def corpus_of(name: str, recordings: Sequence[Recording], spec: ModelSpec, seed:
     else:
         corpus = _clips(name, parts, heard, spec, seed)
     if skipped:
-        warnings.warn(told(skipped, len(recordings), "recordings"), stacklevel=2)
+        warnings.warn(skip_report(skipped, len(recordings), "recordings"), stacklevel=2)
     return corpus
 
 
@@ -82,7 +82,9 @@ def _transcripts(
     kept, skipped = _learnable(parts, heard, chosen, spec)
     for split, part in kept.by_name().items():
         if not part:
-            raise DataError(f"{name}: nothing is left for {split}. {told(skipped, sum(map(len, parts)), 'recordings')}")
+            raise DataError(
+                f"{name}: nothing is left for {split}. {skip_report(skipped, sum(map(len, parts)), 'recordings')}"
+            )
     about = _about(name, "with transcripts", kept, heard, [str(seed), chosen.content])
     texts = {split: [said(each) for each in part] for split, part in kept.by_name().items()}
     return TranscriptsCorpus(about, spec, chosen, _sounds(kept, heard), texts, WAYS), skipped
@@ -143,12 +145,12 @@ def _sounds(parts: Parts[Recording], heard: Heard) -> Mapping[str, Files]:
 
 def _refuse_empty(name: str, good: Sequence[Recording], skipped: Sequence[Skipped], total: int) -> None:
     if not good:
-        raise DataError(f"{name}: none of the recordings can be read. {told(skipped, total, 'recordings')}")
+        raise DataError(f"{name}: none of the recordings can be read. {skip_report(skipped, total, 'recordings')}")
 
 
-def _about(name: str, what: str, parts: Parts[Recording], heard: Heard, further: Sequence[str]) -> About:
+def _about(name: str, what: str, parts: Parts[Recording], heard: Heard, further: Sequence[str]) -> DatasetInfo:
     every = [each for part in parts for each in part]
     hours = sum(heard.lengths[each.path] for each in every) / RATE / 3600
     pieces = (f"{each.path.name} {each.label} {each.text} {heard.lengths[each.path]}" for each in every)
     described = f"`{name}` holds {len(every):,} recordings {what}, {hours:.2f} hours."
-    return About(name, described, fingerprint([*pieces, *further]))
+    return DatasetInfo(name, described, fingerprint([*pieces, *further]))

@@ -12,9 +12,9 @@ from torch import nn
 
 from zoo.core.losses.loss import IGNORED
 from zoo.core.special_tokens import SYMBOLS, Symbols
-from zoo.data.batched_corpus import About, judged
+from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import Rows
+from zoo.data.ragged_ids import RaggedIds
 from zoo.errors import ConfigError
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
@@ -57,7 +57,7 @@ class TranscriptsCorpus(SoundCorpus):
 
     def __init__(
         self,
-        about: About,
+        about: DatasetInfo,
         spec: ModelSpec,
         tokenizer: Tokenizer,
         sounds: Mapping[str, Sounds],
@@ -70,7 +70,7 @@ class TranscriptsCorpus(SoundCorpus):
         self.tokenizer = tokenizer
         self.texts = texts
         frame = Frame((tokenizer.bos,), (tokenizer.eos,))
-        self.rows = {split: Rows(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
+        self.rows = {split: RaggedIds(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give sounds, lengths and transcripts from the begin; and transcripts to the end."""
@@ -87,7 +87,7 @@ class TranscriptsCorpus(SoundCorpus):
         """Let a model write what it hears in the sounds of a part, greedily."""
         written: list[Written] = []
         most = _LONGER * int(self.rows["train"].lengths.max())
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
                 sounds, lengths = self.heard(split, places, None)
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
@@ -106,7 +106,7 @@ class TranscriptsCorpus(SoundCorpus):
         }
 
 
-def refuse_writer(about: About, spec: ModelSpec) -> None:
+def refuse_writer(about: DatasetInfo, spec: ModelSpec) -> None:
     """Refuse a model that reads texts.
 
     Raises:

@@ -7,13 +7,13 @@ from typing import Any
 from torch import Tensor
 
 from zoo.core.special_tokens import SYMBOLS, Symbols
-from zoo.data.batched_corpus import About, Served
+from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.errors import DataError
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.spec import ModelSpec
 
 
-class TextCorpus(Served, ABC):
+class TextCorpus(BatchedCorpus, ABC):
     """Serve texts, as rows of ids.
 
     Args:
@@ -25,7 +25,9 @@ class TextCorpus(Served, ABC):
 
     tokenizer: Tokenizer
 
-    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, lengths: Mapping[str, Tensor]) -> None:
+    def __init__(
+        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, lengths: Mapping[str, Tensor]
+    ) -> None:
         super().__init__(about, spec, lengths)
         self.tokenizer = tokenizer
 

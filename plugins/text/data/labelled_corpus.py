@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About, judged
+from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import Rows
+from zoo.data.ragged_ids import RaggedIds
 from zoo.data.splits import Parts
 from zoo.data.token_metrics import token_scores
 from zoo.errors import ConfigError, DataError
@@ -35,7 +35,7 @@ class _Labels(TextCorpus):
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the share of labels, of texts or of words, that the model ranks first."""
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}
 
 
@@ -57,7 +57,7 @@ class LabelledCorpus(_Labels):
     task = "classify"
 
     def __init__(
-        self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Labelled], labels: Sequence[str]
+        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Labelled], labels: Sequence[str]
     ) -> None:
         tokenizer, frame = _framed(about, spec, tokenizer)
         self.rows, self.classes = {}, {}
@@ -68,7 +68,7 @@ class LabelledCorpus(_Labels):
             check_lengths(
                 rows, [each.place for each in examples], [each.text for each in examples], limit_of(spec.config)
             )
-            self.rows[split] = Rows(rows)
+            self.rows[split] = RaggedIds(rows)
             self.classes[split] = torch.tensor([classes[each.label] for each in examples])
         super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
         self.labels = list(labels)
@@ -97,7 +97,7 @@ class TaggedCorpus(_Labels):
     task = "tag"
 
     def __init__(
-        self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Sentence], labels: Sequence[str]
+        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Sentence], labels: Sequence[str]
     ) -> None:
         tokenizer, frame = _framed(about, spec, tokenizer)
         self.rows, self.targets = {}, {}
@@ -111,8 +111,8 @@ class TaggedCorpus(_Labels):
                 [" ".join(each.words) for each in sentences],
                 limit_of(spec.config),
             )
-            self.rows[split] = Rows([row for row, _ in found])
-            self.targets[split] = Rows(
+            self.rows[split] = RaggedIds([row for row, _ in found])
+            self.targets[split] = RaggedIds(
                 [
                     _spread(len(row), starts, [classes[tag] for tag in each.tags])
                     for (row, starts), each in zip(found, sentences, strict=True)
@@ -128,7 +128,7 @@ class TaggedCorpus(_Labels):
         return Batch(pad_rows(rows, self.tokenizer.pad), pad_rows(targets, IGNORED)[0])
 
 
-def _framed(about: About, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:
+def _framed(about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:
     if spec.reads != "encoder":
         raise ConfigError(f"'{about.name}' are texts with labels, and '{spec.name}' gives none: take an encoder")
     frame = frame_of(tokenizer, "encoder")

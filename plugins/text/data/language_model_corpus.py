@@ -8,9 +8,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About, judged
+from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import Rows
+from zoo.data.ragged_ids import RaggedIds
 from zoo.data.splits import Parts
 from zoo.data.token_metrics import token_scores
 from zoo.errors import ConfigError
@@ -38,7 +38,7 @@ class _Texts(TextCorpus):
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the negative perplexity of the tokens that are asked for, and how many the model ranks first."""
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             found = token_scores(model, self.held_out(split, batch_size), device)
         return {"-perplexity": -found.perplexity, "token accuracy": found.accuracy}
 
@@ -58,7 +58,7 @@ class LinesCorpus(_Texts):
 
     task = "generate"
 
-    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
+    def __init__(self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
         if spec.reads != "prompt":
             raise ConfigError(f"'{about.name}' are lines of text to continue, and '{spec.name}' is no decoder alone")
         tokenizer = tokenizer.with_frame(Frame((tokenizer.bos,)))
@@ -67,7 +67,9 @@ class LinesCorpus(_Texts):
         for split, examples in parts.by_name().items():
             whole = tokenizer.rows([each.text for each in examples], Frame((tokenizer.bos,), (tokenizer.eos,)))
             step = spec.config.get("max_len") or max(map(len, whole))
-            self.rows[split] = Rows([row[at : at + step + 1] for row in whole for at in range(0, len(row) - 1, step)])
+            self.rows[split] = RaggedIds(
+                [row[at : at + step + 1] for row in whole for at in range(0, len(row) - 1, step)]
+            )
         super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
 
     def overrides(self) -> dict[str, Any]:
@@ -98,7 +100,7 @@ class MaskedCorpus(_Texts):
 
     task = "masked-token"
 
-    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
+    def __init__(self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
         if spec.reads != "encoder":
             raise ConfigError(f"'{about.name}' are lines of text with gaps, and '{spec.name}' is no encoder")
         frame = frame_of(tokenizer, "encoder")
@@ -108,7 +110,7 @@ class MaskedCorpus(_Texts):
             whole = tokenizer.rows([each.text for each in examples])
             step = (spec.config.get("max_len") or max(map(len, whole)) + len(frame)) - len(frame)
             pieces = [row[at : at + step] for row in whole for at in range(0, len(row), step)]
-            self.rows[split] = Rows([[*frame.before, *piece, *frame.behind] for piece in pieces])
+            self.rows[split] = RaggedIds([[*frame.before, *piece, *frame.behind] for piece in pieces])
         assert tokenizer.mask is not None
         self.hidden = tokenizer.mask
         self.words = torch.tensor([place for place in range(tokenizer.vocab_size) if place not in tokenizer.symbols])

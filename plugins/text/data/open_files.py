@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.labels import names_of
 from zoo.data.source_options import parse
 from zoo.data.splits import Parts, complete, fingerprint
@@ -122,8 +122,8 @@ def _single(paths: tuple[Path, ...]) -> Path:
     return paths[0]
 
 
-def _about(opened: Opened, what: str, parts: Parts[Example], further: Iterable[str]) -> About:
+def _about(opened: Opened, what: str, parts: Parts[Example], further: Iterable[str]) -> DatasetInfo:
     counts = f"{sum(map(len, parts)):,} {what}"
     split = "your own split" if opened.given else "a tenth each for validation and test"
     texts: list[str] = [repr(tuple(example)[:2]) for part in parts for example in part]
-    return About(opened.place, f"`{opened.place}` holds {counts}, {split}.", fingerprint([*texts, *further]))
+    return DatasetInfo(opened.place, f"`{opened.place}` holds {counts}, {split}.", fingerprint([*texts, *further]))

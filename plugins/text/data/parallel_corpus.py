@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from zoo.core.losses.loss import IGNORED
 from zoo.core.models.model import has_own_loss
-from zoo.data.batched_corpus import About, judged
+from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import Rows
+from zoo.data.ragged_ids import RaggedIds
 from zoo.data.splits import Parts
 from zoo.data.token_metrics import token_scores
 from zoo.errors import ConfigError
@@ -63,7 +63,7 @@ class ParallelCorpus(TextCorpus):
 
     def __init__(
         self,
-        about: About,
+        about: DatasetInfo,
         spec: ModelSpec,
         tokenizer: Tokenizer,
         parts: Parts[Pair],
@@ -77,9 +77,10 @@ class ParallelCorpus(TextCorpus):
         tokenizer = tokenizer.with_frame(frame)
         self.symbols = symbols_of(spec, tokenizer)
         self.metric, self.units = metric, units
+        self.best = 100.0 if metric == "BLEU" else 1.0
         self.parts = parts.by_name()
-        self.sources: dict[str, Rows] = {}
-        self.targets: dict[str, Rows] = {}
+        self.sources: dict[str, RaggedIds] = {}
+        self.targets: dict[str, RaggedIds] = {}
         for split, pairs in self.parts.items():
             self.sources[split], self.targets[split] = _rows(pairs, tokenizer, frame, limit_of(spec.config), self.alone)
         lengths = {
@@ -113,7 +114,7 @@ class ParallelCorpus(TextCorpus):
         """Let a model write a text for each pair of a part, greedily."""
         written: list[Written] = []
         most = int(self.targets["train"].lengths.max())
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
                 ids, there = self.prompts(split, places)
                 limit = _room(model, max(most, _LONGER * ids.shape[1]), ids.shape[1] if self.alone else 0)
@@ -137,7 +138,7 @@ class ParallelCorpus(TextCorpus):
         found = self.judge(self.write(model, split, batch_size))
         if has_own_loss(model):
             return found
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             tokens = token_scores(model, self.held_out(split, batch_size), device)
         return found | {"token accuracy": tokens.accuracy, "perplexity": tokens.perplexity}
 
@@ -147,7 +148,7 @@ class ParallelCorpus(TextCorpus):
 
 def _rows(
     pairs: Sequence[Pair], tokenizer: Tokenizer, frame: Frame, limit: int | None, alone: bool
-) -> tuple[Rows, Rows]:
+) -> tuple[RaggedIds, RaggedIds]:
     sources = tokenizer.rows([pair.source for pair in pairs], frame)
     targets = tokenizer.rows([pair.target for pair in pairs], Frame((tokenizer.bos,), (tokenizer.eos,)))
     texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
@@ -158,7 +159,7 @@ def _rows(
     )
     for rows, own in checked:
         check_lengths(rows, [pair.place for pair in pairs], own, limit)
-    return Rows(sources), Rows(targets)
+    return RaggedIds(sources), RaggedIds(targets)
 
 
 def _room(model: Any, wanted: int, prompt: int) -> int:

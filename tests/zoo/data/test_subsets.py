@@ -6,20 +6,20 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.data.batched_corpus import About, Served
+from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.subsets import Subset, correct, study_info, subset
 from zoo.errors import DataError
 
 
-class Counts(Served):
+class Counts(BatchedCorpus):
     """Numbers; each is as long as it is large, and its class is whether it is odd."""
 
     task, metric = "classify", "accuracy"
 
     def __init__(self, train: int = 200, metric: str = "accuracy") -> None:
         lengths = {split: torch.arange(count) for split, count in (("train", train), ("validation", 4), ("test", 6))}
-        super().__init__(About("counts", "Numbers.", "1"), zoo.info("bert-tiny"), lengths)
+        super().__init__(DatasetInfo("counts", "Numbers.", "1"), zoo.info("bert-tiny"), lengths)
         self.labels = ["even", "odd"]
         self.metric = metric
 

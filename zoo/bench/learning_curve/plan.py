@@ -14,7 +14,7 @@ from zoo.bench.learning_curve.config import StudyConfig, check_config, check_fit
 from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
 from zoo.bench.learning_curve.run import Corpora, Run
-from zoo.data.corpus import Corpus, refuse_task
+from zoo.data.corpus import Corpus, check_task
 from zoo.data.subsets import DrawsSubsets, StudyInfo, study_info
 from zoo.errors import ConfigError
 from zoo.training.precision import profitable_precision
@@ -134,7 +134,7 @@ def open_data(config: StudyConfig) -> dict[str, Corpus]:
     corpora = Corpora(config.data, config.image_size)
     opened = {name: corpora.of(name) for name in config.models}
     for name, corpus in opened.items():
-        refuse_task(corpus, zoo.info(name))
+        check_task(corpus, zoo.info(name))
         if config.image_size is not None and "image_size" not in corpus.overrides():
             raise ConfigError(f"image_size={config.image_size}: the data {config.data!r} are no images")
     return opened

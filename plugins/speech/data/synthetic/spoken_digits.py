@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.cache import once
 from zoo.data.progress import shown
 from zoo.data.source_options import parse
@@ -116,11 +116,13 @@ def _speak(utterances: Sequence[Utterance], path: Path) -> None:
     save_file({"samples": torch.cat(samples), "lengths": lengths}, path)
 
 
-def _about(kind: str, utterances: Parts[Utterance], seed: int, further: str = "") -> About:
+def _about(kind: str, utterances: Parts[Utterance], seed: int, further: str = "") -> DatasetInfo:
     who = speakers(seed)
     described = (
         f"`spoken-digits` are {len(utterances.train):,} {_FORMS[kind]}, spoken by espeak-ng in {len(who.train)} "
         f"voices, and {len(utterances.test):,} others in {len(who.test)} voices that are not heard in training."
     )
     pieces = [repr(each) for part in utterances for each in part]
-    return About(f"spoken-digits:{kind}", described, fingerprint([*pieces, espeak.version(), repr(ROOM), further]))
+    return DatasetInfo(
+        f"spoken-digits:{kind}", described, fingerprint([*pieces, espeak.version(), repr(ROOM), further])
+    )

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About, Served, judged, moved
+from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode, moved
 from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import Rows
+from zoo.data.ragged_ids import RaggedIds
 from zoo.data.splits import Parts, fingerprint
 from zoo.errors import ConfigError
 from zoo.plugins.shared.audio.log_mel import LogMel
@@ -47,11 +47,11 @@ def open_one_voice(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     chosen = choose_tokenizer(tokenizer, "byte", texts["train"])
     described = f"`one-voice` are {len(said.train):,} strings of 3 to 7 digits, said by one voice of espeak-ng."
     pieces = [repr(each) for part in said for each in part]
-    about = About("one-voice", described, fingerprint([*pieces, espeak.version(), chosen.content]))
+    about = DatasetInfo("one-voice", described, fingerprint([*pieces, espeak.version(), chosen.content]))
     return SpeakingCorpus(about, spec, chosen, sounds_of("one-voice", said), texts)
 
 
-class SpeakingCorpus(Served):
+class SpeakingCorpus(BatchedCorpus):
     """Serve texts, and the frames of their sounds in steps.
 
     Args:
@@ -68,7 +68,7 @@ class SpeakingCorpus(Served):
 
     def __init__(
         self,
-        about: About,
+        about: DatasetInfo,
         spec: ModelSpec,
         tokenizer: Tokenizer,
         sounds: Mapping[str, Sounds],
@@ -77,7 +77,7 @@ class SpeakingCorpus(Served):
         super().__init__(about, spec, {split: part.lengths for split, part in sounds.items()})
         frame = Frame((), (tokenizer.eos,))
         self.tokenizer = tokenizer.with_frame(frame)
-        self.rows = {split: Rows(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
+        self.rows = {split: RaggedIds(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
         self.features = LogMel(spec.config["bands"])
         self.reduction = spec.config["reduction"]
         self.sounds = sounds
@@ -98,7 +98,7 @@ class SpeakingCorpus(Served):
         far = late = 0.0
         count = 0
         writer: Any = model
-        with judged(model) as device:
+        with evaluation_mode(model) as device:
             for batch in self.held_out(split, batch_size):
                 batch = moved(batch, device)
                 asked = batch.target != IGNORED

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.splits import Parts
 from zoo.errors import DataError
 from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -32,7 +32,9 @@ class StringsCorpus(ParallelCorpus):
         longest: the longest string in training.
     """
 
-    def __init__(self, about: About, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Pair], longest: int) -> None:
+    def __init__(
+        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Pair], longest: int
+    ) -> None:
         super().__init__(about, spec, tokenizer, parts, metric="exact match")
         self.longest = longest
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.labels import names_of
 from zoo.data.splits import Parts, fingerprint
 from zoo.errors import DataError
@@ -131,7 +131,7 @@ def _parts(examples: Sequence[Example], sizes: tuple[int, int, int]) -> Parts[Ex
     return Parts(examples[held : held + train], examples[:validation], examples[validation:held])
 
 
-def _about(name: str, what: str, parts: Parts[Pair] | Parts[Sentence], vocabulary: str) -> About:
+def _about(name: str, what: str, parts: Parts[Pair] | Parts[Sentence], vocabulary: str) -> DatasetInfo:
     counts = f"{len(parts.train):,} {what}, made by rules, and {len(parts.test):,} others for the test"
     texts = (repr(tuple(example)[:2]) for part in parts for example in part)
-    return About(name, f"`{name}` are {counts}.", fingerprint([*texts, vocabulary]))
+    return DatasetInfo(name, f"`{name}` are {counts}.", fingerprint([*texts, vocabulary]))

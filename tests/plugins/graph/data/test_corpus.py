@@ -4,11 +4,11 @@ import pytest
 import torch
 
 import zoo
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
-ABOUT = About("few", "Few graphs.", "0")
+ABOUT = DatasetInfo("few", "Few graphs.", "0")
 
 
 def path_graph(nodes: int, target: torch.Tensor) -> Example:

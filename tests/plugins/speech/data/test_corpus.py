@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.plugins.speech.data.audio_store import Joined
@@ -33,7 +33,7 @@ def sounds() -> Joined:
 def corpus(ways: Ways = Ways()) -> ClipsCorpus:  # noqa: B008  a record that does not change
     parts = ("train", "validation", "test")
     return ClipsCorpus(
-        About("made", "Made.", "0"),
+        DatasetInfo("made", "Made.", "0"),
         zoo.info("speech-tiny"),
         {part: sounds() for part in parts},
         dict.fromkeys(parts, CLASSES),

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.speech.data.audio_store import Joined
@@ -22,7 +22,7 @@ CLASSES = torch.tensor([7, 3])
 
 def corpus() -> FramesCorpus:
     parts = ("train", "validation", "test")
-    about, labels = About("made", "Made.", "0"), [str(number) for number in range(10)]
+    about, labels = DatasetInfo("made", "Made.", "0"), [str(number) for number in range(10)]
     sounds = {part: Strung(CLIPS, STRINGS) for part in parts}
     return FramesCorpus(about, zoo.info("speech-tiny"), sounds, dict.fromkeys(parts, CLASSES), labels)
 

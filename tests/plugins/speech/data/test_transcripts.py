@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import zoo
 from zoo.core.generation.loop import Generated
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.plugins.shared.audio.frame_stem import FrameStem
@@ -29,7 +29,7 @@ def corpus(tokenizer: Tokenizer = WORDS, name: str = "speech-tiny") -> Transcrip
     parts = ("train", "validation", "test")
     sounds = Joined(torch.ones(int(LENGTHS.sum()), dtype=torch.int16), LENGTHS)
     return TranscriptsCorpus(
-        About("made", "Made.", "0"),
+        DatasetInfo("made", "Made.", "0"),
         zoo.info(name),
         tokenizer,
         dict.fromkeys(parts, sounds),

@@ -8,7 +8,7 @@ import torch
 import zoo
 from zoo.core import ConfigError
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import About
+from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import open_corpus
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -30,7 +30,7 @@ def corpus() -> SpeakingCorpus:
         flat = (3_000 * torch.randn(sum(lengths), generator=generator)).to(torch.int16)
         sounds[split] = Joined(flat, torch.tensor(lengths))
     spec = zoo.info("speech-synthesis-tiny").with_config(bands=6, reduction=2)
-    return SpeakingCorpus(About("said", "Said.", "0"), spec, Tokenizer.byte_level(), sounds, TEXTS)
+    return SpeakingCorpus(DatasetInfo("said", "Said.", "0"), spec, Tokenizer.byte_level(), sounds, TEXTS)
 
 
 def model() -> Synthesiser:
