@@ -23,24 +23,24 @@ WORK = "zoo.plugins.graph.studies.published_results:execute"
 
 @dataclass(frozen=True)
 class Protocol:
-    """Hold what a paper says of a data set.
+    """The training protocol and the result that a paper publishes for a data set.
 
     Args:
-        data: the source, in front of the folder.
-        files: that lie there.
-        published: mean and deviation, as printed.
-        network: of which it is published: one of ours, or that of the paper.
-        where: it stands.
+        data: name of the data source.
+        files: an example of the files in its folder, for help texts.
+        published: mean and standard deviation, as printed.
+        network: model of the published result: one of the zoo's, or the paper's own.
+        where: paper and table.
         learning_rate: of Adam.
-        weight_decay: of all parameters, as L2.
+        weight_decay: L2, of all parameters.
         batch_size: graphs of a step.
-        score: what is judged, see `judging.py`.
+        score: metric on the test set, see `zoo.plugins.graph.data.metrics`.
         seeds: of the published mean.
-        fit: how it is trained, see `fitting.py`.
-        patience: epochs without a better validation, until that ends or slows down.
+        fit: training loop, a key of `FITS` in `training_protocols.py`.
+        patience: epochs without a better validation score before training stops or the learning rate falls.
         epochs: at most.
-        model: ours.
-        options: its keywords.
+        model: name in the zoo; by default that of the study.
+        options: keywords of `zoo.create`.
     """
 
     data: str
@@ -100,12 +100,12 @@ SHOWN = {
     "f1": ("{:.1f}", 100, "% F1 over all labels of the test nodes"),
     "-mae": ("{:.3f}", -1, "mean absolute error"),
 }
-"""How numbers are written, what they are multiplied by, and what they are."""
+"""Metric to format, factor and description."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Describe one training completely; its hash is its name."""
+    """The configuration of one training: everything that decides its result."""
 
     model: str
     data: str
@@ -171,7 +171,7 @@ def study(name: str) -> Callable[..., None]:
         folder = out or Path("runs") / name
         with resumable(folder, console):
             records = run_grid(WORK, map(asdict, runs), folder, workers=workers, unit="trainings")
-        for line in told(model, name, records):
+        for line in summary_lines(model, name, records):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         if any("error" in record for record in records):
             raise typer.Exit(1)
@@ -182,8 +182,8 @@ def study(name: str) -> Callable[..., None]:
 gat_cora, gat_citeseer, gat_pubmed, gat_ppi, graph_zinc = (study(name) for name in PUBLISHED)
 
 
-def told(model: str, name: str, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say what came out, in lines.
+def summary_lines(model: str, name: str, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Write mean and standard deviation beside the published ones, and the failed trainings, a line each.
 
     Raises:
         ConfigError: If no training succeeded.

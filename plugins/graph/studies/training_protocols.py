@@ -1,4 +1,4 @@
-"""How published studies train: until nothing gets better, or ever more slowly."""
+"""Training loops of published studies: early stopping, or a learning rate that falls on plateaus."""
 
 import math
 from collections.abc import Callable
@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import l1_loss
 
-LEAST = 1e-6
-"""Learning rate below which a training that slows down ends."""
+MIN_LEARNING_RATE = 1e-6
+"""Learning rate below which `by_plateau` ends."""
 
 
 def by_patience(model: Any, corpus: Any, run: Any) -> int:
-    """Train until neither loss nor score of validation is better for a while; give the epochs.
+    """Train with early stopping on validation loss and score; return the number of epochs.
 
-    Source: arXiv:1710.10903 sec. 3.3. What stays are the weights of the last epoch at which both were at least as good
-    as ever before.
+    Source: arXiv:1710.10903 sec. 3.3. The model keeps the weights of the last epoch at which both were at least as good
+    as in all before.
     """
     optimizer = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.weight_decay)
     generator = torch.Generator().manual_seed(run.seed)
@@ -38,14 +38,14 @@ def by_patience(model: Any, corpus: Any, run: Any) -> int:
 
 
 def by_plateau(model: Any, corpus: Any, run: Any) -> int:
-    """Train by the absolute error, at half the rate whenever validation got no better for a while; give the epochs.
+    """Train on the L1 loss, halving the learning rate on plateaus of validation; return the number of epochs.
 
-    Source: arXiv:2012.09699 sec. 4. What stays are the last weights, as there.
+    Source: arXiv:2012.09699 sec. 4. The model keeps the last weights.
     """
     optimizer = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.weight_decay)
     slower = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=run.patience)
     generator, epoch = torch.Generator().manual_seed(run.seed), 0
-    while epoch < run.epochs and optimizer.param_groups[0]["lr"] >= LEAST:
+    while epoch < run.epochs and optimizer.param_groups[0]["lr"] >= MIN_LEARNING_RATE:
         _train(model, corpus, optimizer, l1_loss, run.batch_size, generator)
         epoch += 1
         slower.step(-corpus.score(model, "validation", run.batch_size)[run.score])
@@ -70,4 +70,4 @@ def _train(
 
 
 FITS = {"patience": by_patience, "plateau": by_plateau}
-"""The ways, by name."""
+"""Training loops by name, as `Protocol.fit` gives them."""

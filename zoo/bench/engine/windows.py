@@ -131,7 +131,7 @@ def _doubling(step: bool, memory: bool) -> Case:
     return Case(name, "itself, T = 8,000", 2.15, build=partial(doubled, 8000, step), memory=memory)
 
 
-def _works() -> tuple[Case, ...]:
+def _cases() -> tuple[Case, ...]:
     name = f"window {REACH} each side, T = "
     short = f"{name}4,000, forward"
     return (
@@ -150,4 +150,4 @@ def _works() -> tuple[Case, ...]:
     )
 
 
-CASES: tuple[Case, ...] = _works()
+CASES: tuple[Case, ...] = _cases()

@@ -1,4 +1,4 @@
-"""Every backend's answer to one problem of attention: what it predicts, and what it takes."""
+"""Predicted and measured time of every attention backend for one problem, for `zoo plan`."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class Offer:
 
 
 def compare(problem: Problem) -> list[Offer]:
-    """Ask every backend; those that can serve come first, the fastest at the top.
+    """Plan a problem on every backend; those that support it come first, in the order of predicted time.
 
     Raises:
         ConfigError: If the forced backend does not exist or cannot serve.

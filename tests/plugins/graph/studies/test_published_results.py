@@ -13,7 +13,7 @@ from zoo.errors import ConfigError
 from zoo.plugins.graph.data.corpus import GraphsCorpus
 from zoo.plugins.graph.data.published_datasets import open_planetoid, open_zinc
 from zoo.plugins.graph.studies import training_protocols as fitting
-from zoo.plugins.graph.studies.published_results import Run, execute, told
+from zoo.plugins.graph.studies.published_results import Run, execute, summary_lines
 from zoo.plugins.graph.studies.training_protocols import FITS, by_patience
 
 Write = Callable[[Path, str], torch.Tensor]
@@ -132,7 +132,7 @@ def test_solubility_is_judged_by_its_error_and_the_rate_falls_until_the_end(
     write_zinc: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_zinc(tmp_path)
-    monkeypatch.setattr(fitting, "LEAST", 5e-4)
+    monkeypatch.setattr(fitting, "MIN_LEARNING_RATE", 5e-4)
     given = ["--data", tmp_path, "--out", tmp_path / "runs", "--workers", 0, "--seeds", 1, "--patience", 1]
     monkeypatch.setattr(GraphsCorpus, "score", lambda *_: {"-mae": -0.5})
     done = CliRunner().invoke(app, ["graph-zinc", *map(str, given)])
@@ -155,13 +155,13 @@ def test_the_absolute_error_is_learned_away(write_zinc: Callable[[Path], None], 
 
 
 def test_the_published_figure_is_said_to_be_gats_beside_another_network() -> None:
-    own, other = (told(model, "gat-cora", [{"accuracy": 1}])[1] for model in ("gat-cora", "gatv2-cora"))
+    own, other = (summary_lines(model, "gat-cora", [{"accuracy": 1}])[1] for model in ("gat-cora", "gatv2-cora"))
     assert own == "published: 83.0 ± 0.7 % of the test nodes, 100 seeds (arXiv:1710.10903, table 2)"
     assert other.startswith("gat-cora, as published, for comparison: 83.0 ± 0.7 %")
 
 
 def test_failed_trainings_are_named_and_all_failed_is_an_error() -> None:
     failed = {"error": "ValueError: no", "config": {"seed": 3}}
-    assert "seed 3 failed: ValueError: no" in told("gat-cora", "gat-cora", [{"accuracy": 0.8}, failed])
+    assert "seed 3 failed: ValueError: no" in summary_lines("gat-cora", "gat-cora", [{"accuracy": 0.8}, failed])
     with pytest.raises(ConfigError, match="none of 1 trainings of 'gat-cora' succeeded: ValueError: no"):
-        told("gat-cora", "gat-cora", [failed])
+        summary_lines("gat-cora", "gat-cora", [failed])
