@@ -33,6 +33,7 @@ from zoo.factory.create import (
     preprocess as preprocess,
 )
 from zoo.hookspecs import ZOO_PLUGIN_API as ZOO_PLUGIN_API, hookimpl as hookimpl
+from zoo.pipeline import Pipeline as Pipeline
 from zoo.registry.lookup import Registry as Registry
 from zoo.spec import (
     AttentionSpec as AttentionSpec,

@@ -77,9 +77,9 @@ def _version(wanted: bool | None) -> None:
 
 def _options(
     version: Annotated[
-        bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+        bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show errors with their traceback; goes anywhere.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors; may stand anywhere.")] = False,
 ) -> None:
     pass
 

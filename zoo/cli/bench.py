@@ -42,4 +42,4 @@ app = typer.Typer(cls=Studies, no_args_is_help=True)
 
 @app.callback()
 def bench() -> None:
-    """Answer a question about models with an experiment."""
+    """Run a study: an experiment that compares models."""

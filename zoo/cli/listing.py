@@ -16,11 +16,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def list_(
-    wildcard: Annotated[str, typer.Argument(help="Such as 'vit-*'; all models without.")] = "",
-    modality: Annotated[str | None, typer.Option(help="Only these: vision, text, ...")] = None,
+    wildcard: Annotated[
+        str, typer.Argument(help="Wildcard of model names, such as 'vit-*'; by default all models.")
+    ] = "",
+    modality: Annotated[
+        str | None, typer.Option(help="Only models of this modality: vision, text, speech, graph, …")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List models."""
+    """List models with modality, kind, number of parameters and weights."""
     names = build.list_models(wildcard, modality=modality)
     specs = {name: build.info(name) for name in names}
     if as_json:
@@ -36,8 +40,8 @@ def list_(
         raise typer.Exit(1)
 
 
-def info(name: Annotated[str, typer.Argument(help="Such as vit-small.")], as_json: Json = False) -> None:
-    """Describe a model."""
+def info(name: Annotated[str, typer.Argument(help="Model, such as vit-small.")], as_json: Json = False) -> None:
+    """Describe a model: size, task, configuration, weights, requirements."""
     spec = build.info(name)
     if as_json:
         return _print_json(spec.to_dict())
@@ -60,7 +64,7 @@ def info(name: Annotated[str, typer.Argument(help="Such as vit-small.")], as_jso
 
 
 def plugins(as_json: Json = False) -> None:
-    """Show what became of each plugin, and why; with --debug the tracebacks."""
+    """List plugins with their status, and why one failed; with --debug the tracebacks."""
     infos = build.plugins()
     if as_json:
         return _print_json([asdict(each) for each in infos])

@@ -26,32 +26,34 @@ KNOWN = {
 
 
 def plan(
-    pattern: Annotated[str, typer.Argument(help="Such as full, causal, window:16, 'window:64 | globals:0'.")],
-    length: Annotated[int, typer.Option(min=1, help="Number of keys, and of queries.")] = 1024,
-    heads: Annotated[int, typer.Option(min=1, help="Query heads.")] = 8,
-    head_dim: Annotated[int, typer.Option(min=1, help="Channels of a head.")] = 64,
-    kv_heads: Annotated[int | None, typer.Option(min=1, help="Heads of keys and values; as many as heads.")] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Rows.")] = 1,
-    queries: Annotated[int | None, typer.Option(min=1, help="Number of queries, if not length.")] = None,
-    start: Annotated[int, typer.Option(min=0, help="Position of the first query, as when decoding.")] = 0,
-    dtype: Annotated[str, typer.Option(help="fp32, bf16, fp16 or fp64.")] = "fp32",
-    grad: Annotated[bool, typer.Option("--grad", help="Gradients are needed; measured forward and backward.")] = False,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    bias: Annotated[str, typer.Option(help="What is added to the scores: none, dense, relative or edges.")] = "none",
-    padded: Annotated[bool, typer.Option("--padded", help="Some keys are not there.")] = False,
-    packed: Annotated[bool, typer.Option("--packed", help="Several sets are packed into a row.")] = False,
-    dropout: Annotated[float, typer.Option(help="Probability that a weight is dropped, in [0, 1).")] = 0.0,
-    norm: Annotated[str, typer.Option(help="How scores become weights: softmax, kernel or hard.")] = "softmax",
-    score: Annotated[str, typer.Option(help="How they are compared: scaled_dot or dot.")] = "scaled_dot",
-    backend: Annotated[str, typer.Option(help="Force this one.")] = "auto",
-    measure: Annotated[bool, typer.Option("--measure", help="Run those that could serve.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads that compute when measured.")] = None,
+    pattern: Annotated[str, typer.Argument(help="Pattern, such as full, causal, window:16, 'window:64 | globals:0'.")],
+    length: Annotated[int, typer.Option(min=1, help="Sequence length: number of keys and of queries.")] = 1024,
+    heads: Annotated[int, typer.Option(min=1, help="Number of query heads.")] = 8,
+    head_dim: Annotated[int, typer.Option(min=1, help="Channels of each head.")] = 64,
+    kv_heads: Annotated[
+        int | None, typer.Option(min=1, help="Number of key and value heads.", show_default="heads")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Batch size.")] = 1,
+    queries: Annotated[int | None, typer.Option(min=1, help="Number of queries.", show_default="length")] = None,
+    start: Annotated[int, typer.Option(min=0, help="Position of the first query, as in decoding with a cache.")] = 0,
+    dtype: Annotated[str, typer.Option(help="Data type: fp32, bf16, fp16 or fp64.")] = "fp32",
+    grad: Annotated[bool, typer.Option("--grad", help="With gradients: forward and backward are measured.")] = False,
+    device: Annotated[str, typer.Option(help="Device: cpu or cuda.")] = "cpu",
+    bias: Annotated[str, typer.Option(help="Attention bias: none, dense, relative or edges.")] = "none",
+    padded: Annotated[bool, typer.Option("--padded", help="The batch has padding.")] = False,
+    packed: Annotated[bool, typer.Option("--packed", help="Several sequences are packed into each row.")] = False,
+    dropout: Annotated[float, typer.Option(help="Dropout of attention weights, in [0, 1).")] = 0.0,
+    norm: Annotated[str, typer.Option(help="Normalizer of the scores: softmax, kernel or hard.")] = "softmax",
+    score: Annotated[str, typer.Option(help="Score of query and key: scaled_dot or dot.")] = "scaled_dot",
+    backend: Annotated[str, typer.Option(help="Backend to use.")] = "auto",
+    measure: Annotated[bool, typer.Option("--measure", help="Measure the backends that can compute it.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads of the measurement.")] = None,
 ) -> None:
-    """Show which backend computes an attention, and what each of them would cost.
+    """Show which backend computes an attention pattern, and what each backend would cost.
 
-    Patterns are joined with & and |, & first: 'window:16,0 & causal', 'window:64 | globals:0'.
+    Patterns are combined with & and |, & first: 'window:16,0 & causal', 'window:64 | globals:0'.
 
-    The predicted time is that of the work over the work of the chosen backend; operations are those of a forward pass.
+    The predicted time is relative to the chosen backend; operations are those of a forward pass.
     """
     given = {"dtype": dtype, "bias": bias, "norm": norm, "score": score, "device": device}
     for option, value in given.items():

@@ -154,14 +154,18 @@ def study(name: str) -> Callable[..., None]:
 
     def command(
         data: Annotated[str, typer.Option(help=f"Folder with {protocol.files} and the like; nothing is downloaded.")],
-        seeds: Annotated[int, typer.Option(min=1, help="Trainings.")] = protocol.seeds,
-        model: Annotated[str, typer.Option(help="Another network, such as gatv2-cora.")] = own,
+        seeds: Annotated[int, typer.Option(min=1, help="Number of random seeds (trainings).")] = protocol.seeds,
+        model: Annotated[str, typer.Option(help="Model to train, such as gatv2-cora.")] = own,
         out: Annotated[Path | None, typer.Option(help=f"Folder of the results. [default: runs/{name}]")] = None,
-        epochs: Annotated[int, typer.Option(min=1, help="At most.")] = protocol.epochs,
-        patience: Annotated[int, typer.Option(min=1, help="Epochs without a better validation.")] = protocol.patience,
-        workers: Annotated[int | None, typer.Option(min=0, help="Processes; one for each core.")] = None,
+        epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = protocol.epochs,
+        patience: Annotated[
+            int, typer.Option(min=1, help="Early stopping: epochs without improvement on the validation data.")
+        ] = protocol.patience,
+        workers: Annotated[
+            int | None, typer.Option(min=0, help="Worker processes; by default one for each core.")
+        ] = None,
     ) -> None:
-        """Train as the paper does, and print mean and deviation beside those published for its own network."""
+        """Train by the protocol of the paper, and print mean and standard deviation beside the published ones."""
         console = Console()
         source = f"{protocol.data}:{Path(data).expanduser()}"
         mark = _corpus(source, model).fingerprint

@@ -155,25 +155,41 @@ def _sweep(
 
 
 def command(
-    models: Annotated[str, typer.Option(help="Names of the models, separated by commas.")] = ",".join(MODELS),
-    data: Annotated[str, typer.Option(help="cards, digits, folder:PATH, npz:PATH or another source.")] = "cards",
+    models: Annotated[str, typer.Option(help="Models, separated by commas.")] = ",".join(MODELS),
+    data: Annotated[str, typer.Option(help="Source of the data: cards, digits, folder:PATH, npz:PATH, …")] = "cards",
     sizes: Annotated[str, typer.Option(help="Numbers of training examples, separated by commas.")] = "",
     seeds: Annotated[
-        int | None, typer.Option(help="Trainings of each model at each size: 3, with --quick 2.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Random seeds (trainings) of each model at each size: 3, with --quick 2.", show_default=False
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the results; a stopped study goes on there.")] = Path(FOLDER),
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one for each core, one on a GPU.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results; a study that was stopped resumes from it.")] = Path(
+        FOLDER
+    ),
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes; by default one for each core, one on a GPU.")
+    ] = None,
     fast: Annotated[bool, typer.Option("--quick", help="A smaller study: 90 seconds on two cores.")] = False,
-    image_size: Annotated[int | None, typer.Option(help="Pixels along a side; by default the source's own.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Most optimiser steps at any size.")] = None,
+    image_size: Annotated[
+        int | None, typer.Option(help="Height and width of the images, pixels; by default the source's own.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Maximum number of optimizer steps at any size.")] = None,
     precision: Annotated[
-        str, typer.Option(help="auto (as the runs in --out, else measured), 32-true, bf16-mixed, ...")
+        str,
+        typer.Option(
+            help="Precision: 32-true, bf16-mixed, …, or auto: that of the runs in --out, else the faster one."
+        ),
     ] = "auto",
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
-    optimizer: Annotated[str | None, typer.Option(help="adamw or muon for all; by default each recipe's.")] = None,
-    augment: Annotated[bool, typer.Option("--augment", help="Shift and flip training pictures, for all.")] = False,
-    lr_sweep: Annotated[bool, typer.Option("--lr-sweep", help="Choose learning rates on validation first.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try runs again that failed before.")] = False,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda, mps.")] = "auto",
+    optimizer: Annotated[
+        str | None, typer.Option(help="Optimizer of all models: adamw or muon; by default each recipe's own.")
+    ] = None,
+    augment: Annotated[bool, typer.Option("--augment", help="Augment training images by shifts and flips.")] = False,
+    lr_sweep: Annotated[
+        bool, typer.Option("--lr-sweep", help="Choose the learning rates on the validation data first.")
+    ] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat runs that failed before.")] = False,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
     config = StudyConfig(

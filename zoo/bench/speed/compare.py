@@ -175,20 +175,27 @@ def _suite(console: Console, suite: SuiteSpec, only: str, counts: list[int], rou
 
 
 def command(
-    models: Annotated[str, typer.Option(help="Names, separated by commas.")] = "vit-small",
-    peer: Annotated[bool, typer.Option("--peer", help="Run the peer library's model in turns with ours.")] = False,
+    models: Annotated[str, typer.Option(help="Models, separated by commas.")] = "vit-small",
+    peer: Annotated[
+        bool, typer.Option("--peer", help="Measure the same model of its peer library too, in turns.")
+    ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Examples in a batch.")] = 8,
-    work: Annotated[str, typer.Option(help="Of forward, step; separated by commas.")] = ",".join(WORK),
-    precision: Annotated[str, typer.Option(help="Of fp32, bf16, autocast; separated by commas.")] = ",".join(
+    work: Annotated[str, typer.Option(help="What is measured: forward, step; separated by commas.")] = ",".join(WORK),
+    precision: Annotated[str, typer.Option(help="Precisions: fp32, bf16, autocast; separated by commas.")] = ",".join(
         PRECISIONS
     ),
     threads: Annotated[str, typer.Option(help="Numbers of threads, separated by commas.")] = "1,2",
-    rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 15,
-    suite: Annotated[str, typer.Option(help="models; startup; of peers: engine, graph, speech, text, ...")] = "models",
-    only: Annotated[str, typer.Option(help="In suites of peers: cases whose name has this text.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Write the table to this Markdown file as well.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each case.")] = 15,
+    suite: Annotated[
+        str,
+        typer.Option(help="Suite: models, startup, or comparisons with peer libraries: engine, graph, speech, text, …"),
+    ] = "models",
+    only: Annotated[
+        str, typer.Option(help="Only cases whose name contains this text, in suites of peer libraries.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="Markdown file that the table is written to as well.")] = None,
 ) -> None:
-    """Measure how fast models are here, and against the same model in its peer library."""
+    """Measure the speed of models on this machine, and against the same model of its peer library."""
     console = Console()
     if suite == "startup":
         with console.status("starting processes"):
