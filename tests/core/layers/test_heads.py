@@ -54,7 +54,8 @@ def test_tokens_are_scored_by_the_embedding_that_is_shared() -> None:
 
 
 def test_tag_labels_each_vector_behind_the_prefix() -> None:
-    assert Tag(3, 5, prefix=1)(Tokens(torch.randn(2, 4, 3))).shape == (2, 3, 5)
+    head, x = Tag(3, 5, prefix=1), torch.randn(2, 4, 3)
+    torch.testing.assert_close(head(Tokens(x)), x[:, 1:] @ head.linear.weight.T + head.linear.bias)
 
 
 @pytest.mark.parametrize("head", [Tag(3, 5), Tag(3, 0), Features(3), Tag(3, 5, prefix=1)])

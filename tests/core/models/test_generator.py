@@ -86,8 +86,13 @@ def test_a_source_of_another_kind_goes_through_its_own_stem() -> None:
         encoder=Encoder(8, 1, 2, 8),
         stem=Sound(),
     )
-    assert model(torch.randn(2, 5, 8), torch.tensor([[1, 3], [1, 4]])).shape == (2, 2, 7)
-    assert model.generate(torch.randn(2, 5, 8), max_len=3, beam=2).ids.shape[:2] == (2, 1)
+    model.eval()
+    source, other, ids = torch.randn(2, 5, 8), torch.randn(2, 5, 8), torch.tensor([[1, 3], [1, 4]])
+    scores = model(source, ids)
+    assert scores.shape == (2, 2, 7)
+    assert not torch.allclose(model(other, ids), scores)
+    both = model.generate(torch.cat([source, other]), max_len=3, beam=2)
+    torch.testing.assert_close(model.generate(source, max_len=3, beam=2).scores, both.scores[:2])
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

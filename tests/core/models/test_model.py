@@ -53,9 +53,12 @@ def test_attention_maps_of_each_layer_sum_to_one() -> None:
 
 
 def test_reset_classifier_gives_another_number_of_labels() -> None:
-    m = model()
+    m, x = model(), torch.randn(2, 5, 2)
     m.reset_classifier(0)
-    assert m(torch.randn(2, 5, 2)).shape == (2, 8)
+    torch.testing.assert_close(m(x), m.forward_features(x).mean(1))
+    m.reset_classifier(7)
+    assert m(x).shape == (2, 7)
+    assert m.num_classes == 7
 
 
 def test_the_loss_is_the_criterion_of_the_answer_where_a_model_has_none_of_its_own() -> None:

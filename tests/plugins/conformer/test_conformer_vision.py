@@ -67,10 +67,11 @@ def test_a_patch_reads_rows_and_columns_as_far_as_the_kernel(kernel_size: int, r
 def test_any_size_and_aspect_ratio_is_read(size: tuple[int, int]) -> None:
     model = conformer()
     x = torch.randn(2, 3, *size)
-    assert model(x).shape == (2, 3)
+    torch.testing.assert_close(model(x)[1:], model(x[1:]))
     features, states = model.forward_intermediates(x)
     assert features.shape == (2, size[0] * size[1] // 16, 8)
-    assert len(states) == 2
+    torch.testing.assert_close(features, model.forward_features(x))
+    torch.testing.assert_close(features, states[1])
 
 
 def test_without_added_positions_and_attention_a_turned_picture_gives_the_turned_answer() -> None:
@@ -85,8 +86,11 @@ def test_without_added_positions_and_attention_a_turned_picture_gives_the_turned
 
 @pytest.mark.parametrize(("task", "shape"), [("classify", (2, 3)), ("tag", (2, 16, 3)), ("features", (2, 16, 8))])
 def test_tasks(task: str, shape: tuple[int, ...]) -> None:
-    model = conformer(task=task, num_classes=0 if task == "features" else 3)
-    assert model(torch.randn(2, 3, 16, 16)).shape == shape
+    model, x = conformer(task=task, num_classes=0 if task == "features" else 3), torch.randn(2, 3, 16, 16)
+    features = model.forward_features(x)
+    wanted = {"classify": features.mean(1), "tag": features, "features": features}[task]
+    assert model(x).shape == shape
+    torch.testing.assert_close(model(x), wanted if task == "features" else model.head.linear(wanted))
 
 
 @pytest.mark.parametrize("position", ["none", "sinusoidal", *IN_ATTENTION])
@@ -100,9 +104,10 @@ def test_every_position_encoding_acts_where_it_should_and_learns(position: str) 
 def test_the_model_reads_what_preprocess_gives() -> None:
     name = "conformer-vision-micro"
     pixels = torch.randint(0, 256, (3, 40, 30), dtype=torch.uint8)
-    batch = zoo.preprocess(name)([pixels])
-    assert batch.shape == (1, 3, 24, 24)
-    assert zoo.create(name).eval()(batch).shape == (1, 10)
+    batch = zoo.preprocess(name)([pixels, 255 - pixels])
+    assert batch.shape == (2, 3, 24, 24)
+    first, second = zoo.create(name).eval()(batch)
+    assert not torch.allclose(first, second)
 
 
 def test_muon_takes_the_matrices_of_its_blocks() -> None:

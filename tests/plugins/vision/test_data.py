@@ -65,7 +65,9 @@ def test_a_seed_draws_another_subset() -> None:
 
 def test_prepared_pictures_have_the_size_asked_for() -> None:
     source = open_digits().resized(16)
-    assert source.prepare(source.test().inputs[:2]).shape == (2, 1, 16, 16)
+    small, large = (each.prepare(each.test().inputs[:2]) for each in (open_digits(), source))
+    assert large.shape == (2, 1, 16, 16)
+    torch.testing.assert_close(large.mean((1, 2, 3)), small.mean((1, 2, 3)), rtol=0.1, atol=0.1)
 
 
 def test_augmenting_shifts_by_at_most_a_pixel() -> None:

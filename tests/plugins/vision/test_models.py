@@ -41,27 +41,38 @@ def test_published_sizes(name: str, parameters: int) -> None:
 
 @pytest.mark.parametrize("size", [(16, 16), (8, 24), (32, 12)])
 def test_any_size_and_aspect_ratio_is_read(size: tuple[int, int]) -> None:
-    model = VisionTransformer(**TINY).eval()
-    assert model(torch.randn(2, 3, *size)).shape == (2, 3)
-    assert model.forward_features(torch.randn(1, 3, *size)).shape == (1, 1 + size[0] * size[1] // 16, 8)
+    model, x = VisionTransformer(**TINY).eval(), torch.randn(2, 3, *size)
+    assert model(x).shape == (2, 3)
+    torch.testing.assert_close(model(x)[1:], model(x[1:]))
+    assert model.forward_features(x).shape == (2, 1 + size[0] * size[1] // 16, 8)
 
 
 @pytest.mark.parametrize(("task", "shape"), [("classify", (2, 3)), ("tag", (2, 16, 3)), ("features", (2, 17, 8))])
 def test_tasks_of_a_transformer(task: str, shape: tuple[int, ...]) -> None:
-    model = VisionTransformer(**TINY | {"task": task, "num_classes": 0 if task == "features" else 3})
-    assert model(torch.randn(2, 3, 16, 16)).shape == shape
+    model = VisionTransformer(**TINY | {"task": task, "num_classes": 0 if task == "features" else 3}).eval()
+    x = torch.randn(2, 3, 16, 16)
+    features = model.forward_features(x)
+    wanted = {"classify": features[:, 0], "tag": features[:, 1:], "features": features}[task]
+    assert model(x).shape == shape
+    torch.testing.assert_close(model(x), wanted if task == "features" else model.head.linear(wanted))
 
 
 @pytest.mark.parametrize(("task", "shape"), [("classify", (2, 10)), ("tag", (2, 36, 10)), ("features", (2, 36, 8))])
 def test_tasks_of_a_cnn(task: str, shape: tuple[int, ...]) -> None:
-    model = small_resnet(**CNN, task=task).eval()
-    assert model(torch.randn(2, 3, 12, 12)).shape == shape
+    model, x = small_resnet(**CNN, task=task).eval(), torch.randn(2, 3, 12, 12)
+    assert model(x).shape == shape
+    torch.testing.assert_close(model(x)[1:], model(x[1:]))
+    if task != "classify":
+        features = model.forward_features(x)
+        torch.testing.assert_close(model(x), features if task == "features" else model.head.linear(features))
 
 
 def test_mean_pooling_has_no_class_token() -> None:
-    model = VisionTransformer(**TINY, pool="mean")
+    model, x = VisionTransformer(**TINY, pool="mean").eval(), torch.randn(2, 3, 16, 16)
     assert model.stem.class_token is None
-    assert model.forward_features(torch.randn(1, 3, 16, 16)).shape == (1, 16, 8)
+    features = model.forward_features(x)
+    assert features.shape == (2, 16, 8)
+    torch.testing.assert_close(model(x), model.head.linear(features.mean(1)))
 
 
 def test_without_classes_the_pooled_vector_is_the_answer() -> None:
@@ -71,8 +82,11 @@ def test_without_classes_the_pooled_vector_is_the_answer() -> None:
 
 
 def test_channels_are_free() -> None:
-    assert VisionTransformer(**TINY, in_chans=5)(torch.randn(1, 5, 16, 16)).shape == (1, 3)
-    assert small_resnet(**CNN, in_chans=1)(torch.randn(2, 1, 8, 8)).shape == (2, 10)
+    for model, channels in ((VisionTransformer(**TINY, in_chans=5), 5), (small_resnet(**CNN, in_chans=1), 1)):
+        x = torch.randn(1, channels, 16, 16, requires_grad=True)
+        model.eval()(x).square().sum().backward()
+        assert x.grad is not None
+        assert x.grad.abs().sum((0, 2, 3)).gt(0).all(), "a channel is not read"
 
 
 @pytest.mark.parametrize("position", ["learned", "sinusoidal", "none"])
@@ -92,7 +106,9 @@ def test_an_image_does_not_depend_on_its_batch_mates() -> None:
 
 def test_a_hybrid_has_attention_on_the_map_of_a_cnn() -> None:
     model = HybridTransformer(**HYBRID).eval()
-    assert [m.shape for m in model.attention_maps(torch.randn(2, 3, 24, 24))] == [(2, 2, 9, 9)] * 2
+    maps = model.attention_maps(torch.randn(2, 3, 24, 24))
+    assert [m.shape for m in maps] == [(2, 2, 9, 9)] * 2
+    torch.testing.assert_close(torch.stack(maps).sum(-1), torch.ones(2, 2, 2, 9))
 
 
 def test_a_cnn_has_no_attention_maps_and_gives_its_stages() -> None:
@@ -154,8 +170,11 @@ def test_sizes_that_are_no_multiple_of_the_patch_are_refused() -> None:
 
 
 def test_autocast_reads_float32_images() -> None:
+    model, x = VisionTransformer(**TINY).eval(), torch.randn(1, 3, 16, 16)
     with torch.autocast("cpu", torch.bfloat16):
-        assert VisionTransformer(**TINY)(torch.randn(1, 3, 16, 16)).dtype == torch.bfloat16
+        answer = model(x)
+    assert answer.dtype == torch.bfloat16
+    torch.testing.assert_close(answer.float(), model(x), rtol=0.05, atol=0.05)
 
 
 def test_a_class_token_that_reads_no_patch_is_refused() -> None:
@@ -184,7 +203,8 @@ def test_every_position_encoding_sees_the_order_of_the_patches_and_learns(name: 
 def test_positions_inside_attention_read_other_image_sizes(position: str) -> None:
     model = VisionTransformer(**TINY | {"position": position}).eval()
     assert model.stem.position is None
-    assert model(torch.randn(1, 3, 24, 8)).isfinite().all()
+    x = torch.randn(1, 3, 24, 8)
+    assert not torch.allclose(model(x), model(x.flip(2))), "positions are not told apart"
 
 
 def test_an_unknown_position_encoding_is_refused() -> None:

@@ -35,7 +35,11 @@ def test_a_network_of_fixed_size_is_made_for_another() -> None:
 def test_tags_label_patches_only() -> None:
     model = zoo.create("timm:test_vit", task="tag", num_classes=3)
     patches = (zoo.info("timm:test_vit").config["image_size"] // 16) ** 2
-    assert model(*zoo.example("timm:test_vit")).shape == (2, patches, 3)
+    model.eval()
+    inputs = zoo.example("timm:test_vit")
+    features = model.forward_features(*inputs)
+    assert features.shape[1] > patches, "there is no prefix to leave out"
+    torch.testing.assert_close(model(*inputs), model.head.linear(features[:, -patches:]))
 
 
 def test_timms_default_weights_come_first() -> None:

@@ -42,11 +42,15 @@ def test_paths_arrays_tensors_and_lists_are_images(tmp_path: Path) -> None:
 
 
 def test_grey_images_become_colour() -> None:
-    assert zoo.preprocess("vit-micro")(picture().convert("L")).shape == (3, 24, 24)
+    grey = picture().convert("L")
+    torch.testing.assert_close(zoo.preprocess("vit-micro")(grey), zoo.preprocess("vit-micro")(grey.convert("RGB")))
 
 
 def test_the_model_reads_what_preprocess_gives() -> None:
-    assert zoo.create("vit-micro")(zoo.preprocess("vit-micro")([picture()])).shape == (1, 10)
+    model, image = zoo.create("vit-micro").eval(), picture()
+    first, second = model(zoo.preprocess("vit-micro")([image, image.rotate(180)]))
+    assert first.shape == (10,)
+    assert not torch.allclose(first, second)
 
 
 def test_what_is_no_image_is_refused() -> None:
