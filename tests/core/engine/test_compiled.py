@@ -56,7 +56,7 @@ LENGTHS = """
 import torch
 import zoo
 from zoo.core import Causal, Window, attend
-from zoo.core.scoring.bias import ALiBi
+from zoo.core.scoring.relative_bias import ALiBi
 
 for options in ({}, {"pattern": Causal()}, {"pattern": Window(3)}, {"bias": ALiBi(torch.rand(2))}):
     torch.compiler.reset()
