@@ -67,7 +67,7 @@ from zoo.core.layers.transformer import (
     drop_rates as drop_rates,
 )
 from zoo.core.lazy_exports import attach as attach
-from zoo.core.losses.ctc import refuse_long as refuse_long
+from zoo.core.losses.ctc import check_ctc_lengths as check_ctc_lengths
 from zoo.core.losses.loss import (
     IGNORED as IGNORED,
     TARGETS as TARGETS,
