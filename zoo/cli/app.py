@@ -11,13 +11,13 @@ from typer.core import TyperCommand
 from zoo.cli import attention, bench, generate, plan, predict, train
 from zoo.cli import listing as models
 from zoo.errors import ConfigError, ZooError
-from zoo.factory.keyword_aliases import our_word
+from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
 from zoo.version import __version__
 
 
 class Command(TyperCommand):
-    """Say our word for an option that another library has."""
+    """Command that suggests its own option for one of another library."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
@@ -25,8 +25,8 @@ class Command(TyperCommand):
         options = args[: args.index("--")] if "--" in args else args
         for option in (each.partition("=")[0] for each in options if each.startswith("--")):
             word = option.removeprefix("--").replace("-", "_")
-            if word not in own and (ours := our_word(word, own)):
-                raise ConfigError(f"there is no {option}: it is --{ours.replace('_', '-')} here")
+            if word not in own and (name := alias_of(word, own)):
+                raise ConfigError(f"there is no {option}: it is --{name.replace('_', '-')} here")
         return super().parse_args(ctx, args)
 
 

@@ -1,4 +1,4 @@
-"""From a name to a model, and what can be asked about a name: the functions of `import zoo`.
+"""`create`, `list_models`, `info` and the like: the functions of `import zoo`.
 
 torch is imported by `create`, `example` and `preprocess` only.
 """
@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ConfigError
-from zoo.factory import attention_argument as swap
-from zoo.factory import from_hub, keywords
+from zoo.factory import attention_argument, from_hub, keywords
 from zoo.names import did_you_mean, listed, matches
 from zoo.registry import entry_loading as entries
 from zoo.registry.lookup import registry
@@ -40,29 +39,29 @@ def create(
     """Make a model by name.
 
     Args:
-        name: `family-size`, also with a plugin in front or a tag behind, `timm:NAME`, `hf-hub:org/name` or
+        name: `family-size`, with an optional plugin before or tag after it, `timm:NAME`, `hf-hub:org/name` or
             `local-dir:PATH`.
         pretrained: load the published weights, those of the name's tag if it has one.
         weights: a file, a folder, a state dict, or `hf-hub:org/name`.
         task: `classify`, `tag`, `generate` or `features`.
-        num_classes: labels; 0 for features. Without it, as many as the weights have, or the model's own; with
-            another number than the weights have, the classifier is fresh.
-        attention: names such as `window:16 & causal`, a `Pattern`, or a callable `(dim, num_heads)`; what it makes
-            keeps a state for decoding if it is a `zoo.core.Attention`.
-        position: a name such as `sinusoidal`.
-        device: where the parameters are made.
-        dtype: what they are at the end, as a floating `torch.dtype` or its name.
-        overrides: what else the model's configuration has; None means not given.
+        num_classes: number of labels; 0 for features. By default that of the weights, or the model's own; where it
+            differs from that of the weights, the classifier is new.
+        attention: names such as `window:16 & causal`, a `Pattern`, or a callable `(dim, num_heads)`; to decode with a
+            cache, it makes a `zoo.core.Attention`.
+        position: position encoding, such as `sinusoidal`.
+        device: of the parameters.
+        dtype: of the parameters: a floating `torch.dtype` or its name.
+        overrides: of the model's configuration; None means not given.
 
     Raises:
-        UnknownModelError: If nobody knows the name.
+        UnknownModelError: If no plugin has the name.
         ConfigError: If a value does not fit.
-        MissingLibraryError: If the model needs a library that is not there.
+        MissingLibraryError: If the model needs a library that is not installed.
         WeightsError: If weights cannot be read or do not fit.
     """
     spec, tag = _find(name)
-    swaps = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
-    given = {keyword: value for keyword, value in (swaps | overrides).items() if value is not None}
+    named = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
+    given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
     entry = entries.load(spec)
     registry().call("zoo_before_create", spec=spec, overrides=given)
     keywords.check(spec, entry, given)
@@ -131,10 +130,10 @@ def example(name: str, batch_size: int = 2, seed: int = 0) -> tuple[Any, ...]:
 
 
 def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
-    """Give what turns a raw input into a model's input.
+    """Return the preprocessing of a model: raw inputs to tensors.
 
     Args:
-        name: the model; with a tag behind, as those weights were trained.
+        name: of the model; with a tag, as those weights were trained.
         train: with augmentation.
 
     Raises:
@@ -147,10 +146,10 @@ def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
 
 
 def postprocess(name: str) -> Callable[..., Any]:
-    """Give what turns a model's answer into what users read: labels, or text.
+    """Return the postprocessing of a model: outputs to labels or texts.
 
     Args:
-        name: the model; with a tag behind, or a repository, for the labels and texts of those weights.
+        name: of the model; with a tag, or a repository, for the labels and texts of those weights.
 
     Raises:
         ConfigError: If the model's answers are read as they are.
@@ -162,7 +161,7 @@ def postprocess(name: str) -> Callable[..., Any]:
 
 
 def _placed(spec: ModelSpec, tag: str) -> dict[str, Any]:
-    """Say with the configuration which weights were named, and where they are; or where the default ones are."""
+    """Add to the configuration where the named weights are, or the default ones."""
     where = spec.weights.get(tag or "hub")
     if where:
         return {**spec.config, "repository": where, **({"tag": tag} if tag else {})}
@@ -170,7 +169,7 @@ def _placed(spec: ModelSpec, tag: str) -> dict[str, Any]:
 
 
 def plugins() -> list[PluginInfo]:
-    """Report what became of each plugin."""
+    """List plugins with their status."""
     return registry().plugins()
 
 
@@ -180,7 +179,7 @@ def _find(name: str) -> tuple[ModelSpec, str]:
 
 def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any) -> "torch.nn.Module":
     chosen = given.get("attention", spec.config.get("attention"))
-    attention = None if chosen is None else swap.attention(chosen)
+    attention = None if chosen is None else attention_argument.attention(chosen)
     arguments = keywords.arguments(spec, entry, given, attention)
     with _place(device), keywords.named(spec, given):
         return entry(**arguments)
@@ -203,31 +202,31 @@ def _place(device: Any) -> AbstractContextManager[Any]:
 def _load(
     spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any, checkpoint: "Checkpoint"
 ) -> "torch.nn.Module":
-    """Build a model and load a checkpoint; a classifier for other labels or another task stays fresh, as in timm."""
+    """Build a model and load a checkpoint; a classifier for other labels or another task is new, as in timm."""
     from zoo.weights.checkpoint import classifier, fit, labels
 
     if "num_classes" not in keywords.accepted(entry)[0]:
         model = _build(spec, entry, given, device)
         model.load_state_dict(fit(model, checkpoint, spec))
         return model
-    theirs = _count_classes(spec, entry, given, checkpoint)
-    if theirs is not None:
-        given.setdefault("num_classes", theirs)
+    saved_classes = _count_classes(spec, entry, given, checkpoint)
+    if saved_classes is not None:
+        given.setdefault("num_classes", saved_classes)
     model = _build(spec, entry, given, device)
-    if theirs is None and "num_classes" in given:
+    if saved_classes is None and "num_classes" in given:
         state = _converted(spec, entry, given, checkpoint, model)
         names = classifier(spec, model, state)
-        theirs = labels(state, names)
+        saved_classes = labels(state, names)
         if names and not any(key.startswith(names) for key in state):
-            theirs = 0  # a backbone alone fits every classifier that is asked for
+            saved_classes = 0  # a backbone alone fits every classifier that is asked for
     same = given.get("task", spec.task) == (checkpoint.task or spec.task)
-    unsaid = checkpoint.task is None and not same and not _fits_own_task(spec, entry, given, checkpoint, theirs)
-    if theirs is None or ((same or unsaid) and given.get("num_classes", theirs) == theirs):
+    unsaid = checkpoint.task is None and not same and not _fits_own_task(spec, entry, given, checkpoint, saved_classes)
+    if saved_classes is None or ((same or unsaid) and given.get("num_classes", saved_classes) == saved_classes):
         model.load_state_dict(fit(model, checkpoint, spec))
         return model
-    whole = model if same else _with_head(spec, entry, given, checkpoint, theirs)
+    whole = model if same else _with_head(spec, entry, given, checkpoint, saved_classes)
     state = _converted(spec, entry, given, checkpoint, whole)
-    names = classifier(spec, whole, state, theirs)
+    names = classifier(spec, whole, state, saved_classes)
     backbone = fit(whole, replace(checkpoint, state=state), replace(spec, convert=None), fresh=names)
     model.load_state_dict(backbone, strict=False)
     return model
@@ -243,11 +242,11 @@ def _count_classes(
     """
     from zoo.weights.checkpoint import classifier, converted, labels
 
-    theirs = checkpoint.num_classes
-    if theirs is None:
-        theirs = labels(checkpoint.state, spec.classifier)
-    if theirs is not None or "num_classes" in given or (spec.classifier and not spec.convert):
-        return theirs
+    saved_classes = checkpoint.num_classes
+    if saved_classes is None:
+        saved_classes = labels(checkpoint.state, spec.classifier)
+    if saved_classes is not None or "num_classes" in given or (spec.classifier and not spec.convert):
+        return saved_classes
     whole = _with_head(spec, entry, given, checkpoint, spec.config.get("num_classes") or 1)
     state = converted(whole, checkpoint, spec)
     return labels(state, classifier(spec, whole, state))
@@ -279,13 +278,17 @@ def _converted(
 
 
 def _fits_own_task(
-    spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], checkpoint: "Checkpoint", theirs: int | None
+    spec: ModelSpec,
+    entry: Callable[..., Any],
+    given: dict[str, Any],
+    checkpoint: "Checkpoint",
+    saved_classes: int | None,
 ) -> bool:
     """Say whether a checkpoint that does not tell its task has all that the task of the model's name needs."""
     from zoo.weights.checkpoint import converted
 
     rest = {keyword: value for keyword, value in given.items() if keyword != "task"}
-    whole = _build(spec, entry, rest if theirs is None else {**rest, "num_classes": theirs}, "meta")
+    whole = _build(spec, entry, rest if saved_classes is None else {**rest, "num_classes": saved_classes}, "meta")
     return whole.state_dict().keys() <= converted(whole, checkpoint, spec).keys()
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from zoo.errors import WeightsError
-from zoo.factory.keyword_aliases import OURS
+from zoo.factory.keyword_aliases import KEYWORD_ALIASES
 from zoo.names import split_prefix
 from zoo.registry.lookup import registry
 from zoo.spec import ModelSpec
@@ -58,7 +58,7 @@ def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
     if not isinstance(family, str):
         return ""
     told = f": it holds a {family!r} of Hugging Face transformers"
-    sizes = {OURS.get(key, key): value for key, value in config.items() if value is not None}
+    sizes = {KEYWORD_ALIASES.get(key, key): value for key, value in config.items() if value is not None}
     if isinstance(sizes.get("dim"), int):
         sizes.setdefault("mlp_dim", 4 * sizes["dim"])  # as GPT-2's, where it says nothing
     others = {

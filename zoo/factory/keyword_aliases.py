@@ -1,10 +1,10 @@
-"""Keywords of other libraries and what they are called here, so that errors can suggest ours."""
+"""Keyword aliases: names of other libraries and the names here, which errors suggest."""
 
 from collections.abc import Container
 
 from zoo.core.generation.keywords import ALIASES
 
-_SAID = {
+_ALIASES = {
     "activation": ("hidden_act", "activation_function"),
     "depth": ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers"),
     "dim": ("hidden_size", "d_model", "n_embd", "embed_dim", "hidden_dim"),
@@ -31,11 +31,11 @@ _SAID = {
     "steps": ("max_steps",),
     "warmup": ("warmup_steps",),
 }
-OURS = ALIASES | {theirs: ours for ours, words in _SAID.items() for theirs in words}
-"""Keywords of Hugging Face transformers, `torch.nn.Transformer` and timm, and ours."""
+KEYWORD_ALIASES = ALIASES | {alias: name for name, aliases in _ALIASES.items() for alias in aliases}
+"""Keywords of Hugging Face transformers, `torch.nn.Transformer` and timm, each with the one here."""
 
 
-def our_word(word: str, known: Container[str]) -> str:
-    """Give our word for another library's, where it is one of those known; else an empty text."""
-    ours = OURS.get(word, "")
-    return ours if ours in known else ""
+def alias_of(word: str, known: Container[str]) -> str:
+    """Return the keyword here for another library's, where it is one of those known; else an empty text."""
+    name = KEYWORD_ALIASES.get(word, "")
+    return name if name in known else ""

@@ -1,4 +1,4 @@
-"""The keywords of `zoo.create`: checked against what builds the model, before anything is built."""
+"""Keywords of `zoo.create`: checked against the model's entry before anything is built."""
 
 import inspect
 import re
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zoo.errors import ConfigError, KeywordError
-from zoo.factory.keyword_aliases import our_word
+from zoo.factory.keyword_aliases import alias_of
 from zoo.names import did_you_mean, listed
 from zoo.spec import ModelSpec
 
@@ -20,17 +20,17 @@ _WHY = {
 
 
 def accepted(entry: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
-    """Give the keywords of an entry with their defaults, and whether it takes any others."""
+    """Return the keywords of an entry with their defaults, and whether it takes any others."""
     parameters = inspect.signature(entry).parameters.values()
     named = {p.name: p.default for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
     return named, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Refuse keywords that the model does not have.
+    """Check that the model has all keywords.
 
     Raises:
-        ConfigError: If there is one; the text names the model, the keyword and the nearest valid one.
+        ConfigError: If it lacks one; the error names the model, the keyword and the nearest valid one.
     """
     named, anything = accepted(entry)
     task = given.get("task", spec.task)
@@ -93,9 +93,9 @@ def handed_on(name: str, own: Collection[str]) -> Iterator[None]:
 
 
 def near(keyword: str, known: Collection[str]) -> str:
-    """Write ` Did you mean 'dim'?`: for a word of another library ours, else one that is spelt alike, or nothing."""
-    ours = our_word(keyword, known)
-    return f" Did you mean '{ours}'?" if ours else did_you_mean(keyword, known)
+    """Return ` Did you mean 'dim'?`: by the aliases of other libraries, else by spelling; or nothing."""
+    name = alias_of(keyword, known)
+    return f" Did you mean '{name}'?" if name else did_you_mean(keyword, known)
 
 
 def arguments(

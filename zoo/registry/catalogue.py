@@ -1,4 +1,4 @@
-"""The records of one kind that the plugins offer, found by short or full name."""
+"""`Catalogue`: the records of one kind that plugins register, found by short or full name."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ Record = TypeVar("Record", ModelSpec, AttentionSpec, SourceSpec, StudySpec, Suit
 
 @dataclass(frozen=True)
 class Kind(Generic[Record]):
-    """Say which hook gives a record, and how it is called in errors."""
+    """Kind of record: the hook that returns it, and its noun in errors."""
 
     hook: str
     record: type[Record]
@@ -48,7 +48,7 @@ def checked(kind: Kind[Record], results: Iterable[Any], plugin: str) -> list[Rec
 
 
 class Catalogue(Generic[Record]):
-    """Hold the records of one kind from all plugins."""
+    """Records of one kind from all plugins, found by name."""
 
     def __init__(self, kind: Kind[Record], records: Iterable[Record]) -> None:
         self.kind: Kind[Record] = kind
@@ -62,7 +62,7 @@ class Catalogue(Generic[Record]):
             yield from sorted(self._offers[name], key=lambda record: natural(record.plugin))
 
     def short(self, record: Record) -> str:
-        """Give the shortest name that means this record alone."""
+        """Return the shortest unambiguous name of a record."""
         alone = len(self._offers[normalise(record.name)]) == 1
         return record.name if alone else f"{record.plugin}:{record.name}"
 

@@ -1,4 +1,4 @@
-"""From a string to code: entries `package.module:attribute`, and the libraries they need."""
+"""Import of entries `package.module:attribute`, and checks of the libraries they need."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -10,7 +10,7 @@ from zoo.spec import AttentionSpec, ModelSpec, Requirement, SourceSpec, StudySpe
 
 
 def load(spec: ModelSpec | AttentionSpec | SourceSpec | StudySpec, entry: str | None = None) -> Any:
-    """Import what a record names, its `entry` unless told otherwise, once its libraries are known to be there.
+    """Import an entry of a record (by default `entry`), after a check that its libraries are installed.
 
     Raises:
         MissingLibraryError: If a library is not installed, or does not import.

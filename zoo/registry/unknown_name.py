@@ -1,4 +1,4 @@
-"""What to say of a model name nobody knows: near names, how many there are, and which plugins failed to load."""
+"""Errors of unknown model names: similar names, how many models there are, and plugins that failed to load."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

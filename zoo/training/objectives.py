@@ -1,4 +1,4 @@
-"""Aids of training a model that writes: each wraps an objective, and changes what it reads or adds to what it gives.
+"""Objectives of models that generate: each wraps another, and changes its inputs or adds to its loss.
 
     objective = GuidedAttention(ScheduledSampling(TeacherForcing(corpus, 0.1), model, rate), model, weight=0.1)
 
@@ -27,7 +27,7 @@ from zoo.training.loop import Objective
 
 
 class TeacherForcing:
-    """Ask for what the corpus asks; a decoder reads the right tokens so far (teacher forcing).
+    """Loss of the corpus or the model; a decoder reads the target tokens so far (teacher forcing).
 
     Args:
         corpus: gives the loss, unless the model has one of its own.
@@ -47,10 +47,10 @@ class TeacherForcing:
 
 
 class ScheduledSampling:
-    """Let the decoder read its own words in place of the right ones, at a rate that may change with the step.
+    """Scheduled sampling: the decoder reads its own predictions instead of targets, at a rate by step.
 
-    arXiv:1506.03099, in two passes that read all places at once: arXiv:1906.07651 sec. 3. The first pass has no
-    gradient; the likeliest words are taken.
+    arXiv:1506.03099, in two passes that compute all positions at once: arXiv:1906.07651 sec. 3. The first pass has no
+    gradient; the most probable tokens are taken.
 
     Args:
         objective: what is asked with the changed inputs.
@@ -77,7 +77,7 @@ class ScheduledSampling:
 
 
 class Corrupted:
-    """Let the decoder read wrong words, drawn evenly, at a rate.
+    """Input corruption: the decoder reads tokens drawn uniformly instead of targets, at a rate.
 
     Args:
         objective: what is asked with the changed inputs.

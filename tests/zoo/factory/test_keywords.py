@@ -7,7 +7,7 @@ import pytest
 import zoo
 from zoo.core import Generator
 from zoo.errors import ConfigError, KeywordError
-from zoo.factory.keyword_aliases import OURS
+from zoo.factory.keyword_aliases import KEYWORD_ALIASES
 from zoo.factory.keywords import handed_on
 from zoo.plugins.text.models.transformer import Bert, Transformer
 from zoo.plugins.vision.models import VisionTransformer
@@ -32,8 +32,8 @@ def test_words_of_other_libraries_are_answered_by_ours(name: str, keyword: str, 
 def test_every_word_of_ours_is_taken_somewhere_and_no_word_of_theirs_is() -> None:
     functions: list[Any] = [zoo.create, zoo.train, Generator.generate, Transformer, Bert, VisionTransformer]
     taken = {name for function in functions for name in inspect.signature(function).parameters}
-    assert set(OURS.values()) <= taken
-    assert not taken & OURS.keys()
+    assert set(KEYWORD_ALIASES.values()) <= taken
+    assert not taken & KEYWORD_ALIASES.keys()
 
 
 def test_a_keyword_that_neither_a_function_nor_the_model_has_is_told_from_both() -> None:
