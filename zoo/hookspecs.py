@@ -30,7 +30,7 @@ def zoo_attentions() -> Iterable[AttentionSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def zoo_sources() -> Iterable[SourceSpec]:  # type: ignore[empty-body]
-    """Return the data sources that `zoo bench --data` can name."""
+    """Return the data sources that `--data` of trainings and studies can name."""
 
 
 @hookspec

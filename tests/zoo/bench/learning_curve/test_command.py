@@ -26,6 +26,7 @@ from zoo.bench.learning_curve.results import Study
 from zoo.data.corpus import open_corpus
 from zoo.data.subsets import study_info
 from zoo.errors import ConfigError, DataError, UnknownModelError
+from zoo.registry.lookup import using
 
 TINY: dict[str, Any] = {
     "models": ["resnet-micro", "vit-micro"],
@@ -81,6 +82,43 @@ def test_a_hybrid_of_another_plugin_is_a_model_of_the_study(tmp_path: Path) -> N
     assert (conformer.kind, conformer.optimizer) == ("hybrid", RECIPES["hybrid"].optimizer)
     assert conformer.multiply_adds > 1e6
     assert list(found.points) == [("conformer-vision-micro", 20)]
+
+
+def test_a_study_takes_texts_and_tells_right_answers_one_by_one(tmp_path: Path) -> None:
+    lines = [f"{'good' if number % 2 else 'bad'} {number}\t{number % 2}" for number in range(60)]
+    (tmp_path / "texts.tsv").write_text("\n".join(lines) + "\n")
+    path = str(tmp_path / "texts.tsv")
+    found = study(tmp_path / "out", models="bert-tiny", data=path, sizes=[8, 16], seeds=1)
+    assert not found.failures
+    assert found.data.metric == "accuracy"
+    assert {record["correct"]["count"] for record in found.records} == {6}
+    assert [record["config"]["image_size"] for record in found.records] == [None, None]
+    with pytest.raises(ConfigError, match=r"image_size=32: the data '.*' are no images"):
+        study(tmp_path / "out", models="bert-tiny", data=path, sizes=[8], image_size=32)
+    with pytest.raises(ConfigError, match="'transformer-tiny'"):
+        study(tmp_path / "out", models="transformer-tiny", data=f"labelled:{path}", sizes=[8])
+
+
+def test_a_study_shows_the_metric_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("".join(f"line {number}\n" for number in range(60)))
+    found = study(tmp_path / "out", models="decoder-tiny", data=str(tmp_path / "lines.txt"), sizes=[8, 16], seeds=1)
+    assert not found.failures
+    assert [record["metric"] for record in found.records] == ["-perplexity"] * 2
+    assert found.points["decoder-tiny", 8].value < -1
+    assert found.table().title == "Test perplexity by number of training examples: lines.txt"
+
+
+def test_a_source_with_only_an_entry_is_trained_on_and_studied(tmp_path: Path) -> None:
+    class Old:
+        @zoo.hookimpl
+        def zoo_sources(self) -> list[zoo.SourceSpec]:
+            return [zoo.SourceSpec(name="old", modality="vision", entry="zoo.plugins.vision.data:open_digits")]
+
+    with using(zoo.Registry(plugins=[Old()])):
+        assert open_corpus("old", zoo.info("vit-micro")).sizes["train"] == 1265
+        old = study(tmp_path / "old", models="vit-micro", data="old", sizes=[20], seeds=1).records
+    new = study(tmp_path / "new", models="vit-micro", sizes=[20], seeds=1).records
+    assert [record["correct"] for record in old] == [record["correct"] for record in new]
 
 
 def test_a_run_that_fails_is_recorded_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

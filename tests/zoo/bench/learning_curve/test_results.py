@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -64,3 +65,25 @@ def test_the_table_has_a_row_for_each_size_and_cost(make_study: MakeStudy) -> No
     table = make_study(BETTER, WORSE).table()
     assert list(table.columns[0].cells) == ["100", "300", "1,000", "3,000", "parameters", "multiply-adds",
                                             "examples/s", "learning rate"]  # fmt: skip
+
+
+def test_a_loss_is_fitted_in_its_own_unit(make_study: Callable[..., Study]) -> None:
+    sizes = (100, 300, 1000, 3000)
+    accuracies = make_study([0.4, 0.55, 0.7, 0.8], [0.3, 0.5, 0.75, 0.9], seeds=2)
+    losses = [
+        {
+            "config": record["config"],
+            "score": -40.0 * record["config"]["size"] ** -0.5 * (2 if record["config"]["model"] == "cnn" else 1),
+        }
+        for record in accuracies.records
+    ]
+    data = replace(accuracies.data, metric="-loss", best=0.0, reference=None)
+    study = replace(accuracies, data=data, records=losses)
+    law = study.fit("vit")
+    assert law
+    assert law.a.value == pytest.approx(40, rel=0.05)
+    assert law.b.value == pytest.approx(0.5, rel=0.05)
+    assert study.points["vit", 100].value == pytest.approx(-4.0)
+    assert (data.measure, data.shown(-4.0), data.error_name) == ("loss", 4.0, "loss")
+    assert conclusion(study) == ["vit is ahead of cnn at every size from 100 to 3,000 examples."]
+    assert study.sizes == list(sizes)
