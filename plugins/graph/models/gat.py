@@ -3,6 +3,7 @@
 Axes: n nodes, e edges, a features of edges.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,13 +12,12 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.transformer import Stack
-from zoo.core.losses.loss import TARGETS
-from zoo.core.patterns.edge_index import Duplicates
+from zoo.core.models.configured import configured
 from zoo.core.tokens import Tokens
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.layers.heads import node_head
-from zoo.plugins.graph.models.graph_transformer import GraphModel
-from zoo.plugins.graph.structure.edge_rules import Direction, EdgeRules, SelfLoops
+from zoo.plugins.graph.models.graph_transformer import GraphConfig, GraphModel
+from zoo.plugins.graph.structure.edge_rules import EdgeRules, SelfLoops
 from zoo.plugins.graph.structure.graph_inputs import read
 from zoo.plugins.graph.structure.graph_pattern import Graph, graph_structure
 from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features
@@ -183,76 +183,67 @@ class AttentionTag(nn.Module):
         return self.classifier(tokens).x.squeeze(0)
 
 
-def gat(
-    *,
-    node_features: Kinds,
-    edge_features: Kinds = 0,
-    dim: int = 8,
-    depth: int = 2,
-    num_heads: int = 8,
-    out_heads: int = 1,
-    num_classes: int = 0,
-    task: str = "tag",
-    target: str = "class",
-    score: str = "gat",
-    root: str | None = None,
-    skip: bool = False,
-    norm: str = "none",
-    activation: str = "elu",
-    direction: Direction = "forward",
-    self_loops: SelfLoops = "replace",
-    duplicates: Duplicates = "each",
-    pool: str = "mean",
-    dropout: float = 0.6,
-) -> GraphModel:
-    """Compose layers of attention on edges: arXiv:1710.10903 sec. 3.3, arXiv:2105.14491, arXiv:2009.03509 sec. 3.2.
+@dataclass(frozen=True, kw_only=True)
+class GatConfig(GraphConfig):
+    """Sizes and options of `gat`; features of nodes and edges are channels, of nodes at least one.
 
     Args:
-        node_features: channels of `x`.
-        edge_features: channels of `edge_attr`; 0 for none.
         dim: channels of a head.
         depth: layers, with that of the labels of `tag`.
-        num_heads: heads of each layer, side by side.
         out_heads: heads of the layer that gives labels, of which the mean is taken.
-        num_classes: labels; 0 for features.
-        task: `tag` (a label for each node), `classify` (for each graph), `link` or `features`.
-        target: what the answers mean, see `zoo.core.losses.loss.TARGETS`: one `class`, `labels` or `numbers`.
         score: `gat`, `gatv2` or `scaled_dot`.
         root: as for `EdgeAttention`.
         skip: whether layers that are as wide as the one before add its vectors to what is read.
         norm: behind each layer but that of the labels, `layer` or `none`.
         activation: behind it, `elu` or `relu`.
-        direction: as for `EdgeRules`.
-        self_loops: the same; the paper's nodes read themselves.
-        duplicates: the same.
-        pool: how `classify` makes one vector of a graph's nodes.
+        self_loops: as for `GraphConfig`; the paper's nodes read themselves.
         dropout: probability in [0, 1), of numbers of vectors and of weights.
+    """
+
+    dim: int = 8
+    depth: int = 2
+    num_heads: int = 8
+    out_heads: int = 1
+    task: str = "tag"
+    score: str = "gat"
+    root: str | None = None
+    skip: bool = False
+    norm: str = "none"
+    activation: str = "elu"
+    self_loops: SelfLoops = "replace"
+    dropout: float = 0.6
+
+
+@configured(GatConfig)
+def gat(config: GatConfig) -> GraphModel:
+    """Compose layers of attention on edges: arXiv:1710.10903 sec. 3.3, arXiv:2105.14491, arXiv:2009.03509 sec. 3.2.
+
+    Args:
+        config: its fields are the keywords, see `GatConfig` and `GraphConfig`.
 
     Raises:
         ConfigError: If a value is not one of those there are.
     """
-    if target not in TARGETS:
-        raise ConfigError(f"target={target!r} is not one of {', '.join(TARGETS)}")
+    depth, norm, dropout = config.depth, config.norm, config.dropout
     if depth < 2:
         raise ConfigError(f"depth={depth}: there are at least two layers, the last for labels")
     if norm not in ("layer", "none"):
         raise ConfigError(f"norm={norm!r} is not one of layer, none")
-    stem = RawNodes(node_features, edge_features, EdgeRules(self_loops, direction, duplicates))
-    assert isinstance(node_features, int)
-    assert isinstance(edge_features, int)
-    options: dict[str, Any] = {"score": score, "root": root, "edge_dim": edge_features or None}
-    width = num_heads * dim
-    layers = depth - 1 if task == "tag" else depth
+    stem = RawNodes(config.node_features, config.edge_features, config.rules)
+    options: dict[str, Any] = {"score": config.score, "root": config.root, "edge_dim": config.edge_features or None}
+    width = config.num_heads * config.dim
+    tag = config.task == "tag"
     blocks = [
         GraphLayer(
-            EdgeAttention(width if index else node_features, dim, num_heads, dropout=dropout, **options),
+            EdgeAttention(channels, config.dim, config.num_heads, dropout=dropout, **options),
             dropout,
             nn.LayerNorm(width) if norm == "layer" else None,
-            activation,
-            skip and index > 0,
+            config.activation,
+            config.skip and index > 0,
         )
-        for index in range(layers)
+        for index, channels in enumerate([stem.node_features, *[width] * (depth - 1 - tag)])
     ]
-    if task == "tag":
-        return GraphModel(stem, Stack(blocks), AttentionTag(width, num_classes, out_heads, dropout, **options))
-    return GraphModel(stem, Stack(blocks), node_head(task, width, num_classes, pool))
+    if tag:
+        tags = AttentionTag(width, config.num_classes, config.out_heads, dropout, **options)
+        return GraphModel(stem, Stack(blocks), tags)
+    return GraphModel(stem, Stack(blocks), node_head(config.task, width, config.num_classes, config.pool))
