@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zoo.core.cache.growing import Growing
 from zoo.core.cache.slots import Slots
-from zoo.core.cache.state import Read, State, per_row
+from zoo.core.cache.state import KeyValues, Read, per_row
 from zoo.core.errors import InputError
 from zoo.core.patterns.canonical import normal
 from zoo.core.patterns.padding import Valid
@@ -127,7 +127,7 @@ def _there(read: Read) -> Bool[Tensor, "b k"]:
     return everything if read.keys is None else read.keys.valid(b, k, read.k.device)
 
 
-def state_for(pattern: Pattern, batch: int, *, capacity: int = 16, spare: int = 0) -> State:
+def state_for(pattern: Pattern, batch: int, *, capacity: int = 16, spare: int = 0) -> KeyValues:
     """Choose what an attention of this pattern keeps: a ring where it looks back a bounded way, else everything.
 
     Args:

@@ -130,14 +130,16 @@ def branched(layer: Any, mlp_dim: int, dropout: float = 0.0) -> nn.Module:
     Raises:
         ConfigError: If the layer has no linear projection of its heads, `out`.
     """
-    if not isinstance(layer, AttentionLayer) or not isinstance(getattr(layer, "out", None), nn.Linear):
+    out = getattr(layer, "out", None)
+    if not isinstance(layer, AttentionLayer) or not isinstance(out, nn.Linear):
         raise ConfigError(
             f"{type(layer).__name__} has no heads that could pass through branches: it has no linear `out`"
         )
-    heads, dim = layer.num_heads, layer.out.out_features
+    heads, dim = layer.num_heads, out.out_features
     networks = feed_forwards(dim, heads, mlp_dim, dropout)
-    layer.out = Branches(layer.out.in_features, dim, networks, Simplex(heads), Simplex(heads))
-    return layer
+    module: Any = layer
+    module.out = Branches(out.in_features, dim, networks, Simplex(heads), Simplex(heads))
+    return module
 
 
 class BranchedBlock(Block):

@@ -33,7 +33,7 @@ class Edges(Pattern):
 
     index: Int[Tensor, "2 e"]
     duplicates: Duplicates = "error"
-    listing: EdgeIndex = field(default=None)  # type: ignore[arg-type]  # made in __post_init__
+    listing: EdgeIndex = field(default=None)  # type: ignore[assignment]  # made in __post_init__
     by_value = False
 
     def __post_init__(self) -> None:

@@ -162,8 +162,11 @@ def _used(model: nn.Module) -> Iterator[list[Part]]:
             )
         seen.append("cross" if context is not None else "decoder" if path.startswith("decoder.") else "encoder")
 
-    layers = [(path, layer) for path, layer in model.named_modules() if isinstance(layer, AttentionLayer)]
-    hooks = [layer.register_forward_pre_hook(partial(note, path), with_kwargs=True) for path, layer in layers]
+    hooks = [
+        module.register_forward_pre_hook(partial(note, path), with_kwargs=True)  # type: ignore[attr-defined]
+        for path, module in list(model.named_modules())
+        if isinstance(module, AttentionLayer)
+    ]
     try:
         yield seen
     finally:

@@ -42,5 +42,5 @@ def test_positions_beyond_32_bits_change_no_answer(monkeypatch: pytest.MonkeyPat
         pattern = Edges(INDEX)
         y = attend(tensors[0], tensors[1], tensors[2], pattern, backend="edges")
         answers.append([y, *torch.autograd.grad(y.square().sum(), tensors)])
-        assert {made.columns.dtype for made in pattern._kept.values() if len(made.rows) > 5} == {dtype}
+        assert {made.columns.dtype for made in pattern.listing.matrices.values() if len(made.rows) > 5} == {dtype}
     torch.testing.assert_close(answers[0], answers[1])
