@@ -56,7 +56,7 @@ def mechanisms(toys: Registry) -> Iterator[None]:
         @hookimpl
         def zoo_attentions(self) -> list[AttentionSpec]:
             return [
-                AttentionSpec(name="linear", entry=f"{__name__}:linear"),
+                AttentionSpec(name="plain", entry=f"{__name__}:linear"),
                 AttentionSpec(name="only", entry=f"{__name__}:only", takes="SIZE"),
             ]
 
@@ -212,12 +212,12 @@ class TestAttention:
         assert {type(part) for part in vars(pattern).values()} == {Explicit, And}
 
     def test_a_mechanism_is_taken_as_it_is(self) -> None:
-        assert attention("linear") is Linear
+        assert attention("plain") is Linear
         assert attention(Linear) is Linear
 
     def test_a_mechanism_cannot_be_combined(self) -> None:
-        with pytest.raises(ConfigError, match=r"'linear & causal' combines .*, which is no pattern"):
-            attention("linear & causal")
+        with pytest.raises(ConfigError, match=r"'plain & causal' combines .*, which is no pattern"):
+            attention("plain & causal")
 
     def test_an_unknown_name_suggests_a_near_one(self) -> None:
         with pytest.raises(ConfigError, match=r"Unknown attention \(casual\)\. Did you mean 'causal'\?"):
