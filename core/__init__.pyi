@@ -75,6 +75,7 @@ from zoo.core.losses.loss import (
     count_asked as count_asked,
     cross_entropy as cross_entropy,
 )
+from zoo.core.losses.reinforce import reinforce as reinforce
 from zoo.core.mechanisms.branched import (
     BranchedAttention as BranchedAttention,
     BranchedBlock as BranchedBlock,
@@ -86,11 +87,25 @@ from zoo.core.mechanisms.convolution import (
     as_attention as as_attention,
     quadratic as quadratic,
 )
+from zoo.core.mechanisms.linear_attention import linear as linear
+from zoo.core.models.configured import configured as configured
 from zoo.core.models.ctc import Ctc as Ctc
 from zoo.core.models.ctc_attention import Joint as Joint
+from zoo.core.models.encoder_decoder import (
+    EncoderDecoderConfig as EncoderDecoderConfig,
+    MakeAttention as MakeAttention,
+    encoder_decoder_parts as encoder_decoder_parts,
+    of_vocabulary as of_vocabulary,
+)
 from zoo.core.models.generator import Generator as Generator
 from zoo.core.models.inspection import refuse_unfit as refuse_unfit
-from zoo.core.models.model import Composition as Composition, Model as Model, take as take
+from zoo.core.models.model import (
+    Composition as Composition,
+    Model as Model,
+    SourceTarget as SourceTarget,
+    has_own_loss as has_own_loss,
+    take as take,
+)
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.linear import Linear as Linear, multiply as multiply
@@ -128,7 +143,7 @@ from zoo.core.positions.relative import (
 from zoo.core.positions.rotary import Rotary as Rotary
 from zoo.core.scoring.bias import Bias as Bias
 from zoo.core.scoring.edge_bias import EdgeBias as EdgeBias
-from zoo.core.scoring.normalizers import Hard as Hard, Kernel as Kernel, reinforce as reinforce, upcast as upcast
+from zoo.core.scoring.normalizers import Hard as Hard, Kernel as Kernel, upcast as upcast
 from zoo.core.scoring.relative_bias import (
     ALiBi as ALiBi,
     RelativeTable as RelativeTable,

@@ -1,6 +1,7 @@
 """Who imports whom, and what is not imported until it is needed."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -66,6 +67,40 @@ def test_imports_go_one_way(name: str) -> None:
             own, their = (".".join(each.split(".")[:3]) for each in (name, other))
             shared = f"{their}.plugin" not in MODULES  # a folder that several plugins use, and that is none itself
             assert own == their or shared, f"plugin {name} imports plugin {other}"
+
+
+def public() -> dict[str, set[str]]:
+    """Give the public names of each package that has a stub, and of the modules that a stub shows."""
+    stubs = {name: path.with_suffix(".pyi") for name, path in MODULES.items() if path.with_suffix(".pyi").exists()}
+    names: dict[str, set[str]] = {}
+    for package, stub in stubs.items():
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                names.setdefault(package, set()).update(alias.name for alias in node.names)
+    for module in [f"{package}.{name}" for package, shown in names.items() for name in shown]:
+        if module in MODULES and module not in stubs and module != "zoo.plugins":
+            body = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
+            defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+            names[module] = {name for name in defined if not name.startswith("_")}
+    return names
+
+
+PUBLIC = public()
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if inside(name, "zoo.plugins") and name != "zoo.plugins"])
+def test_plugins_import_public_names_only(name: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert not [alias.name for alias in node.names if alias.name.startswith("zoo.")], ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom) and inside(node.module or "", "zoo"):
+            if not inside(node.module or "", "zoo.plugins"):
+                hidden = {alias.name for alias in node.names} - PUBLIC.get(node.module or "", set())
+                assert not hidden, f"{node.module} does not export {hidden}: add them to an __init__.pyi"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            entry = re.fullmatch(r"(zoo(?:\.\w+)*):(\w+)", node.value)
+            if entry and not inside(entry[1], "zoo.plugins"):
+                assert entry[2] in PUBLIC.get(entry[1], set()), f"{node.value} is not public"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from zoo import (
     bench as bench,
+    cli as cli,
     core as core,
     data as data,
     pipeline as pipeline,
@@ -40,6 +41,7 @@ from zoo.spec import (
     Kind as Kind,
     ModelSpec as ModelSpec,
     PluginInfo as PluginInfo,
+    Reads as Reads,
     Requirement as Requirement,
     SourceSpec as SourceSpec,
     StudySpec as StudySpec,

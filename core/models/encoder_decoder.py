@@ -18,7 +18,7 @@ from zoo.core.layers.token_embedding import TokenEmbed
 from zoo.core.layers.transformer import Decoder, Encoder
 from zoo.core.special_tokens import SYMBOLS, Symbols
 
-Make = Callable[[int, int], nn.Module]
+MakeAttention = Callable[[int, int], nn.Module]
 """Makes an attention from (dim, num_heads)."""
 
 
@@ -48,7 +48,7 @@ class EncoderDecoderConfig:
     depth: int = 6
     num_heads: int = 8
     mlp_dim: int = 2048
-    attention: Make = Attention
+    attention: MakeAttention = Attention
     position: str = "sinusoidal"
     max_len: int = 512
     dropout: float = 0.1
@@ -56,11 +56,11 @@ class EncoderDecoderConfig:
     eps: float = 1e-6
     symbols: Sequence[int] = SYMBOLS
 
-    def self_attention(self) -> Make:
+    def self_attention(self) -> MakeAttention:
         """Give what makes the attention within source and target, with its position."""
         return with_position(self.attention, self.position, self.max_len)
 
-    def encoder(self, attention: Make | None = None, **blocks: Any) -> Encoder:
+    def encoder(self, attention: MakeAttention | None = None, **blocks: Any) -> Encoder:
         """Make the encoder.
 
         Args:
@@ -70,7 +70,9 @@ class EncoderDecoderConfig:
         blocks |= {"attention": attention or self.self_attention(), "dropout": self.dropout, "eps": self.eps}
         return Encoder(self.dim, self.depth, self.num_heads, self.mlp_dim, **blocks)
 
-    def decoder(self, attention: Make | None = None, cross: Make | None = Attention, **blocks: Any) -> Decoder:
+    def decoder(
+        self, attention: MakeAttention | None = None, cross: MakeAttention | None = Attention, **blocks: Any
+    ) -> Decoder:
         """Make the decoder.
 
         Args:

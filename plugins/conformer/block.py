@@ -5,14 +5,22 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from zoo.core import Attention, Tokens
-from zoo.core.layers.blocks import DropPath
-from zoo.core.layers.mlp import Mlp, silu
-from zoo.core.layers.packing import keeps_sets_apart
-from zoo.core.layers.position_factory import with_position
-from zoo.core.layers.transformer import Stack, drop_rates
-from zoo.core.patterns.pattern import Pattern
-from zoo.core.streaming.stages import Chain, Each, Residual, stream_of
+from zoo.core import (
+    Attention,
+    Chain,
+    DropPath,
+    Each,
+    Mlp,
+    Pattern,
+    Residual,
+    Stack,
+    Tokens,
+    drop_rates,
+    keeps_sets_apart,
+    silu,
+    stream_of,
+    with_position,
+)
 from zoo.plugins.conformer.convolution import ConvolutionModule
 
 relative_attention = with_position(Attention, "transformer-xl", length=1)

@@ -12,16 +12,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.heads import head
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.mlp import silu
-from zoo.core.layers.position_factory import with_position
-from zoo.core.models.inspection import refuse_unfit
-from zoo.core.models.model import Model
-from zoo.core.ops.linear import Linear
-from zoo.core.tokens import Tokens
+from zoo.core import (
+    Attention,
+    ConfigError,
+    InputError,
+    Linear,
+    Model,
+    Tokens,
+    head,
+    init_weights,
+    refuse_unfit,
+    silu,
+    with_position,
+)
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm
 from zoo.plugins.shared.images.patch_embed import PatchStem, Size, pair

@@ -10,12 +10,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.transformer import Stack
-from zoo.core.models.model import Composition
-from zoo.core.transforms.state_dict_layout import Layout, StateDict, in_blocks
-from zoo.errors import WeightsError
+from zoo import WeightsError
+from zoo.core import Attention, Composition, ConfigError, Layout, Stack, StateDict, in_blocks
 from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder, relative_attention
 from zoo.plugins.conformer.convolution import ConvolutionModule, same
 from zoo.plugins.conformer.models import NORMS

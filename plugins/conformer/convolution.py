@@ -11,10 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
-from zoo.core import ConfigError, Segments, Tokens
-from zoo.core.layers.mlp import silu
-from zoo.core.ops.linear import Linear
-from zoo.core.streaming.stages import Chain, Each, Windows
+from zoo.core import Chain, ConfigError, Each, Linear, Segments, Tokens, Windows, silu
 from zoo.plugins.conformer.depthwise import Convolved, convolved, trains_plainly
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm
 

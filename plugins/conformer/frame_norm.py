@@ -7,9 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core import InputError, Segments
-from zoo.core.patterns.padding import Keys
-from zoo.core.scoring.normalizers import upcast
+from zoo.core import InputError, Keys, Segments, upcast
 
 
 class FrameBatchNorm(nn.BatchNorm1d):

@@ -6,11 +6,7 @@ from functools import partial
 
 from torch import nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.heads import head
-from zoo.core.layers.init import init_weights
-from zoo.core.models.configured import configured
-from zoo.core.models.model import Composition, Model
+from zoo.core import Composition, ConfigError, Model, configured, head, init_weights
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal, same
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm

@@ -7,10 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.models.model import Model
-from zoo.core.positions.relative import TransformerXLPosition
-from zoo.core.tokens import Tokens
+from zoo.core import ConfigError, Model, Tokens, TransformerXLPosition
 from zoo.plugins.conformer.convert import to_parakeet, to_torchaudio
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameLayerNorm
 

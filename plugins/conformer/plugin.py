@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from zoo.hookspecs import hookimpl
-from zoo.spec import ModelSpec
+from zoo import ModelSpec, hookimpl
 
 # name: (dim, depth, heads, parameters of the blocks and of the stem); arXiv:2005.08100 table 1, the encoders; tiny for
 # two cores

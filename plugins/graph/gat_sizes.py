@@ -1,6 +1,6 @@
 """The names of networks of attention on edges: one table of sizes, with its source. Nothing heavy is imported."""
 
-from zoo.spec import ModelSpec
+from zoo import ModelSpec
 
 # name: (channels of nodes, labels, heads of the last layer, parameters of GAT, of GATv2); arXiv:1710.10903 sec. 3.3: 8
 # heads of 8 channels, dropout 0.6

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from zoo.hookspecs import hookimpl
+from zoo import ModelSpec, SourceSpec, StudySpec, SuiteSpec, hookimpl
 from zoo.plugins.graph.gat_sizes import GAT_MODELS
 from zoo.plugins.graph.requirements import PYG, SCIPY
 from zoo.plugins.graph.sources import MOLECULES, SOURCES, STUDIES
-from zoo.spec import ModelSpec, SourceSpec, StudySpec, SuiteSpec
 
 LIBRARIES = (PYG, SCIPY)
 

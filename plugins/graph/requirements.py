@@ -1,6 +1,6 @@
 """The libraries that this plugin needs, or may need; nothing heavy is imported."""
 
-from zoo.spec import Requirement
+from zoo import Requirement
 
 PYG = Requirement(module="torch_geometric", distribution="torch-geometric", install="attention-zoo[graph]")
 RDKIT = Requirement(module="rdkit", distribution="rdkit", install="attention-zoo[molecules]")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from zoo import Requirement, SourceSpec, StudySpec
 from zoo.plugins.graph.requirements import NETWORKX, PYG, RDKIT
-from zoo.spec import Requirement, SourceSpec, StudySpec
 
 # categories of what torch_geometric.utils.from_smiles says of atoms and bonds
 MOLECULES: dict[str, Any] = {"node_features": [119, 9, 11, 12, 9, 5, 8, 2, 2], "edge_features": [22, 6, 2]}

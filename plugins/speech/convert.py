@@ -5,10 +5,7 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.heads import Features, Tag
-from zoo.core.models.model import Model
-from zoo.core.transforms.state_dict_layout import Layout, StateDict, in_blocks
+from zoo.core import ConfigError, Features, Layout, Model, StateDict, Tag, in_blocks
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 _BLOCK = {

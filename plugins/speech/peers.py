@@ -6,10 +6,7 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.layers.blocks import PreNormBlock
-from zoo.core.models.model import Model
-from zoo.core.patterns.padding import Lengths
-from zoo.core.tokens import Tokens
+from zoo.core import Lengths, Model, PreNormBlock, Tokens
 from zoo.plugins.speech.convert import to_torchaudio
 from zoo.plugins.speech.tokens import KERNELS, normalised
 

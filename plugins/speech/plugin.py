@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from zoo.hookspecs import hookimpl
+from zoo import ModelSpec, SourceSpec, SuiteSpec, hookimpl
 from zoo.plugins.speech.sources import SOURCES
-from zoo.spec import ModelSpec, SourceSpec, SuiteSpec
 
 if TYPE_CHECKING:
     import typer

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.spec import Requirement, SourceSpec
+from zoo import Requirement, SourceSpec
 
 TORCHAUDIO = Requirement(module="torchaudio", distribution="torchaudio", install="attention-zoo[speech]")
 SOUNDFILE = Requirement(module="soundfile", distribution="soundfile", install="attention-zoo[speech]")

@@ -10,12 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import InputError
-from zoo.core.layers.mlp import gelu
-from zoo.core.ops.linear import Linear, multiply
-from zoo.core.patterns.padding import Lengths
-from zoo.core.scoring.normalizers import upcast
-from zoo.core.tokens import Tokens
+from zoo.core import InputError, Lengths, Linear, Tokens, gelu, multiply, upcast
 from zoo.plugins.shared.audio.frame_stem import check_lengths, check_values
 from zoo.plugins.shared.audio.lengths import Count, cleared, there
 

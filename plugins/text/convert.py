@@ -4,12 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.heads import MaskedToken
-from zoo.core.models.generator import Generator
-from zoo.core.models.model import Model
-from zoo.core.positions.absolute import Sinusoidal
-from zoo.core.transforms.state_dict_layout import StateDict
+from zoo.core import ConfigError, Generator, MaskedToken, Model, Sinusoidal, StateDict
 from zoo.plugins.text.state_dict_layouts import BERT, GPT2, MARIAN, TORCH
 
 LAYOUTS = (BERT, GPT2, MARIAN, TORCH)

@@ -7,13 +7,18 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.blocks import PreNormBlock
-from zoo.core.layers.heads import Features, MaskedToken, Tag
-from zoo.core.layers.mlp import ACTIVATIONS
-from zoo.core.layers.token_embedding import There, as_keys
-from zoo.core.models.generator import Generator
-from zoo.core.models.model import Model
+from zoo.core import (
+    ACTIVATIONS,
+    ConfigError,
+    Features,
+    Generator,
+    MaskedToken,
+    Model,
+    PreNormBlock,
+    Tag,
+    There,
+    as_keys,
+)
 from zoo.plugins.text.convert import to_hf, to_torch
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from zoo.hookspecs import hookimpl
+from zoo import ModelSpec, SourceSpec, SuiteSpec, hookimpl
 from zoo.plugins.text.sources import SOURCES
-from zoo.spec import ModelSpec, SourceSpec, SuiteSpec
 
 TRANSLATOR = "models.transformer:Transformer"
 BASE: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.spec import Requirement, SourceSpec
+from zoo import Requirement, SourceSpec
 
 TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install="attention-zoo[text]")
 SACREBLEU = Requirement(module="sacrebleu", distribution="sacrebleu", install="attention-zoo[text]")

@@ -1,6 +1,6 @@
 """How other libraries name the weights of the text models: one table for each layout, read in both directions."""
 
-from zoo.core.transforms.state_dict_layout import Layout, in_blocks
+from zoo.core import Layout, in_blocks
 
 BERT = Layout(
     signature="embeddings.word_embeddings.weight",

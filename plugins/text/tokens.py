@@ -3,8 +3,7 @@
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from zoo.core.layers.token_embedding import There, TokenEmbed, check_ids
-from zoo.core.tokens import Tokens
+from zoo.core import There, TokenEmbed, Tokens, check_ids
 
 SEGMENTS = 2
 """First and second text of a pair."""

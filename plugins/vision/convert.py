@@ -9,9 +9,7 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from zoo.core.models.model import Model
-from zoo.core.positions.absolute import Learned
-from zoo.core.transforms.state_dict_layout import join_qkv
+from zoo.core import Learned, Model, join_qkv
 
 StateDict = Mapping[str, Tensor]
 

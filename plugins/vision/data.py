@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from zoo.data.subsets import Reference
-from zoo.errors import DataError
+from zoo import DataError
+from zoo.data import Reference
 from zoo.plugins.vision.cards_dataset import NUM_CLASSES, SIDE, Split, ignoring_the_cue, make_cards, read_digits
 from zoo.plugins.vision.image_files import read_archive, read_folder
 from zoo.plugins.vision.image_source import Examples

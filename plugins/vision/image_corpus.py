@@ -11,14 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zoo.core.losses.loss import cross_entropy
-from zoo.data.corpus import Batch
-from zoo.data.subsets import StudyInfo
-from zoo.errors import ConfigError
+from zoo import ConfigError, ModelSpec
+from zoo.core import cross_entropy
+from zoo.data import Batch, StudyInfo
 from zoo.plugins.vision import data
 from zoo.plugins.vision.image_source import Examples, ImageSource
-from zoo.spec import ModelSpec
-from zoo.training.checkpoint import write_text
+from zoo.training import write_text
 
 Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
 UNLIMITED = 10_000

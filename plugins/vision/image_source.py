@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from zoo.data.subsets import Reference
+from zoo.data import Reference
 
 
 class Examples(NamedTuple):

@@ -5,16 +5,18 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.heads import head
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.position_factory import with_position
-from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.layers.transformer import Encoder
-from zoo.core.models.inspection import refuse_unfit
-from zoo.core.models.model import Model
-from zoo.core.patterns.pattern import Full
+from zoo.core import (
+    Attention,
+    AttentionLayer,
+    ConfigError,
+    Encoder,
+    Full,
+    Model,
+    head,
+    init_weights,
+    refuse_unfit,
+    with_position,
+)
 from zoo.plugins.shared.images.patch_embed import PatchStem, Size, pair
 
 

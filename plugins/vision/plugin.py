@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from zoo.hookspecs import hookimpl
+from zoo import AttentionSpec, Kind, ModelSpec, SourceSpec, hookimpl
 from zoo.plugins.vision.sources import SOURCES, TIMM
-from zoo.registry.entry_loading import broken, require
-from zoo.spec import AttentionSpec, Kind, ModelSpec, SourceSpec
+from zoo.registry import broken, require
 
 # name: (patch, dim, depth, heads, mlp, parameters, tags of timm's weights)
 # arXiv:2010.11929 table 1 and, for tiny and small, arXiv:2106.10270 table 2; 224 pixels, 1000 classes
@@ -113,7 +112,7 @@ def zoo_attentions() -> tuple[AttentionSpec, ...]:
     return (
         AttentionSpec(
             name="quadratic",
-            entry="zoo.core.mechanisms.convolution:quadratic",
+            entry="zoo.core:quadratic",
             takes="[ROWS,COLUMNS]",
             description="By place alone: each head learns where on the grid to look, and how sharply.",
         ),

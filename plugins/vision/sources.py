@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.spec import Requirement, SourceSpec
+from zoo import Requirement, SourceSpec
 
 SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="attention-zoo[bench]")
 TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")

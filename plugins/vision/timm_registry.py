@@ -6,8 +6,7 @@ import timm
 import torch
 from torch import nn
 
-from zoo.errors import UnknownModelError
-from zoo.spec import Kind
+from zoo import Kind, UnknownModelError
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,18 @@ from jaxtyping import Float
 from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.heads import head
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.position_factory import with_position
-from zoo.core.layers.transformer import Encoder
-from zoo.core.models.inspection import refuse_unfit
-from zoo.core.models.model import Model, take
-from zoo.core.tokens import Tokens
+from zoo.core import (
+    Attention,
+    ConfigError,
+    Encoder,
+    Model,
+    Tokens,
+    head,
+    init_weights,
+    refuse_unfit,
+    take,
+    with_position,
+)
 from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images, pair
 from zoo.plugins.vision.tokens import ConvStem
 

@@ -12,12 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.tokens import Tokens
+from zoo.core import ConfigError, InputError, Tokens
 from zoo.plugins.shared.images.patch_embed import PatchStem, check_images, pair
 from zoo.plugins.vision.sources import TIMM
-from zoo.registry.entry_loading import require
-from zoo.weights.hub import read_config
+from zoo.registry import require
+from zoo.weights import read_config
 
 
 class ConvStem(nn.Module):

@@ -10,9 +10,11 @@ import pytest
 from zoo.core.lazy_exports import attach
 
 ROOT = Path(__file__).parents[2]
-STUBS = [*(ROOT / "zoo").glob("[!cp]*/__init__.pyi"), *(ROOT / "plugins").rglob("__init__.pyi")]
-PACKAGES = ["zoo", "zoo.core", *(".".join(path.parent.relative_to(ROOT).parts) for path in sorted(STUBS))]
-PACKAGES = [package if package.startswith("zoo") else f"zoo.{package}" for package in PACKAGES]
+LINKS = ("core", "plugins")
+STUBS = [stub for stub in (ROOT / "zoo").rglob("*/__init__.pyi") if stub.relative_to(ROOT).parts[1] not in LINKS]
+STUBS += [*(ROOT / "core").glob("__init__.pyi"), *(ROOT / "plugins").rglob("__init__.pyi")]
+FOLDERS = [".".join(stub.parent.relative_to(ROOT).parts) for stub in sorted(STUBS)]
+PACKAGES = ["zoo", *(folder if folder.startswith("zoo") else f"zoo.{folder}" for folder in FOLDERS)]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -4,4 +4,4 @@ from zoo.bench.grid.engine import Grid as Grid, resumable as resumable, run_grid
 from zoo.bench.grid.results_store import Store as Store
 from zoo.bench.grid.worker_pool import WorkerPool as WorkerPool
 from zoo.bench.learning_curve.command import Study as Study, data_size as data_size
-from zoo.bench.speed.case import Case as Case
+from zoo.bench.speed.case import Bytes as Bytes, Case as Case, Job as Job, Seconds as Seconds

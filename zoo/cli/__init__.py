@@ -1,1 +1,5 @@
 """The command `zoo`: lists and describes models, and runs studies."""
+
+from zoo.core.lazy_exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -15,7 +15,7 @@ class Skipped(NamedTuple):
     """In the list that was given, where there was one."""
 
 
-def skip_report(skipped: Sequence[Skipped], total: int, what: str) -> str:
+def list_skipped(skipped: Sequence[Skipped], total: int, what: str) -> str:
     """Count the skipped examples and list them, a line each, the first hundred."""
     lines = [f"  {each.name}: {each.why.removeprefix(f'{each.name!r}: ')}" for each in skipped[:_SHOWN]]
     more = [f"  and {len(skipped) - _SHOWN} more"] if len(skipped) > _SHOWN else []

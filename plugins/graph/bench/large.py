@@ -8,9 +8,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import zoo
-from zoo.bench.engine.edges import random_graph
-from zoo.bench.speed.case import Bytes, Case, Job
-from zoo.core.transforms.activation_checkpointing import recomputed
+from zoo.bench import Bytes, Case, Job
+from zoo.bench.engine import random_graph
+from zoo.core import recomputed
 
 NAME, NODES, EDGES, CHANNELS, LABELS = "graph-small", 1_000_000, 10_000_000, 64, 40
 """The model, the graph, channels of its nodes, and labels that each may have."""

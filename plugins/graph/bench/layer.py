@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 import zoo
-from zoo.bench.engine.edges import HEAD_DIM, HEADS, NODES, job, random_graph
-from zoo.bench.speed.case import Case, Job
-from zoo.registry.entry_loading import load
+from zoo.bench import Case, Job
+from zoo.bench.engine import HEAD_DIM, HEADS, NODES, job, random_graph
+from zoo.registry import load
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "GATConv": ("gat-cora", {}),

@@ -13,10 +13,9 @@ from torch.nn.functional import one_hot
 from torch.utils.weak import WeakTensorKeyDictionary
 
 import zoo
-from zoo.bench.speed.case import Case, Job
-from zoo.core.layers.attention import Attention
-from zoo.core.tokens import Tokens
-from zoo.data.corpus import open_corpus
+from zoo.bench import Case, Job
+from zoo.core import Attention, Tokens
+from zoo.data import open_corpus
 
 NAME, DATA, MOLECULES = "graph-small", "molecules:logp", 128
 """The model, its data, and molecules of a batch."""

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from zoo.core.losses.loss import TARGETS
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode, moved
-from zoo.data.corpus import Batch
+from zoo import ModelSpec
+from zoo.core import TARGETS
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, moved
 from zoo.plugins.graph.data.metrics import JUDGES
 from zoo.plugins.graph.io.preprocess import Graphs, packed
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
-from zoo.registry import entry_loading as entries
-from zoo.spec import ModelSpec
+from zoo.registry import load
 
 FIRST = {"class": "accuracy", "labels": "roc-auc", "numbers": "r2"}
 """The score that chooses the checkpoint, where nobody says another."""
@@ -82,7 +81,7 @@ class GraphsCorpus(BatchedCorpus):
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
         kinds = {"node_features": self.asked.node_features, "edge_features": self.asked.edge_features}
-        parameters = signature(entries.load(self.spec)).parameters
+        parameters = signature(load(self.spec)).parameters
         wishes = {**self.asked.fitting} | ({"units": self.units} if self.units else {})
         known = {key: value for key, value in wishes.items() if key in parameters}
         found = super().overrides() | kinds | known

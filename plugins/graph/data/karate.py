@@ -8,13 +8,11 @@ broke up (Zachary 1977); told are those of the two leaders.
 import torch
 from torch import Tensor
 
-from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.splits import fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.core import IGNORED
+from zoo.data import DatasetInfo, fingerprint
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
-from zoo.spec import ModelSpec
 
 KINDS = {"communities": "community", "factions": "faction"}
 LEADERS = (0, 33)

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core.losses.loss import IGNORED, binary_cross_entropy, cross_entropy
-from zoo.errors import DataError
+from zoo import DataError
+from zoo.core import IGNORED, binary_cross_entropy, cross_entropy
 
 
 def class_scores(answer: Float[Tensor, "m k"], target: Int[Tensor, " m"]) -> dict[str, float]:

@@ -4,9 +4,8 @@ import csv
 from collections.abc import Sequence
 from typing import Any
 
-from zoo.data.skip_report import Skipped
-from zoo.data.splits import Parts, complete
-from zoo.errors import DataError, InputError
+from zoo import DataError, InputError
+from zoo.data import Parts, Skipped, complete
 from zoo.plugins.graph.data.rdkit_properties import Molecule, by_scaffold, molecules
 from zoo.plugins.graph.io.json_lines import Row, finite, floats, named
 

@@ -7,13 +7,11 @@ from importlib.resources import files
 
 import torch
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.splits import fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, fingerprint
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.data.rdkit_properties import PROPERTIES, Molecule, by_scaffold, molecules, property_of
 from zoo.plugins.graph.sources import MOLECULES
-from zoo.spec import ModelSpec
 
 
 def well_known() -> dict[str, str]:

@@ -8,13 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.splits import fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.core import IGNORED
+from zoo.data import DatasetInfo, fingerprint
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
-from zoo.spec import ModelSpec
 
 CITATIONS = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
 """Names of the files, and of PyTorch Geometric's folders."""

@@ -4,13 +4,12 @@ import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from zoo.data.skip_report import Skipped
-from zoo.data.splits import Parts
-from zoo.errors import DataError, InputError
+from zoo import DataError, InputError
+from zoo.data import Parts, Skipped
 from zoo.plugins.graph.io.smiles import of_smiles
 from zoo.plugins.graph.requirements import RDKIT
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 TRAINED, CHOSEN = 0.8, 0.1
 """Shares of training and validation."""

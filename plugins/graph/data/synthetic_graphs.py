@@ -12,14 +12,10 @@ import networkx
 import torch
 from networkx import Graph
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.progress import shown
-from zoo.data.source_options import parse
-from zoo.data.splits import complete, fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, complete, fingerprint, parse, shown
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
-from zoo.spec import ModelSpec
 
 COUNT = 2000
 """Graphs, where nobody says how many."""

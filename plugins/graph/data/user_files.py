@@ -8,19 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.labels import names_of
-from zoo.data.skip_report import Skipped, skip_report
-from zoo.data.source_options import parse
-from zoo.data.splits import Parts, complete, fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of, parse
 from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
 from zoo.plugins.graph.data.molecule_table import SPLITS, Table
 from zoo.plugins.graph.io.json_lines import Row, read_lines, widths_of
 from zoo.plugins.graph.sources import MOLECULES
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
-from zoo.spec import ModelSpec
 
 COMMAS = {".csv": ",", ".tsv": "\t"}
 MANIFEST = "graphs.jsonl"
@@ -105,9 +100,9 @@ def _tell(name: str, count: int, skipped: Sequence[Skipped], total: int) -> None
         DataError: If nothing is left.
     """
     if not count:
-        raise DataError(f"{name}: no graph can be read. {skip_report(skipped, total, 'graphs')}")
+        raise DataError(f"{name}: no graph can be read. {list_skipped(skipped, total, 'graphs')}")
     if skipped:
-        warnings.warn(skip_report(skipped, total, "graphs"), stacklevel=3)
+        warnings.warn(list_skipped(skipped, total, "graphs"), stacklevel=3)
 
 
 def _text(path: Path) -> str:

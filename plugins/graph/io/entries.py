@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoo.plugins.graph.requirements import PYG
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 if TYPE_CHECKING:
     from zoo.plugins.graph.io.postprocess import Postprocess

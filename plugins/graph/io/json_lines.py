@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from zoo.data.skip_report import Skipped
-from zoo.errors import DataError, InputError
+from zoo import DataError, InputError
+from zoo.data import Skipped
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_ends, check_shapes
 
 KEYS = {"label": "class", "labels": "labels", "target": "numbers"}

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.errors import InputError
+from zoo import InputError
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 

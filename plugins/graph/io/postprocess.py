@@ -5,8 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo.data.labels import labels_of, ranked
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
+from zoo.data import labels_of, ranked
 
 
 class Postprocess:

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from zoo.data.skip_report import Skipped, skip_report
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
+from zoo.data import Skipped, list_skipped
 from zoo.plugins.graph.io.json_lines import of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
 from zoo.plugins.graph.io.smiles import of_smiles
@@ -63,7 +63,7 @@ class Preprocess:
                     raise type(error)(f"graph {place}: {error}" if several else str(error)) from error
                 self.skipped.append(Skipped(name_of(graph, place), str(error), place))
         if self.skipped:
-            warnings.warn(skip_report(self.skipped, len(given), "graphs"), stacklevel=2)
+            warnings.warn(list_skipped(self.skipped, len(given), "graphs"), stacklevel=2)
         if not kept:
             raise InputError(f"{len(given)} graphs, and none that can be read" if given else "an empty list of graphs")
         return packed(kept)

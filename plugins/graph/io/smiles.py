@@ -1,9 +1,9 @@
 """Molecules: from SMILES to graphs whose nodes are atoms and whose edges are bonds, by RDKit and PyTorch Geometric."""
 
-from zoo.errors import InputError
+from zoo import InputError
 from zoo.plugins.graph.requirements import RDKIT
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, of_data
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 
 def of_smiles(text: str) -> GraphInputs:

@@ -9,14 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.engine.dispatch import attend
-from zoo.core.engine.edge_weights import edge_weights
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.ops.linear import Linear
-from zoo.core.patterns.edges import Edges
-from zoo.core.patterns.padding import Keys
-from zoo.core.scoring.edge_bias import EdgeBias
-from zoo.core.scoring.scores import LeakySum, Score
+from zoo.core import ConfigError, EdgeBias, Edges, InputError, Keys, LeakySum, Linear, Score, attend, edge_weights
 from zoo.plugins.graph.structure.edge_rules import SelfLoops
 
 Channels = int | tuple[int, int]

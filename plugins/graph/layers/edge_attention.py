@@ -7,10 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.ops.linear import Linear
-from zoo.core.patterns.edges import Edges
-from zoo.core.patterns.padding import Keys
+from zoo.core import ConfigError, Edges, InputError, Keys, Linear
 from zoo.plugins.graph.layers.attention_scores import Channels, Question, linear, make_score, pair
 
 ROOTS = ("none", "add", "gate")

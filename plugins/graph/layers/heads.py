@@ -11,9 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.heads import Classifier, Features, Tag, head
-from zoo.core.tokens import Tokens
+from zoo.core import Classifier, ConfigError, Features, Tag, Tokens, head
 
 
 class NodeTag(Tag):

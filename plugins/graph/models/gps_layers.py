@@ -9,12 +9,7 @@ from dataclasses import replace
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.mlp import Mlp, relu
-from zoo.core.layers.transformer import Stack
-from zoo.core.mechanisms.linear_attention import linear
-from zoo.core.tokens import Tokens
+from zoo.core import Attention, ConfigError, Mlp, Stack, Tokens, linear, relu
 
 
 class NodeNorm(nn.BatchNorm1d):

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
+from zoo.core import ConfigError
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 
 State = Mapping[str, Tensor]

@@ -8,7 +8,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.typing import OptTensor
 
-from zoo.core.errors import InputError
+from zoo.core import InputError
 from zoo.plugins.graph.layers.attention_scores import SCORES, Channels, Question
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges

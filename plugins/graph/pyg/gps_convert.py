@@ -6,9 +6,7 @@ from typing import Any
 from torch import nn
 from torch_geometric.nn import GPSConv
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.mlp import Mlp, relu
+from zoo.core import Attention, ConfigError, Mlp, relu
 from zoo.plugins.graph.models.gat import OnEdges
 from zoo.plugins.graph.models.gps_layers import GpsBlock, NodeNorm
 from zoo.plugins.graph.pyg.peers import from_pyg, layer_to_pyg

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GATv2Conv, TransformerConv
 
-from zoo.core.errors import ConfigError
+from zoo.core import ConfigError
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.models.gat import AttentionTag, GraphLayer
 from zoo.plugins.graph.pyg.convert import channels_of, layers_of, score_name, score_of, state_from_pyg, state_to_pyg

@@ -14,13 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.blocks import PreNormBlock
-from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.patterns.edges import Edges
-from zoo.core.patterns.pattern import Full
-from zoo.core.tokens import Tokens
-from zoo.core.transforms.forward_override import overridden
+from zoo.core import AttentionLayer, ConfigError, Edges, Full, InputError, PreNormBlock, Tokens, overridden
 from zoo.plugins.graph.models.gat import GraphLayer
 from zoo.plugins.graph.models.gps_layers import GpsBlock
 from zoo.plugins.graph.structure.graph_pattern import Graph

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import MissingLibraryError
+from zoo import MissingLibraryError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

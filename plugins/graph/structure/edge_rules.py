@@ -10,9 +10,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.patterns.edge_index import Duplicates
-from zoo.core.patterns.edges import Edges
+from zoo.core import ConfigError, Duplicates, Edges, InputError
 from zoo.plugins.graph.structure.graph_inputs import check_ends
 from zoo.plugins.graph.structure.tensor_cache import cached
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from zoo.core.errors import InputError
+from zoo.core import InputError
 
 ORDER = ("x", "edge_index", "edge_attr", "batch", "pairs")
 FORM = "(x, edge_index, edge_attr, batch), or one Data or Batch of torch_geometric"

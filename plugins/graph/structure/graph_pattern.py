@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from zoo.core.patterns.edges import Edges
-from zoo.core.patterns.padding import Segments
+from zoo.core import Edges, Segments
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch
 from zoo.plugins.graph.structure.tensor_cache import TensorCache, cached

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from zoo import ConfigError
 from zoo.bench import resumable, run_grid
-from zoo.errors import ConfigError
 
 WORK = "zoo.plugins.graph.studies.published_results:execute"
 
@@ -142,7 +142,7 @@ def execute(config: Mapping[str, Any]) -> dict[str, Any]:
 def _corpus(data: str, model: str) -> Any:
     """Open the data once in each process."""
     import zoo
-    from zoo.data.corpus import open_corpus
+    from zoo.data import open_corpus
 
     return open_corpus(data, zoo.info(model))
 

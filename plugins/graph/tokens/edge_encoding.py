@@ -9,14 +9,20 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.patterns.edge_types import EdgeKinds
-from zoo.core.patterns.pattern import And, Or, Pattern
-from zoo.core.positions.attention_position import AttentionPosition, HeadSizes
-from zoo.core.scoring.bias import Bias
-from zoo.core.scoring.edge_bias import EdgeBias
-from zoo.core.tokens import Tokens
+from zoo.core import (
+    And,
+    AttentionLayer,
+    AttentionPosition,
+    Bias,
+    ConfigError,
+    EdgeBias,
+    EdgeKinds,
+    HeadSizes,
+    InputError,
+    Or,
+    Pattern,
+    Tokens,
+)
 from zoo.plugins.graph.structure.graph_pattern import Graph
 from zoo.plugins.graph.structure.tensor_cache import cached
 from zoo.plugins.graph.tokens.feature_encoders import Categories, Distinct, Kinds, distinct, features

@@ -13,8 +13,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.ops.linear import Linear
+from zoo.core import ConfigError, InputError, Linear
 from zoo.plugins.graph.structure.tensor_cache import cached
 
 Kinds = int | Sequence[int]

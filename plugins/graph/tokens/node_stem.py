@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.tokens import Tokens
+from zoo.core import ConfigError, InputError, Tokens
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, read
 from zoo.plugins.graph.structure.graph_pattern import graph_structure

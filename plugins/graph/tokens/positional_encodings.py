@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.ops.linear import Linear
+from zoo.core import ConfigError, Linear
 from zoo.plugins.graph.structure.graph_pattern import GraphStructure
 from zoo.plugins.graph.tokens.spectral import laplacian, random_walk
 

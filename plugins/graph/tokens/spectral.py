@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from zoo.core.errors import ConfigError
+from zoo.core import ConfigError
 
 SMALL = 512
 """Nodes up to which a graph's matrix is written out."""

@@ -9,9 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.patterns.padding import Segments
-from zoo.core.tokens import Tokens
+from zoo.core import ConfigError, InputError, Segments, Tokens
 from zoo.plugins.graph.structure.graph_pattern import GraphStructure
 from zoo.plugins.graph.tokens.edge_encoding import graph_of
 

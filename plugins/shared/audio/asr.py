@@ -4,14 +4,17 @@ from typing import NoReturn
 
 from torch import nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.heads import NextToken
-from zoo.core.layers.init import init_weights
-from zoo.core.models.ctc import Ctc
-from zoo.core.models.ctc_attention import Joint
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, encoder_decoder_parts
-from zoo.core.models.generator import Generator
-from zoo.core.special_tokens import SYMBOLS
+from zoo.core import (
+    SYMBOLS,
+    ConfigError,
+    Ctc,
+    EncoderDecoderConfig,
+    Generator,
+    Joint,
+    NextToken,
+    encoder_decoder_parts,
+    init_weights,
+)
 from zoo.plugins.shared.audio.config import SoundConfig
 from zoo.plugins.shared.audio.streaming import SoundStream, Streams
 

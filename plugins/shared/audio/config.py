@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.position_factory import with_position
-from zoo.core.patterns.local import Window
+from zoo.core import Attention, Window, with_position
 from zoo.plugins.shared.audio.frame_stem import FrameStem, reach_of, window_of
 from zoo.plugins.shared.audio.spec_augment import masks
 from zoo.plugins.shared.audio.subsample import Subsample

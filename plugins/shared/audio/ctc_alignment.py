@@ -10,13 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.token_embedding import check_ids
-from zoo.core.losses.ctc import check_ctc_lengths
-from zoo.core.losses.loss import IGNORED
-from zoo.core.ops.autocast import precise
-from zoo.core.patterns.padding import Lengths
-from zoo.core.special_tokens import SYMBOLS, Symbols
+from zoo.core import IGNORED, SYMBOLS, ConfigError, InputError, Lengths, Symbols, check_ctc_lengths, check_ids, precise
 from zoo.plugins.shared.audio.frame_stem import TOKEN
 
 

@@ -7,8 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core.errors import ConfigError
-from zoo.core.streaming.stages import Each, Stream
+from zoo.core import ConfigError, Each, Stream
 from zoo.plugins.shared.audio.lengths import cleared
 
 SMALL = 1e-3

@@ -10,13 +10,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.patterns.local import Window
-from zoo.core.patterns.padding import Lengths
-from zoo.core.patterns.pattern import Pattern
-from zoo.core.positions.absolute import position_encoding
-from zoo.core.streaming.stages import Chain, Each, Placed, stream_of
-from zoo.core.tokens import Tokens
+from zoo.core import (
+    Chain,
+    ConfigError,
+    Each,
+    InputError,
+    Lengths,
+    Pattern,
+    Placed,
+    Tokens,
+    Window,
+    position_encoding,
+    stream_of,
+)
 from zoo.plugins.shared.audio.feature_norm import NORMS, norm_of, stream_of_norm
 from zoo.plugins.shared.audio.lengths import cleared, quartered
 from zoo.plugins.shared.audio.log_mel import LogMel

@@ -6,7 +6,7 @@ Axes: b sounds, n frames, m bands, f frequencies, t samples.
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.errors import ConfigError
+from zoo.core import ConfigError
 from zoo.plugins.shared.audio.log_mel import EMPHASIS, LogMel, mel_banks, povey
 
 ROUNDS = 60

@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.streaming.stages import Windows
+from zoo.core import ConfigError, Windows
 from zoo.plugins.shared.audio.lengths import Count
 
 LOWEST = 20.0

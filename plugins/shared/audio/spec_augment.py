@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError
+from zoo.core import ConfigError
 from zoo.plugins.shared.audio.lengths import cleared
 
 MOST = 0.5

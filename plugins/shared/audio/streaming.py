@@ -18,11 +18,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.heads import Classify
-from zoo.core.streaming.stages import Chain, lateness, stream_of
-from zoo.core.tokens import Tokens
-from zoo.core.transforms.inference_copy import serving
+from zoo.core import Chain, Classify, ConfigError, InputError, Tokens, lateness, serving, stream_of
 from zoo.plugins.shared.audio.frame_stem import TOKEN, check_values
 
 

@@ -10,10 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.mlp import gelu, relu
-from zoo.core.ops.linear import Linear
-from zoo.core.streaming.stages import Chain, Each, Windows
+from zoo.core import Chain, ConfigError, Each, Linear, Windows, gelu, relu
 from zoo.plugins.shared.audio.lengths import cleared, halved
 
 KERNEL = 3

@@ -9,9 +9,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.positions.absolute import position_encoding
-from zoo.core.tokens import Tokens
+from zoo.core import ConfigError, InputError, Tokens, position_encoding
 
 Size = Any
 """One number of pixels, or (height, width)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zoo.errors import ConfigError
+from zoo import ConfigError
 from zoo.plugins.shared.text import vocabulary
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 

@@ -13,7 +13,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
 from zoo.plugins.shared.text import vocabulary
 
 _PAD = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>")

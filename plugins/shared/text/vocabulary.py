@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from zoo.errors import ConfigError
+from zoo import ConfigError
 
 SYMBOLS = ("<pad>", "<s>", "</s>", "<unk>")
 """At 0, 1, 2 and 3."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.speed.case import Case, Job
+from zoo.bench import Case, Job
 from zoo.core import Lengths, Tokens
 
 NAME = "conformer-small"

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.speed.case import Case, Job
+from zoo.bench import Case, Job
 
 NAME, WINDOW, RATE, MINUTES = "speech-small", 640, 16_000, 10
 """The model; how far each vector looks, ms; samples in a second; length of the sound."""

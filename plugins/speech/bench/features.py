@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import zoo
-from zoo.bench.speed.case import Case, Job
+from zoo.bench import Case, Job
 
 NAME, RATE, SECONDS, CLIPS, BATCH = "speech-small", 16_000, 10, 360, 24
 """The model whose features are taken; samples in a second; a clip's length; clips of an hour; clips at once."""

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 import zoo
-from zoo.bench.speed.case import Case, Job, Seconds
+from zoo.bench import Case, Job, Seconds
 
 NAME, RATE, SECONDS, LEFT = "conformer-small", 16_000, 6, 640
 """The model; samples in a second; length of the sound; how far back each vector looks, ms."""

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 import zoo
-from zoo.bench.speed.case import Case, Job
+from zoo.bench import Case, Job
 from zoo.core import Tokens
 
 NAME, FRAMES = "conformer-small", 1000

@@ -19,11 +19,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
 from zoo.plugins.speech.io.audio_files import ENDLESS, missing
 from zoo.plugins.speech.io.preprocess import MOST_CHANNELS, checked_rate
 from zoo.plugins.speech.sources import SOUNDFILE
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 PIPE = "-"
 """Name of standard input."""

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.cli.arguments import Device, Model, check_not_empty, check_out, read_inputs
-from zoo.errors import ConfigError
+from zoo import ConfigError
+from zoo.cli import Device, Model, check_not_empty, check_out, read_inputs
 from zoo.pipeline import Pipeline
 from zoo.plugins.speech.io.tts_postprocess import speaks
 from zoo.plugins.speech.sources import SOUNDFILE
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 ENDINGS = (".wav", ".flac", ".ogg")
 RATE = 16_000

@@ -13,7 +13,7 @@ import typer
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
 from zoo.pipeline import Pipeline
 from zoo.plugins.shared.audio.asr import AT_THE_END
 from zoo.plugins.speech.cli.audio_stream import BLOCK, AudioStream, Block, Raw, blocks, named

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zoo.cli.arguments import Device, Model
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
+from zoo.cli import Device, Model
 from zoo.pipeline import Pipeline
 from zoo.plugins.speech.cli.transcript_output import line_of, output_for
 
@@ -55,7 +55,7 @@ def transcribe(
 
         transcribe_stream(pipeline, files[0], _raw(given), output_for(timestamps, as_json))
         return
-    from zoo.data.progress import shown
+    from zoo.data import shown
     from zoo.plugins.speech.cli.transcriber import Transcriber
 
     transcriber = Transcriber(pipeline, beam, timestamps)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.core.generation.stepping import evaluating
-from zoo.errors import ConfigError
+from zoo import ConfigError
+from zoo.core import evaluating
 from zoo.pipeline import Pipeline
 from zoo.plugins.shared.audio.ctc_alignment import align
 from zoo.plugins.speech.cli.word_timestamps import Word, words_of

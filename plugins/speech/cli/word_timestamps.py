@@ -11,8 +11,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.core.generation.ctc_streaming import Transcript
-from zoo.core.special_tokens import Symbols
+from zoo.core import Symbols, Transcript
 from zoo.plugins.shared.audio.ctc_alignment import Aligned
 from zoo.plugins.shared.audio.frame_stem import TOKEN
 

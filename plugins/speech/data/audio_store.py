@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.data.progress import shown
-from zoo.errors import InputError
+from zoo import InputError
+from zoo.data import shown
 from zoo.plugins.speech.io.preprocess import Preprocess
 
 KEPT = 2**30

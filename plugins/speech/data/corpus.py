@@ -12,12 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode
-from zoo.data.corpus import Batch
-from zoo.data.token_metrics import token_scores
+from zoo import ModelSpec
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, token_scores
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.speech.io.preprocess import RATE
-from zoo.spec import ModelSpec
 
 Change = Callable[[Tensor, torch.Generator], Tensor]
 """Lets a sound be heard another way, drawn by the generator."""

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
 from zoo.plugins.speech.data.corpus import SoundCorpus
 from zoo.plugins.speech.data.manifest import Recording
 from zoo.plugins.speech.data.recordings import corpus_of
-from zoo.spec import ModelSpec
 
 LIBRISPEECH = "LibriSpeech"
 TRAINING = ("train-clean-100", "train-clean-360", "train-other-500")

@@ -11,17 +11,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
-from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import RaggedIds
-from zoo.data.token_metrics import token_scores
+from zoo import ModelSpec
+from zoo.core import IGNORED
+from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode, token_scores
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import pad_rows
 from zoo.plugins.speech.data.corpus import AS_THEY_ARE, FRAME, SoundCorpus, Sounds, Ways
 from zoo.plugins.speech.io.preprocess import RATE
-from zoo.spec import ModelSpec
 
 CLIPS = (2, 5)
 """Clips that are strung together."""

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import torch
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.labels import names_of
-from zoo.data.skip_report import Skipped, skip_report
-from zoo.data.splits import Parts, complete, fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import Files, Heard, hear
@@ -19,7 +16,6 @@ from zoo.plugins.speech.data.manifest import Recording, list_recordings
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, refuse_symbols
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
-from zoo.spec import ModelSpec
 
 WAYS = Ways(training=lambda sound, generator: change_speed(sound, RATE, generator))
 """Other speeds, in training."""
@@ -61,7 +57,7 @@ def corpus_of(name: str, recordings: Sequence[Recording], spec: ModelSpec, seed:
     else:
         corpus = _clips(name, parts, heard, spec, seed)
     if skipped:
-        warnings.warn(skip_report(skipped, len(recordings), "recordings"), stacklevel=2)
+        warnings.warn(list_skipped(skipped, len(recordings), "recordings"), stacklevel=2)
     return corpus
 
 
@@ -83,7 +79,7 @@ def _transcripts(
     for split, part in kept.by_name().items():
         if not part:
             raise DataError(
-                f"{name}: nothing is left for {split}. {skip_report(skipped, sum(map(len, parts)), 'recordings')}"
+                f"{name}: nothing is left for {split}. {list_skipped(skipped, sum(map(len, parts)), 'recordings')}"
             )
     about = _about(name, "with transcripts", kept, heard, [str(seed), chosen.content])
     texts = {split: [said(each) for each in part] for split, part in kept.by_name().items()}
@@ -145,7 +141,7 @@ def _sounds(parts: Parts[Recording], heard: Heard) -> Mapping[str, Files]:
 
 def _refuse_empty(name: str, good: Sequence[Recording], skipped: Sequence[Skipped], total: int) -> None:
     if not good:
-        raise DataError(f"{name}: none of the recordings can be read. {skip_report(skipped, total, 'recordings')}")
+        raise DataError(f"{name}: none of the recordings can be read. {list_skipped(skipped, total, 'recordings')}")
 
 
 def _about(name: str, what: str, parts: Parts[Recording], heard: Heard, further: Sequence[str]) -> DatasetInfo:

@@ -10,18 +10,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from zoo.core.losses.loss import IGNORED
-from zoo.core.special_tokens import SYMBOLS, Symbols
-from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
-from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import RaggedIds
-from zoo.errors import ConfigError
+from zoo import ConfigError, ModelSpec
+from zoo.core import IGNORED, SYMBOLS, Symbols
+from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.speech.data.corpus import AS_THEY_ARE, FRAME, SoundCorpus, Sounds, Ways
 from zoo.plugins.speech.data.error_rates import character_error_rate, word_error_rate
 from zoo.plugins.speech.io.preprocess import RATE
-from zoo.spec import ModelSpec
 
 VECTOR = 4 * LogMel(rate=RATE).step
 """Samples from vector to vector of a model."""

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.errors import InputError
+from zoo import InputError
 from zoo.plugins.speech.sources import SOUNDFILE
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 ENDLESS = 2**31 - 2**16
 """Bytes from which on a WAV's header says nothing: what was piped is written before its length is known."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoo.plugins.speech.sources import SOUNDFILE, TOKENIZERS, TORCHAUDIO
-from zoo.registry.entry_loading import require
+from zoo.registry import require
 
 if TYPE_CHECKING:
     from zoo.plugins.speech.io.postprocess import Postprocess

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.core.special_tokens import SYMBOLS
+from zoo.core import SYMBOLS
 
 SAMPLES = 16_000
 """Of the longest sound: a second."""

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from zoo.data.labels import labels_of, ranked
-from zoo.errors import ConfigError, InputError, WeightsError
+from zoo import ConfigError, InputError, WeightsError
+from zoo.data import labels_of, ranked
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.io.preprocess import RATE, Preprocess
-from zoo.weights import hub
+from zoo.weights import fetch
 
 
 class Postprocess:
@@ -36,7 +36,7 @@ class Postprocess:
             ConfigError: If its vocabulary is not the model's.
         """
         where, wanted = self.config.get("repository"), self.config.get("vocab_size")
-        path = hub.fetch(where, ("tokenizer.json",)) if where else None
+        path = fetch(where, ("tokenizer.json",)) if where else None
         if where and path is None:
             raise WeightsError(f"{where!r} has no tokenizer.json")
         tokenizer = Tokenizer.load(path) if path else Tokenizer.byte_level()

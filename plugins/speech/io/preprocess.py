@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo.data.skip_report import Skipped, skip_report
-from zoo.errors import InputError
+from zoo import InputError
+from zoo.data import Skipped, list_skipped
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.speech.io.audio_files import read
 from zoo.plugins.speech.io.speed_perturbation import change_speed
@@ -71,7 +71,7 @@ class Preprocess:
                     raise type(error)(f"sound {place}: {error}" if several else str(error)) from error
                 self.skipped.append(Skipped(name_of(sound, place), str(error), place))
         if self.skipped:
-            warnings.warn(skip_report(self.skipped, len(given), "sounds"), stacklevel=2)
+            warnings.warn(list_skipped(self.skipped, len(given), "sounds"), stacklevel=2)
         if not kept:
             raise InputError(f"{len(given)} sounds, and none that can be read" if given else "an empty list of sounds")
         return pad_sequence(kept, batch_first=True), torch.tensor([len(samples) for samples in kept])

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import conv1d
 
-from zoo.core.streaming.stages import Stream, Windows
+from zoo.core import Stream, Windows
 from zoo.plugins.speech.io.preprocess import ratio_of
 
 

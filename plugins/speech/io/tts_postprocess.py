@@ -6,9 +6,9 @@ Nothing heavy is imported before a library that is missing was named.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from zoo import ModelSpec
 from zoo.plugins.speech.sources import TORCHAUDIO
-from zoo.registry.entry_loading import require
-from zoo.spec import ModelSpec
+from zoo.registry import require
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-from zoo.core.layers.heads import head
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.transformer import Encoder
-from zoo.core.models.configured import configured
-from zoo.core.models.model import Composition, Model
+from zoo.core import Composition, Encoder, Model, configured, head, init_weights
 from zoo.plugins.shared.audio.asr import recogniser
 from zoo.plugins.shared.audio.config import SoundConfig
 from zoo.plugins.shared.audio.streaming import Streams

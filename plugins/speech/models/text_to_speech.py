@@ -10,18 +10,25 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pad
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.generation.stepping import evaluating
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.mlp import relu
-from zoo.core.layers.token_embedding import There, TokenEmbed
-from zoo.core.layers.transformer import Decoder, Encoder
-from zoo.core.losses.loss import IGNORED, count_asked
-from zoo.core.models.model import Composition, SourceTarget
-from zoo.core.ops.linear import Linear
-from zoo.core.positions.absolute import Sinusoidal
-from zoo.core.tokens import Tokens
+from zoo.core import (
+    IGNORED,
+    Attention,
+    Composition,
+    ConfigError,
+    Decoder,
+    Encoder,
+    InputError,
+    Linear,
+    Sinusoidal,
+    SourceTarget,
+    There,
+    TokenEmbed,
+    Tokens,
+    count_asked,
+    evaluating,
+    init_weights,
+    relu,
+)
 
 MEAN, DEVIATION = -7.0, 4.0
 """Of log-mel energies of speech, about: the model writes numbers around 0."""

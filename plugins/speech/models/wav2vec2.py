@@ -11,16 +11,20 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.blocks import Block, PostNormBlock, PreNormBlock
-from zoo.core.layers.heads import head
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.mlp import gelu
-from zoo.core.layers.position_factory import with_position
-from zoo.core.layers.transformer import Encoder
-from zoo.core.models.model import Model
-from zoo.core.positions.absolute import position_encoding
+from zoo.core import (
+    Attention,
+    Block,
+    ConfigError,
+    Encoder,
+    Model,
+    PostNormBlock,
+    PreNormBlock,
+    gelu,
+    head,
+    init_weights,
+    position_encoding,
+    with_position,
+)
 from zoo.plugins.shared.audio.frame_stem import FAR
 from zoo.plugins.speech.tokens import WaveStem
 

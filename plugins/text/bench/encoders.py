@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.bench.speed.case import Case, Job
+from zoo.bench import Case, Job
 from zoo.plugins.text.bench.peer import ids, pair
 
 NAME, VOCABULARY = "bert-base", 30_522

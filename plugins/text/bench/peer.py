@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import zoo
-from zoo.registry.entry_loading import load
+from zoo.registry import load
 
 
 def pair(name: str, dtype: torch.dtype = torch.float32, train: bool = False) -> tuple[Any, nn.Module]:

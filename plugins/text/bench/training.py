@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from zoo.bench.speed.case import Case, Job
+from zoo.bench import Case, Job
 from zoo.plugins.text.bench.peer import ids, pair
 
 NAME, VOCABULARY = "transformer-base", 41_000

@@ -6,11 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo.core.special_tokens import SYMBOLS, Symbols
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.core import SYMBOLS, Symbols
+from zoo.data import BatchedCorpus, DatasetInfo
 from zoo.plugins.shared.text.tokenizer import Tokenizer
-from zoo.spec import ModelSpec
 
 
 class TextCorpus(BatchedCorpus, ABC):

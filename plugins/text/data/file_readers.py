@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from zoo.errors import DataError
+from zoo import DataError
 
 PARTS = {"train": ("train",), "validation": ("validation", "valid", "dev", "val"), "test": ("test",)}
 """The parts of a folder, and the names their files may have."""

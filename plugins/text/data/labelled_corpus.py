@@ -6,18 +6,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
-from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import RaggedIds
-from zoo.data.splits import Parts
-from zoo.data.token_metrics import token_scores
-from zoo.errors import ConfigError, DataError
+from zoo import ConfigError, DataError, ModelSpec
+from zoo.core import IGNORED
+from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, token_scores
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
-from zoo.spec import ModelSpec
 
 
 class Labelled(NamedTuple):

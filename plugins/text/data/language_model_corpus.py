@@ -7,17 +7,12 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
-from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
-from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import RaggedIds
-from zoo.data.splits import Parts
-from zoo.data.token_metrics import token_scores
-from zoo.errors import ConfigError
+from zoo import ConfigError, ModelSpec
+from zoo.core import IGNORED
+from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, token_scores
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, symbols_of
 from zoo.plugins.text.io.preprocess import frame_of
-from zoo.spec import ModelSpec
 
 _HIDDEN, _MASKED, _RANDOM = 0.15, 0.8, 0.1
 """Shares of the tokens that are asked for, and of those that show a mask or a random token, arXiv:1810.04805 A.1."""

@@ -4,11 +4,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.labels import names_of
-from zoo.data.source_options import parse
-from zoo.data.splits import Parts, complete, fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Parts, complete, fingerprint, names_of, parse
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.text.data.file_readers import (
     Sentence,
@@ -21,7 +18,6 @@ from zoo.plugins.text.data.file_readers import (
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
-from zoo.spec import ModelSpec
 
 Example = TypeVar("Example", Pair, Labelled, Sentence, Line)
 DEFAULT_TOKENIZER = "bpe:8000"

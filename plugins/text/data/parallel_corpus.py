@@ -6,19 +6,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from zoo.core.losses.loss import IGNORED
-from zoo.core.models.model import has_own_loss
-from zoo.data.batched_corpus import DatasetInfo, evaluation_mode
-from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import RaggedIds
-from zoo.data.splits import Parts
-from zoo.data.token_metrics import token_scores
-from zoo.errors import ConfigError
+from zoo import ConfigError, ModelSpec
+from zoo.core import IGNORED, has_own_loss
+from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, token_scores
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
 from zoo.plugins.text.data.metrics import bleu, exact_match
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
-from zoo.spec import ModelSpec
 
 _LONGER = 2
 """Times its input an output may be long, where that is more than the longest target of the training."""

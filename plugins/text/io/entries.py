@@ -6,9 +6,9 @@ Nothing heavy is imported before a library that is missing was named.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from zoo import Reads
 from zoo.plugins.text.sources import TOKENIZERS
-from zoo.registry.entry_loading import require
-from zoo.spec import Reads
+from zoo.registry import require
 
 if TYPE_CHECKING:
     from zoo.plugins.text.io.postprocess import Postprocess

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.data.labels import labels_of, ranked
-from zoo.errors import ConfigError, InputError
+from zoo import ConfigError, InputError
+from zoo.data import labels_of, ranked
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.text.io.preprocess import frame_of, tokenizer_of
 

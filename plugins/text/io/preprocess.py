@@ -6,10 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo.errors import ConfigError, WeightsError
+from zoo import ConfigError, Reads, WeightsError
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
-from zoo.spec import Reads
-from zoo.weights import hub
+from zoo.weights import fetch
 
 _FILLED, _MULTIPLE = 128, 8
 """Published vocabularies are filled up to multiples of 8 … 128 for speed: by fewer than the first, to one of the
@@ -95,7 +94,7 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
         if wanted is not None and wanted < tokenizer.vocab_size:
             raise ConfigError(f"vocab_size={wanted} of the model is less than the {tokenizer.vocab_size} of the bytes")
         return tokenizer
-    path = hub.fetch(where, ("tokenizer.json",))
+    path = fetch(where, ("tokenizer.json",))
     if path is None:
         raise WeightsError(f"{where!r} has no tokenizer.json")
     tokenizer = Tokenizer.load(path)

@@ -4,13 +4,10 @@ from functools import partial
 
 from torch import nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.init import init_weights
-from zoo.core.models.encoder_decoder import Make
-from zoo.core.positions.absolute import Learned
+from zoo.core import ConfigError, Learned, MakeAttention, init_weights
 
 
-def sized(attention: Make, head_dim: int | None, value_dim: int | None) -> Make:
+def sized(attention: MakeAttention, head_dim: int | None, value_dim: int | None) -> MakeAttention:
     """Give an attention the sizes of its heads; unchanged where neither is given.
 
     Raises:

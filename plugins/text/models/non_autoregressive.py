@@ -4,16 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.core.errors import ConfigError
-from zoo.core.generation.length_prediction import CutAtEnd, Length, LengthPredictor
-from zoo.core.layers.blocks import PostNormBlock
-from zoo.core.layers.heads import NextToken
-from zoo.core.layers.mlp import activated
-from zoo.core.models.configured import configured
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, of_vocabulary
-from zoo.core.models.non_autoregressive import NonAutoregressive
-from zoo.core.patterns.pattern import Full
-from zoo.core.positions.absolute import position_encoding
+from zoo.core import (
+    ConfigError,
+    CutAtEnd,
+    EncoderDecoderConfig,
+    Full,
+    Length,
+    LengthPredictor,
+    NextToken,
+    NonAutoregressive,
+    PostNormBlock,
+    activated,
+    configured,
+    of_vocabulary,
+    position_encoding,
+)
 from zoo.plugins.text.models.building import init_text
 
 

@@ -7,19 +7,29 @@ from typing import Any
 import torch
 from torch import nn
 
-from zoo.core.errors import ConfigError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.blocks import PostNormBlock, PreNormBlock
-from zoo.core.layers.heads import MaskedToken, NextToken, PooledClassify, head
-from zoo.core.layers.mlp import activated
-from zoo.core.layers.position_factory import with_position
-from zoo.core.layers.transformer import Encoder
-from zoo.core.models.configured import configured
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, encoder_decoder_parts, of_vocabulary
-from zoo.core.models.generator import Generator
-from zoo.core.models.model import Model
-from zoo.core.special_tokens import SYMBOLS, Symbols
-from zoo.core.tokens import Tokens
+from zoo.core import (
+    SYMBOLS,
+    Attention,
+    ConfigError,
+    Encoder,
+    EncoderDecoderConfig,
+    Generator,
+    MakeAttention,
+    MaskedToken,
+    Model,
+    NextToken,
+    PooledClassify,
+    PostNormBlock,
+    PreNormBlock,
+    Symbols,
+    Tokens,
+    activated,
+    configured,
+    encoder_decoder_parts,
+    head,
+    of_vocabulary,
+    with_position,
+)
 from zoo.plugins.text.models.building import init_text, sized
 from zoo.plugins.text.tokens import BertStem
 
@@ -131,7 +141,7 @@ class BertConfig:
     mlp_dim: int = 3072
     num_classes: int = 0
     task: str = "classify"
-    attention: Make = Attention
+    attention: MakeAttention = Attention
     position: str = "learned"
     max_len: int = 512
     dropout: float = 0.1

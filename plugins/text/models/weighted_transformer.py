@@ -2,11 +2,17 @@
 
 from typing import Any
 
-from zoo.core.layers.attention import Attention
-from zoo.core.mechanisms.branched import BranchedBlock, branched, no_mlp
-from zoo.core.models.configured import configured
-from zoo.core.models.encoder_decoder import EncoderDecoderConfig, Make, encoder_decoder_parts
-from zoo.core.models.generator import Generator
+from zoo.core import (
+    Attention,
+    BranchedBlock,
+    EncoderDecoderConfig,
+    Generator,
+    MakeAttention,
+    branched,
+    configured,
+    encoder_decoder_parts,
+    no_mlp,
+)
 from zoo.plugins.text.models.building import init_text
 
 
@@ -36,5 +42,5 @@ class WeightedTransformer(Generator):
         init_text(self, config.dim**-0.5)
 
 
-def _branched(attention: Make, mlp_dim: int, dropout: float) -> Make:
+def _branched(attention: MakeAttention, mlp_dim: int, dropout: float) -> MakeAttention:
     return lambda dim, num_heads: branched(attention(dim, num_heads), mlp_dim, dropout)

@@ -1,1 +1,5 @@
 """The engine against its peers, one file for each group of cases."""
+
+from zoo.core.lazy_exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from zoo.errors import DataError
+from zoo import DataError
 from zoo.plugins.speech.data.synthetic.voices import Utterance
 from zoo.plugins.speech.io.preprocess import resampled
 

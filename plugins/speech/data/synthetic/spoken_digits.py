@@ -8,12 +8,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.cache import once
-from zoo.data.progress import shown
-from zoo.data.source_options import parse
-from zoo.data.splits import Parts, fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Parts, fingerprint, once, parse, shown
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.speech.data.audio_store import Joined, together
 from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
@@ -24,7 +20,6 @@ from zoo.plugins.speech.data.synthetic.voices import DIGITS, Utterance, draw, sp
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
-from zoo.spec import ModelSpec
 
 SIZES = {"words": (2000, 300, 800), "strings": (3000, 200, 400)}
 """Utterances of training, validation and test."""

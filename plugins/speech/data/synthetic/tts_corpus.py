@@ -11,12 +11,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode, moved
-from zoo.data.corpus import Batch
-from zoo.data.ragged_ids import RaggedIds
-from zoo.data.splits import Parts, fingerprint
-from zoo.errors import ConfigError
+from zoo import ConfigError, ModelSpec
+from zoo.core import IGNORED
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, Parts, RaggedIds, evaluation_mode, fingerprint, moved
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
@@ -26,7 +23,6 @@ from zoo.plugins.speech.data.synthetic.spoken_digits import SIZES, sounds_of
 from zoo.plugins.speech.data.synthetic.voices import Utterance, draw
 from zoo.plugins.speech.io.tts_postprocess import speaks
 from zoo.plugins.speech.models.text_to_speech import steps_of
-from zoo.spec import ModelSpec
 
 VOICE = ("en-us", "f2", 160, 50)
 """Accent, speaker, speed and pitch of the one voice."""

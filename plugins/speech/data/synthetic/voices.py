@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from zoo.data.splits import Parts
+from zoo.data import Parts
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 ACCENTS = ("en-us", "en-gb", "en-gb-scotland", "en-gb-x-rp", "en-gb-x-gbclan", "en-gb-x-gbcwmd", "en-029")

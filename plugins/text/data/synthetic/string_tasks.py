@@ -5,12 +5,10 @@ from collections.abc import Callable
 
 from torch import nn
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.splits import Parts
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Parts
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
-from zoo.spec import ModelSpec
 
 ALPHABET = "abcdefghij"
 LENGTHS = (3, 12)

@@ -7,10 +7,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from zoo.data.batched_corpus import DatasetInfo
-from zoo.data.labels import names_of
-from zoo.data.splits import Parts, fingerprint
-from zoo.errors import DataError
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Parts, fingerprint, names_of
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
@@ -18,7 +16,6 @@ from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.synthetic.grammar import Tree, draw_sentences
 from zoo.plugins.text.data.synthetic.number_words import LANGUAGES, LARGEST
 from zoo.plugins.text.data.synthetic.string_tasks import StringsCorpus, draw_pairs, lengths_of
-from zoo.spec import ModelSpec
 
 Example = TypeVar("Example")
 

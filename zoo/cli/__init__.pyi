@@ -1,0 +1,9 @@
+"""Public names for commands of plugins: arguments that commands share."""
+
+from zoo.cli.arguments import (
+    Device as Device,
+    Model as Model,
+    check_not_empty as check_not_empty,
+    check_out as check_out,
+    read_inputs as read_inputs,
+)
