@@ -112,7 +112,8 @@ from zoo.core.ops.linear import Linear as Linear, multiply as multiply
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
 from zoo.core.patterns.canonical import normal as normal
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds
-from zoo.core.patterns.edges import Duplicates as Duplicates, Edges as Edges
+from zoo.core.patterns.edge_index import Duplicates as Duplicates
+from zoo.core.patterns.edges import Edges as Edges
 from zoo.core.patterns.local import Chunk as Chunk, Neighbourhood as Neighbourhood, Window as Window
 from zoo.core.patterns.padding import Keys as Keys, Lengths as Lengths, Segments as Segments, Valid as Valid
 from zoo.core.patterns.pattern import And as And, Full as Full, Or as Or, Pattern as Pattern

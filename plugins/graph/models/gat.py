@@ -10,10 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.transformer import Stack
-from zoo.core.models.configured import configured
-from zoo.core.tokens import Tokens
+from zoo.core import ConfigError, InputError, Stack, Tokens, configured
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.layers.heads import node_head
 from zoo.plugins.graph.models.graph_transformer import GraphConfig, GraphModel

@@ -6,16 +6,19 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.attention import Attention
-from zoo.core.layers.init import init_weights
-from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.layers.transformer import Encoder
-from zoo.core.losses.loss import TARGETS
-from zoo.core.models.configured import configured
-from zoo.core.models.model import Model
-from zoo.core.patterns.edge_index import Duplicates
-from zoo.core.patterns.pattern import Full
+from zoo.core import (
+    TARGETS,
+    Attention,
+    AttentionLayer,
+    ConfigError,
+    Duplicates,
+    Encoder,
+    Full,
+    InputError,
+    Model,
+    configured,
+    init_weights,
+)
 from zoo.plugins.graph.layers.heads import Link, node_head
 from zoo.plugins.graph.models.gps_layers import gps_encoder
 from zoo.plugins.graph.structure.edge_rules import Direction, EdgeRules, SelfLoops
