@@ -3,7 +3,6 @@
 Axes: b pictures, n patches, row by row, d channels.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,22 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu
 
-from zoo.core import (
-    Attention,
-    ConfigError,
-    InputError,
-    Linear,
-    Model,
-    Tokens,
-    head,
-    init_weights,
-    refuse_unfit,
-    silu,
-    with_position,
-)
+from zoo.core import ConfigError, InputError, Linear, Model, Tokens, configured, head, init_weights, refuse_unfit, silu
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm
-from zoo.plugins.shared.images.patch_embed import PatchStem, Size, pair
+from zoo.plugins.shared.images.patch_embed import PatchConfig, PatchStem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +103,19 @@ class GridConvolution(nn.Module):
         return self.out(silu(self.inner_norm(x, tokens.keys)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class VisionConformerConfig(PatchConfig):
+    """Sizes and options of `VisionConformer`; `mlp_dim` are the channels inside each half step of feed-forward.
+
+    Args:
+        kernel_size: patches that each convolution reads along each side, odd.
+        dropout: probability in [0, 1), of the vectors, after attention and convolution and in each half step.
+    """
+
+    kernel_size: int = 3
+    dropout: float = 0.0
+
+
 class VisionConformer(Model):
     """Patches, Conformer blocks, and a head on the mean: arXiv:2005.08100 sec. 2 for pictures.
 
@@ -123,58 +123,18 @@ class VisionConformer(Model):
     the patches as arXiv:2010.11929 does; the paper's, inside attention, know a line only.
 
     Args:
-        image_size: pixels, one number or (height, width); other sizes are read too.
-        patch_size: pixels along each side of a patch.
-        in_chans: channels of the image.
-        dim: channels of a token.
-        depth: blocks.
-        num_heads: heads.
-        mlp_dim: channels inside each half step of feed-forward.
-        kernel_size: patches that each convolution reads along each side, odd.
-        num_classes: labels; 0 for features.
-        task: `classify`, `tag` (a label for each patch) or `features`.
-        position: as for the vision transformer: on the grid `learned`, `sinusoidal` or `none`; or inside attention,
-            along the line of patches, `rotary`, `alibi`, `relative`, `transformer-xl`, `shaw`.
-        attention: makes an attention from (dim, num_heads).
-        dropout: probability in [0, 1), of the vectors, after attention and convolution and in each half step.
-        drop_path: probability in [0, 1) that the last block is skipped in training.
+        config: its fields are the keywords, see `VisionConformerConfig` and `PatchConfig`.
 
     Raises:
         ConfigError: If the image is not a multiple of the patch, the kernel has no middle, or the attention does not
             fit the grid.
     """
 
-    def __init__(
-        self,
-        *,
-        image_size: Size = 24,
-        patch_size: int = 4,
-        in_chans: int = 3,
-        dim: int = 64,
-        depth: int = 3,
-        num_heads: int = 4,
-        mlp_dim: int = 128,
-        kernel_size: int = 3,
-        num_classes: int = 10,
-        task: str = "classify",
-        position: str = "learned",
-        attention: Callable[[int, int], nn.Module] = Attention,
-        dropout: float = 0.0,
-        drop_path: float = 0.0,
-    ) -> None:
-        stem = GridStem(image_size, patch_size, in_chans, dim, position, class_token=False, dropout=dropout)
-        height, width = pair(image_size)
-        patches = (height // patch_size) * (width // patch_size)
-        encoder = conformer_encoder(
-            dim,
-            depth,
-            num_heads,
-            mlp_dim,
-            attention=with_position(attention, position, patches),
-            convolution=partial(GridConvolution, kernel_size=kernel_size),
-            dropout=dropout,
-            drop_path=drop_path,
-        )
-        super().__init__(stem, encoder, head(task, dim, num_classes, pool="mean"))
+    @configured(VisionConformerConfig)
+    def __init__(self, config: VisionConformerConfig) -> None:
+        stem = config.stem(GridStem, dropout=config.dropout)
+        convolution = partial(GridConvolution, kernel_size=config.kernel_size)
+        encoder = config.encoder(conformer_encoder, convolution=convolution, dropout=config.dropout)
+        super().__init__(stem, encoder, head(config.task, config.dim, config.num_classes, pool="mean"))
         init_weights(self)
-        refuse_unfit(self, patches)
+        refuse_unfit(self, config.tokens())

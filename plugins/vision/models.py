@@ -1,84 +1,56 @@
 """The vision transformer."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
-from torch import nn
 
-from zoo.core import (
-    Attention,
-    AttentionLayer,
-    ConfigError,
-    Encoder,
-    Full,
-    Model,
-    head,
-    init_weights,
-    refuse_unfit,
-    with_position,
-)
-from zoo.plugins.shared.images.patch_embed import PatchStem, Size, pair
+from zoo.core import AttentionLayer, ConfigError, Full, Model, configured, head, init_weights, refuse_unfit
+from zoo.plugins.shared.images.patch_embed import PatchConfig, Size
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisionTransformerConfig(PatchConfig):
+    """Sizes and options of `VisionTransformer`.
+
+    Args:
+        pool: `first` (class token) or `mean` (no class token).
+        dropout: probability in [0, 1).
+        eps: of the layer norms; 1e-12 in Hugging Face's checkpoints.
+    """
+
+    image_size: Size = 224
+    patch_size: int = 16
+    dim: int = 384
+    depth: int = 12
+    num_heads: int = 6
+    mlp_dim: int = 1536
+    num_classes: int = 1000
+    pool: str = "first"
+    dropout: float = 0.0
+    eps: float = 1e-6
 
 
 class VisionTransformer(Model):
     """Patches, a pre-norm encoder, and a head on the class token or the mean: arXiv:2010.11929.
 
     Args:
-        image_size: pixels, one number or (height, width); other sizes are read too.
-        patch_size: pixels along each side of a patch.
-        in_chans: channels of the image.
-        dim: channels of a token.
-        depth: blocks.
-        num_heads: heads.
-        mlp_dim: channels inside each MLP.
-        num_classes: labels; 0 for features.
-        task: `classify`, `tag` (a label for each patch) or `features`.
-        pool: `first` (class token) or `mean` (no class token).
-        position: `learned` or `sinusoidal` (on the grid, added to the vectors), `none`; or inside attention, where a
-            token's position is its place in the row-major line behind the class token (the 1-D order of app. D.4):
-            `rotary`, `alibi`, `relative` (a table), `transformer-xl`, `shaw`.
-        attention: makes an attention from (dim, num_heads).
-        dropout: probability in [0, 1).
-        drop_path: probability in [0, 1) that the last block is skipped in training.
-        eps: of the layer norms; 1e-12 in Hugging Face's checkpoints.
+        config: its fields are the keywords, see `VisionTransformerConfig` and `PatchConfig`.
 
     Raises:
         ConfigError: If the image is not a multiple of the patch, or the class token could read no patch.
     """
 
-    def __init__(
-        self,
-        *,
-        image_size: Size = 224,
-        patch_size: int = 16,
-        in_chans: int = 3,
-        dim: int = 384,
-        depth: int = 12,
-        num_heads: int = 6,
-        mlp_dim: int = 1536,
-        num_classes: int = 1000,
-        task: str = "classify",
-        pool: str = "first",
-        position: str = "learned",
-        attention: Callable[[int, int], nn.Module] = Attention,
-        dropout: float = 0.0,
-        drop_path: float = 0.0,
-        eps: float = 1e-6,
-    ) -> None:
-        first = pool == "first"
-        stem = PatchStem(image_size, patch_size, in_chans, dim, position, class_token=first, dropout=dropout)
-        height, width = pair(image_size)
-        tokens = int(first) + (height // patch_size) * (width // patch_size)
-        attention = with_position(attention, position, tokens)
-        super().__init__(
-            stem,
-            Encoder(dim, depth, num_heads, mlp_dim, attention=attention, dropout=dropout, drop_path=drop_path, eps=eps),
-            head(task, dim, num_classes, pool=pool, prefix=int(first)),
-        )
+    @configured(VisionTransformerConfig)
+    def __init__(self, config: VisionTransformerConfig) -> None:
+        first = int(config.pool == "first")
+        stem = config.stem(class_token=bool(first), dropout=config.dropout)
+        encoder = config.encoder(prefix=first, dropout=config.dropout, eps=config.eps)
+        answer = head(config.task, config.dim, config.num_classes, pool=config.pool, prefix=first)
+        super().__init__(stem, encoder, answer)
         init_weights(self)
-        refuse_unfit(self, tokens)
-        if first and task == "classify":
-            refuse_blind_class_token(self, tokens)
+        refuse_unfit(self, config.tokens(first))
+        if first and config.task == "classify":
+            refuse_blind_class_token(self, config.tokens(first))
 
 
 def refuse_blind_class_token(model: Model, tokens: int) -> None:

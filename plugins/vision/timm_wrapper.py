@@ -1,7 +1,8 @@
 """CNNs and whatever else timm has, with the surface of the zoo's models; hybrids of CNN and transformer."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import timm
@@ -10,75 +11,49 @@ from jaxtyping import Float
 from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
-from zoo.core import (
-    Attention,
-    ConfigError,
-    Encoder,
-    Model,
-    Tokens,
-    head,
-    init_weights,
-    refuse_unfit,
-    take,
-    with_position,
-)
-from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images, pair
+from zoo.core import ConfigError, Model, Tokens, configured, head, init_weights, refuse_unfit, take
+from zoo.plugins.shared.images.patch_embed import PatchConfig, Size, check_images, pair
 from zoo.plugins.vision.tokens import ConvStem
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridConfig(PatchConfig):
+    """Sizes and options of `HybridTransformer`; `patch_size` are points of the map along each side of a patch.
+
+    Args:
+        layers: residual blocks of each stage of the network.
+        channels: of each stage.
+        strides: of each stage: 2 halves the map.
+    """
+
+    layers: Sequence[int]
+    channels: Sequence[int]
+    strides: Sequence[int]
 
 
 class HybridTransformer(Model):
     """A small residual network whose feature map is cut into patches for an encoder, arXiv:2010.11929 sec. 3.1.
 
     Args:
-        layers: residual blocks of each stage of the network.
-        channels: of each stage.
-        strides: of each stage: 2 halves the map.
-        image_size: pixels, one number or (height, width).
-        patch_size: points of the map along each side of a patch.
-        in_chans: channels of the image.
-        dim: channels of a token.
-        depth: blocks of the encoder.
-        num_heads: heads.
-        mlp_dim: channels inside each MLP.
-        num_classes: labels; 0 for features.
-        task: `classify`, `tag` (a label for each patch) or `features`.
-        position: as for the vision transformer.
-        attention: makes an attention from (dim, num_heads).
-        drop_path: probability in [0, 1) that the last block is skipped in training.
+        config: its fields are the keywords, see `HybridConfig` and `PatchConfig`.
+
+    Raises:
+        ConfigError: If the feature map is not a multiple of the patch, or the attention does not fit it.
     """
 
-    def __init__(
-        self,
-        *,
-        layers: Sequence[int],
-        channels: Sequence[int],
-        strides: Sequence[int],
-        dim: int,
-        depth: int,
-        num_heads: int,
-        mlp_dim: int,
-        image_size: Size = 24,
-        patch_size: int = 4,
-        in_chans: int = 3,
-        num_classes: int = 10,
-        task: str = "classify",
-        position: str = "learned",
-        attention: Callable[[int, int], nn.Module] = Attention,
-        drop_path: float = 0.0,
-    ) -> None:
-        reduction = math.prod(strides)
-        if any(side % (reduction * patch_size) for side in pair(image_size)):
-            raise ConfigError(f"image_size={image_size} is not a multiple of {reduction} x patch_size={patch_size}")
-        feature_map = [side // reduction for side in pair(image_size)]
-        patches = PatchStem(feature_map, patch_size, channels[-1], dim, position, class_token=False)
-        points = math.prod(side // patch_size for side in feature_map)
-        attention = with_position(attention, position, points)
-        encoder = Encoder(dim, depth, num_heads, mlp_dim, attention=attention, drop_path=drop_path)
-        refuse_unfit(encoder, points)
+    @configured(HybridConfig)
+    def __init__(self, config: HybridConfig) -> None:
+        size, channels, reduction = config.image_size, config.channels, math.prod(config.strides)
+        if any(side % (reduction * config.patch_size) for side in pair(size)):
+            raise ConfigError(f"image_size={size} is not a multiple of {reduction} x patch_size={config.patch_size}")
+        on_map = replace(config, image_size=[side // reduction for side in pair(size)], in_chans=channels[-1])
+        patches, encoder = on_map.stem(), on_map.encoder()
+        refuse_unfit(encoder, on_map.tokens())
         init_weights(patches)
         init_weights(encoder)
-        trunk = small_net(layers, channels, strides, in_chans, num_classes=0)
-        super().__init__(ConvStem(trunk, patches, in_chans), encoder, head(task, dim, num_classes, pool="mean"))
+        trunk = small_net(config.layers, channels, config.strides, config.in_chans, num_classes=0)
+        stem = ConvStem(trunk, patches, config.in_chans)
+        super().__init__(stem, encoder, head(config.task, config.dim, config.num_classes, pool="mean"))
 
 
 def small_net(

@@ -3,13 +3,15 @@
 Axes: b images, c channels, h and w pixels, n tokens, d channels of a token.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, InputError, Tokens, position_encoding
+from zoo.core import Attention, ConfigError, Encoder, InputError, Tokens, position_encoding, with_position
 
 Size = Any
 """One number of pixels, or (height, width)."""
@@ -105,3 +107,60 @@ def check_images(images: Tensor, in_chans: int, dtype: torch.dtype) -> None:
     device = images.device.type
     if images.dtype != dtype and not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
         raise InputError(f"images are {images.dtype}, the model is {dtype}: images.to({dtype}), or torch.autocast")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchConfig:
+    """Sizes and options of a model of pictures that are cut into patches.
+
+    Args:
+        image_size: pixels, one number or (height, width); other sizes are read too.
+        patch_size: pixels along each side of a patch.
+        in_chans: channels of the image.
+        dim: channels of a token.
+        depth: blocks.
+        num_heads: heads.
+        mlp_dim: channels inside each MLP.
+        num_classes: labels; 0 for features.
+        task: `classify`, `tag` (a label for each patch) or `features`.
+        position: `learned` or `sinusoidal` (on the grid, added to the vectors), `none`; or inside attention, where a
+            token's position is its place in the row-major line behind the class token (arXiv:2010.11929 app. D.4):
+            `rotary`, `alibi`, `relative` (a table), `transformer-xl`, `shaw`.
+        attention: makes an attention from (dim, num_heads).
+        drop_path: probability in [0, 1) that the last block is skipped in training.
+    """
+
+    image_size: Size = 24
+    patch_size: int = 4
+    in_chans: int = 3
+    dim: int = 64
+    depth: int = 3
+    num_heads: int = 4
+    mlp_dim: int = 128
+    num_classes: int = 10
+    task: str = "classify"
+    position: str = "learned"
+    attention: Callable[[int, int], nn.Module] = Attention
+    drop_path: float = 0.0
+
+    def stem(self, make: type[PatchStem] = PatchStem, class_token: bool = False, dropout: float = 0.0) -> PatchStem:
+        """Make the stem, of a class; other arguments as for `PatchStem`."""
+        sizes = self.image_size, self.patch_size, self.in_chans, self.dim
+        return make(*sizes, self.position, class_token=class_token, dropout=dropout)
+
+    def tokens(self, prefix: int = 0) -> int:
+        """Give how many tokens a picture of the size has, with those in front."""
+        height, width = pair(self.image_size)
+        return prefix + (height // self.patch_size) * (width // self.patch_size)
+
+    def encoder(self, make: Callable[..., nn.Module] = Encoder, prefix: int = 0, **options: Any) -> nn.Module:
+        """Make the encoder, whose attention has its position.
+
+        Args:
+            make: from dim, depth, num_heads, mlp_dim, `attention`, `drop_path` and the options.
+            prefix: tokens in front of the patches.
+            options: its other keywords.
+        """
+        attention = with_position(self.attention, self.position, self.tokens(prefix))
+        sizes = self.dim, self.depth, self.num_heads, self.mlp_dim
+        return make(*sizes, attention=attention, drop_path=self.drop_path, **options)
