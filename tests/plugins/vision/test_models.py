@@ -208,5 +208,7 @@ def test_positions_inside_attention_read_other_image_sizes(position: str) -> Non
 
 
 def test_an_unknown_position_encoding_is_refused() -> None:
-    with pytest.raises(ConfigError, match="position='rotari' is not one of learned, sinusoidal, none, rotary"):
+    with pytest.raises(
+        ConfigError, match="position='rotari' is not one of learned, sinusoidal, floater, recurrent, none, rotary"
+    ):
         zoo.create("vit-micro", position="rotari")
