@@ -25,7 +25,8 @@ def test_every_public_name_is_that_of_its_module(package: str) -> None:
         assert (node.module or "").startswith(package), f"{node.module} is not a part of {package}"
         for alias in node.names:
             assert alias.asname == alias.name, f"{alias.name} as {alias.asname}: the stub shows it to no type checker"
-            if node.module != package:
+            # zoo.plugins is the package, which can be called, once a plugin is imported
+            if node.module != package and (package, alias.name) != ("zoo", "plugins"):
                 found = getattr(import_module(package), alias.name)
                 assert found is getattr(import_module(node.module or ""), alias.name)
 

@@ -221,7 +221,8 @@ def test_a_checkpoint_of_another_kind_says_what_to_run(run: Run, writer: str, la
 def test_a_model_that_does_not_write_is_known_before_its_weights_are_fetched(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.weights.hub.fetch", lambda *arguments: pytest.fail("asked the hub"))
+    for place in ("zoo.weights.hub.fetch", "zoo.plugins.text.io.preprocess.fetch"):
+        monkeypatch.setattr(place, lambda *arguments: pytest.fail("asked the hub"))
     assert "'bert-tiny', which does not write: zoo predict shows labels" in run("generate", "bert-tiny", "abc")[2]
 
 

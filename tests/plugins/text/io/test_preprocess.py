@@ -111,7 +111,7 @@ def test_a_name_without_a_tag_reads_as_its_published_weights_do(
         asked.append(reference)
         return tmp_path / names[0]
 
-    monkeypatch.setattr("zoo.weights.hub.fetch", fetch)
+    monkeypatch.setattr("zoo.plugins.text.io.preprocess.fetch", fetch)
     prepare = zoo.preprocess("bert-base")
     assert not asked  # nothing is fetched before there is something to read
     with pytest.raises(ConfigError, match=r"has 260 tokens, the model's vocab_size is 30522"):
