@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from zoo.core.backends.problem import Problem
-from zoo.core.engine import tracing as observe
+from zoo.core.engine import tracing
 from zoo.core.engine.planner import Plan, choose
 
 Shape = Sequence[int]
@@ -72,7 +72,7 @@ def _count(model: nn.Module, inputs: Sequence[Any], device: str) -> Operations:
         for name in counter.mod_tracker.parents:
             attention[name] += there.flops
 
-    with torch.no_grad(), observe.watch(note), counter:
+    with torch.no_grad(), tracing.watch(note), counter:
         model(*inputs)
     other = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
     total = Counter(other) + attention

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ConfigError, InputError, UnknownModelError, WeightsError
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.spec import ModelSpec
 from zoo.weights import hub
 
@@ -38,22 +38,22 @@ class Pipeline:
     @cached_property
     def spec(self) -> ModelSpec:
         """Record of the model; reads no weights."""
-        return build.info(self.name)
+        return create.info(self.name)
 
     @cached_property
     def model(self) -> Any:
         """The model with its weights, in evaluation mode."""
-        return build.create(self.name, pretrained=True, device=self.device).eval()
+        return create.create(self.name, pretrained=True, device=self.device).eval()
 
     @cached_property
     def preprocess(self) -> Any:
         """Turns raw inputs into those of the model."""
-        return build.preprocess(self.name)
+        return create.preprocess(self.name)
 
     @cached_property
     def postprocess(self) -> Any:
         """Turns outputs into answers: labels, texts, sounds."""
-        return build.postprocess(self.name) if self.spec.postprocess else LabelProbabilities(self.spec)
+        return create.postprocess(self.name) if self.spec.postprocess else LabelProbabilities(self.spec)
 
     @property
     def default_max_len(self) -> int | None:
@@ -216,7 +216,7 @@ def reference(text: str) -> str:
     if "/" in text or text.startswith((".", "~")):
         raise WeightsError(f"there is no folder {text!r}")
     try:
-        build.info(text)
+        create.info(text)
     except UnknownModelError as error:
         raise UnknownModelError(f"There is no folder {text!r}, and no model.\n{error}") from error
     return text

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
-from zoo.core.engine import tracing as observe
+from zoo.core.engine import tracing
 from zoo.core.layers.blocks import Block
 from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.protocol import AttentionLayer
@@ -51,7 +51,7 @@ def pack(tokens: Tokens) -> Packed | None:
     """
     if not isinstance(tokens.keys, Lengths | Valid) or torch.compiler.is_compiling() or tokens.x.is_meta:
         return None
-    if observe.row_by_row() or not (tokens.pattern is None or by_offset(tokens.pattern)):
+    if tracing.row_by_row() or not (tokens.pattern is None or by_offset(tokens.pattern)):
         return None
     there = tokens.there()
     assert there is not None

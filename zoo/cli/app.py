@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, generate, plan, predict, train
-from zoo.cli import listing as models
+from zoo.cli import attention, bench, generate, listing, plan, predict, train
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -56,9 +55,9 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)
-    app.command("list")(models.list_)
-    app.command("info")(models.info)
-    app.command("plugins")(models.plugins)
+    app.command("list")(listing.list_)
+    app.command("info")(listing.info)
+    app.command("plugins")(listing.plugins)
     app.command("plan")(plan.plan)
     app.command("train", cls=Command)(train.train)
     app.command("generate", cls=Command)(generate.generate)

@@ -11,9 +11,9 @@ import typer
 from zoo.cli.arguments import Device, check_out
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, DataError
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.pipeline import Pipeline
-from zoo.registry import entry_loading as entries
+from zoo.registry import entry_loading
 from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
 from zoo.weights import hub
 
@@ -54,7 +54,7 @@ def attention(
     check_out(out, ENDINGS)
     if inputs and data:
         raise ConfigError(f"{len(inputs)} inputs and --data {data!r}: give one of them")
-    entries.require("zoo attention", MATPLOTLIB)
+    entry_loading.require("zoo attention", MATPLOTLIB)
     pipeline, corpus = _load(Pipeline(model, device), fresh, overrides(sets or []), data)
     if corpus is not None:
         examples = _example(pipeline, corpus, f"{data}, example {example}", example, max_len)
@@ -88,7 +88,7 @@ def _load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | No
         if not weights:
             fitting = {key: value for key, value in corpus.overrides().items() if spec.config.get(key) != value}
     torch.manual_seed(0)
-    model = build.create(pipeline.name, bool(weights), device=pipeline.device, **(fitting | given)).eval()
+    model = create.create(pipeline.name, bool(weights), device=pipeline.device, **(fitting | given)).eval()
     if not weights:
         typer.echo(f"{pipeline.name} has random weights", err=True)
     return Pipeline(pipeline.name, pipeline.device, model), corpus
@@ -110,7 +110,7 @@ def _inputs(pipeline: Pipeline, lines: list[str], max_len: int | None) -> Iterat
     _check_generates(max_len, generates)
     bound = pipeline.default_max_len if hasattr(model, "max_len") else None
     if not lines:
-        random = entries.load(spec, spec.example)(spec.config, 1, 0)
+        random = entry_loading.load(spec, spec.example)(spec.config, 1, 0)
         yield Input("random numbers", pipeline.placed(random))
     for line in lines:
         inputs = pipeline.inputs([line])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.names import did_you_mean
 from zoo.spec import ModelSpec, PluginInfo
 
@@ -25,8 +25,8 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List models with modality, kind, number of parameters and weights."""
-    names = build.list_models(wildcard, modality=modality)
-    specs = {name: build.info(name) for name in names}
+    names = create.list_models(wildcard, modality=modality)
+    specs = {name: create.info(name) for name in names}
     if as_json:
         _print_json([{"name": name, **_facts(spec)} for name, spec in specs.items()])
     elif names:
@@ -35,14 +35,14 @@ def list_(
             [(n, s.modality, s.kind, _count(s.parameters), ", ".join(s.weights), s.plugin) for n, s in specs.items()],
         )
     else:
-        near = did_you_mean(wildcard, build.list_models())
+        near = did_you_mean(wildcard, create.list_models())
         typer.echo(f"No model matches '{wildcard}'.{near} A wildcard is written like '*{wildcard}*'.", err=True)
         raise typer.Exit(1)
 
 
 def info(name: Annotated[str, typer.Argument(help="Model, such as vit-small.")], as_json: Json = False) -> None:
     """Describe a model: size, task, configuration, weights, requirements."""
-    spec = build.info(name)
+    spec = create.info(name)
     if as_json:
         return _print_json(spec.to_dict())
     shown = {
@@ -65,7 +65,7 @@ def info(name: Annotated[str, typer.Argument(help="Model, such as vit-small.")],
 
 def plugins(as_json: Json = False) -> None:
     """List plugins with their status, and why one failed; with --debug the tracebacks."""
-    infos = build.plugins()
+    infos = create.plugins()
     if as_json:
         return _print_json([asdict(each) for each in infos])
     _print_table(("plugin", "distribution", "version", "status", "models", "cause"), [_row(each) for each in infos])

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from zoo.errors import ConfigError, DataError
 from zoo.names import did_you_mean
-from zoo.registry import entry_loading as entries
+from zoo.registry import entry_loading
 from zoo.registry.lookup import registry
 from zoo.spec import ModelSpec, SourceSpec
 
@@ -95,10 +95,10 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
         )
     corpus: Corpus
     if source.corpus:
-        corpus = entries.load(source, source.corpus)(argument, spec, seed, tokenizer)
+        corpus = entry_loading.load(source, source.corpus)(argument, spec, seed, tokenizer)
     else:
-        adapt = entries.load(source, _adapter(source))
-        corpus = adapt(entries.load(source)(argument, seed), spec, seed, tokenizer)
+        adapt = entry_loading.load(source, _adapter(source))
+        corpus = adapt(entry_loading.load(source)(argument, seed), spec, seed, tokenizer)
     return corpus
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.errors import ConfigError
 from zoo.factory import attention_argument, from_hub, keywords
 from zoo.names import did_you_mean, listed, matches
-from zoo.registry import entry_loading as entries
+from zoo.registry import entry_loading
 from zoo.registry.lookup import registry
 from zoo.spec import ModelSpec, PluginInfo
 from zoo.weights import hub
@@ -62,7 +62,7 @@ def create(
     spec, tag = _find(name)
     named = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
-    entry = entries.load(spec)
+    entry = entry_loading.load(spec)
     registry().call("zoo_before_create", spec=spec, overrides=given)
     keywords.check(spec, entry, given)
     final = None if dtype is None else _dtype(dtype)
@@ -126,7 +126,7 @@ def info(name: str) -> ModelSpec:
 def example(name: str, batch_size: int = 2, seed: int = 0) -> tuple[Any, ...]:
     """Make inputs, so that `model(*zoo.example(name))` runs."""
     spec = info(name)
-    return entries.load(spec, spec.example)(spec.config, batch_size, seed)
+    return entry_loading.load(spec, spec.example)(spec.config, batch_size, seed)
 
 
 def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
@@ -142,7 +142,7 @@ def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
     spec, tag = _find(name)
     if spec.preprocess is None:
         raise ConfigError(f"Model '{spec.name}' has no preprocessing: it reads tensors, see zoo.example('{name}')")
-    return entries.load(spec, spec.preprocess)(_placed(spec, tag), train)
+    return entry_loading.load(spec, spec.preprocess)(_placed(spec, tag), train)
 
 
 def postprocess(name: str) -> Callable[..., Any]:
@@ -157,7 +157,7 @@ def postprocess(name: str) -> Callable[..., Any]:
     spec, tag = _find(name)
     if spec.postprocess is None:
         raise ConfigError(f"Model '{spec.name}' gives scores, and nothing turns them into names")
-    return entries.load(spec, spec.postprocess)(_placed(spec, tag))
+    return entry_loading.load(spec, spec.postprocess)(_placed(spec, tag))
 
 
 def _placed(spec: ModelSpec, tag: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from zoo.errors import PluginError
 from zoo.names import normalise, split_prefix
-from zoo.registry import discovery as loading
+from zoo.registry import discovery
 from zoo.registry.catalogue import ATTENTIONS, MODELS, SOURCES, STUDIES, SUITES, Catalogue, Kind, Record
 from zoo.registry.plugin_host import Host, warn
 from zoo.registry.unknown_name import unknown_model, unknown_tag
@@ -117,8 +117,8 @@ class Registry:
     def _discover(self) -> None:
         self._busy = True
         try:
-            own = [*loading.built_in(), *loading.installed()] if self._autoload else []
-            self._loaded = Host([*own, *map(loading.given, self._given)])
+            own = [*discovery.built_in(), *discovery.installed()] if self._autoload else []
+            self._loaded = Host([*own, *map(discovery.given, self._given)])
         finally:
             self._busy = False
         # Last, because a filter may turn these into errors, and what was discovered stays valid.

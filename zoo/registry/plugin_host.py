@@ -12,7 +12,7 @@ import pluggy
 from zoo import hookspecs
 from zoo.errors import PluginError, ZooError
 from zoo.names import check_legal
-from zoo.registry import discovery as loading
+from zoo.registry import discovery
 from zoo.registry.catalogue import KINDS, checked
 from zoo.registry.discovery import Candidate
 from zoo.spec import PluginInfo
@@ -46,7 +46,7 @@ class Host:
         self._manager = _Manager("zoo")
         self._manager.add_hookspecs(hookspecs)
         candidates = list(candidates)
-        allowed = [candidate for candidate in candidates if not loading.disabled(candidate)]
+        allowed = [candidate for candidate in candidates if not discovery.disabled(candidate)]
         self.infos = [self._load(candidate, allowed) for candidate in candidates]
 
     def ask(self, plugin: str, hook: str, **arguments: Any) -> Any:
@@ -71,7 +71,7 @@ class Host:
         return None
 
     def _load(self, candidate: Candidate, allowed: list[Candidate]) -> PluginInfo:
-        reason = loading.disabled(candidate)
+        reason = discovery.disabled(candidate)
         info = PluginInfo(
             name=candidate.name,
             distribution=candidate.distribution,
@@ -117,7 +117,7 @@ class Host:
 
     def _lost(self, info: PluginInfo, error: BaseException) -> PluginInfo:
         cause = f"{type(error).__name__}: {error}".rstrip(": ").removeprefix("_IncompatibleError: ")
-        if loading.strict():
+        if discovery.strict():
             raise PluginError(f"Plugin '{info.name}' is left out: {cause}") from error
         self.failures.setdefault(info.name, error)
         return replace(

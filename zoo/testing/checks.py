@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core.models.model import has_own_loss
-from zoo.testing import graph_inputs as graphs
+from zoo.testing import graph_inputs
 from zoo.testing import inputs as parts
 from zoo.testing.inputs import Inputs
 
@@ -154,7 +154,7 @@ def check_bfloat16(model: nn.Module, inputs: Inputs) -> None:
 
 def check_export(model: nn.Module, inputs: Inputs) -> None:
     """Check that torch.export catches the whole model."""
-    if graphs.are_graphs(inputs):
+    if graph_inputs.are_graphs(inputs):
         pytest.skip("edges are values, which an exported program cannot look at")
     with _unchecked():
         exported = torch.export.export(model.eval(), inputs)

@@ -20,9 +20,9 @@ import pytest
 
 from zoo import hookspecs
 from zoo.errors import ConfigError
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.names import check_legal
-from zoo.registry import entry_loading as entries
+from zoo.registry import entry_loading
 from zoo.registry.discovery import given
 from zoo.registry.lookup import Registry, using
 from zoo.spec import ModelSpec
@@ -113,7 +113,7 @@ class PluginConformance:
 
     def test_spec_is_json(self, name: str) -> None:
         """A configuration survives JSON; the name is legal; task and claims are known."""
-        spec = build.info(name)
+        spec = create.info(name)
         check_legal(spec.name, "model")
         assert json.loads(json.dumps(spec.config)) == spec.config, "config holds something other than JSON values"
         assert spec.task in spec.tasks, f"task {spec.task!r} is not among tasks {spec.tasks}"
@@ -121,21 +121,21 @@ class PluginConformance:
 
     def test_entries_resolve(self, name: str) -> None:
         """What the spec refers to can be imported."""
-        spec = build.info(name)
+        spec = create.info(name)
         for entry in (spec.entry, spec.example, spec.preprocess, spec.postprocess, spec.convert):
-            assert entry is None or callable(entries.load(spec, entry)), f"{entry} is not callable"
+            assert entry is None or callable(entry_loading.load(spec, entry)), f"{entry} is not callable"
 
     def test_parameters_are_exact(self, name: str) -> None:
         """The declared number of parameters, if there is one, is the model's."""
-        if build.info(name).parameters is None:
+        if create.info(name).parameters is None:
             pytest.skip("the spec declares no number of parameters")
-        model: Any = build.create(name, device="meta")
-        assert model.spec.parameters == build.info(name).parameters, f"parameters={model.spec.parameters} is the truth"
+        model: Any = create.create(name, device="meta")
+        assert model.spec.parameters == create.info(name).parameters, f"parameters={model.spec.parameters} is the truth"
 
     def test_unknown_keyword_is_refused(self, name: str) -> None:
         """A keyword the model does not have is named."""
         with pytest.raises(ConfigError, match="surely_no_keyword"):
-            build.create(name, device="meta", surely_no_keyword=1)
+            create.create(name, device="meta", surely_no_keyword=1)
 
     def test_answer(self, runnable: str, model: Any, inputs: Any) -> None:
         """The answer has the right shape, is finite, and is the same when asked again."""
@@ -151,8 +151,8 @@ class PluginConformance:
 
     def test_preprocess(self, runnable: str) -> None:
         """There is something callable for training and for evaluation."""
-        if build.info(runnable).preprocess is not None:
-            assert all(callable(build.preprocess(runnable, train)) for train in (True, False))
+        if create.info(runnable).preprocess is not None:
+            assert all(callable(create.preprocess(runnable, train)) for train in (True, False))
 
     def test_weights_round_trip(self, runnable: str, model: Any, inputs: Any, tmp_path: Path) -> None:
         """A saved model is the same when loaded."""
@@ -244,11 +244,11 @@ class PluginConformance:
         return spec.name in self.small or (spec.parameters or 0) <= self.budget
 
     def _create(self, name: str, **keywords: Any) -> Any:
-        return build.create(name, **{**self.small.get(name, {}), **keywords})
+        return create.create(name, **{**self.small.get(name, {}), **keywords})
 
     def _inputs(self, name: str) -> tuple[Any, ...]:
-        spec = build.info(name).with_config(**self.small.get(name, {}))
-        return entries.load(spec, spec.example)(spec.config, self.batch_size, 0)
+        spec = create.info(name).with_config(**self.small.get(name, {}))
+        return entry_loading.load(spec, spec.example)(spec.config, self.batch_size, 0)
 
     def _probes(self) -> Any:
         from zoo.testing import checks as probes

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.testing import graph_inputs as graphs
+from zoo.testing import graph_inputs
 
 Inputs = tuple[Any, ...]
 
@@ -21,8 +21,8 @@ def item(inputs: Inputs, index: int, answers: int) -> tuple[Inputs, Tensor] | No
         index: of the item.
         answers: how many there are.
     """
-    if graphs.are_graphs(inputs):
-        return graphs.graph(inputs, index, answers)
+    if graph_inputs.are_graphs(inputs):
+        return graph_inputs.graph(inputs, index, answers)
     size = _length(inputs[0])
     if size is None or any(_length(part) != size for part in inputs):
         return None
@@ -32,7 +32,7 @@ def item(inputs: Inputs, index: int, answers: int) -> tuple[Inputs, Tensor] | No
 def lengths(inputs: Inputs) -> Tensor | None:
     """Read how many vectors each item has, from a vector of lengths or a mask that is True where one is."""
     x = inputs[0]
-    if not isinstance(x, Tensor) or x.ndim < 2 or graphs.are_graphs(inputs):
+    if not isinstance(x, Tensor) or x.ndim < 2 or graph_inputs.are_graphs(inputs):
         return None
     for part in inputs[1:]:
         if isinstance(part, Tensor) and part.shape == x.shape[:1] and not part.is_floating_point():
@@ -63,8 +63,8 @@ def with_other_future(inputs: Inputs, start: int) -> Inputs:
 
 def permuted(inputs: Inputs) -> tuple[Inputs, Tensor]:
     """Put the vectors that every item has into the reverse order, nodes within their graph; give also the order."""
-    if graphs.are_graphs(inputs):
-        return graphs.relabelled(inputs)
+    if graph_inputs.are_graphs(inputs):
+        return graph_inputs.relabelled(inputs)
     x = inputs[0]
     there = lengths(inputs)
     order = torch.arange(x.shape[1] if there is None else int(there.min())).flip(0)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.spec import ModelSpec
 from zoo.weights import hub
 
@@ -36,7 +36,7 @@ class InitialModel:
     @property
     def spec(self) -> ModelSpec:
         """Record of the model, with the overrides."""
-        spec = build.info(self.name).with_config(**self.overrides)
+        spec = create.info(self.name).with_config(**self.overrides)
         return replace(spec, task=self.overrides.get("task", spec.task))
 
     @property
@@ -58,8 +58,8 @@ class InitialModel:
         Args:
             fitting: configuration that the data decide, such as the number of classes.
         """
-        known = build.info(self.name).config
+        known = create.info(self.name).config
         changed = {key: value for key, value in fitting.items() if known.get(key) != value} | self.overrides
-        model = build.create(self.name, self.pretrained, weights=self.weights, **changed)
+        model = create.create(self.name, self.pretrained, weights=self.weights, **changed)
         convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
         return model.to(memory_format=torch.channels_last) if convolves else model

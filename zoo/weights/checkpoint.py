@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from zoo.errors import WeightsError
-from zoo.registry import entry_loading as entries
+from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
 from zoo.version import __version__
 from zoo.weights import hub
@@ -141,7 +141,7 @@ def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec, *, fresh: tup
 def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:
     """Bring a checkpoint to the layout of a model; nothing is checked."""
     state = dict(checkpoint.state)
-    return dict(entries.load(spec, spec.convert)(state, model)) if spec.convert else state
+    return dict(entry_loading.load(spec, spec.convert)(state, model)) if spec.convert else state
 
 
 def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[str, Any] | None = None) -> Path:

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from zoo.core import Attention, Lengths, Tokens, TransformerXLPosition, Valid, attend
-from zoo.core.backends import dense
-from zoo.core.backends import dense_training as blockwise
+from zoo.core.backends import dense, dense_training
 from zoo.core.backends.dense_training import Blockwise, blocks
 from zoo.core.backends.problem import Call
 from zoo.core.patterns.padding import Keys
@@ -21,8 +20,8 @@ SCALE = 0.7
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute two queries at a time, so that a row has several blocks, and a last one that is shorter."""
-    monkeypatch.setattr(blockwise, "BLOCK", 1)
-    monkeypatch.setattr(blockwise, "FEWEST", 2)
+    monkeypatch.setattr(dense_training, "BLOCK", 1)
+    monkeypatch.setattr(dense_training, "FEWEST", 2)
 
 
 def drawn(queries: int = 5, keys: int = 4) -> tuple[Tensor, ...]:

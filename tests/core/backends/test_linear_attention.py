@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.core import Causal, ConfigError, Full, Kernel, Segments, Valid, Window, attend, plan
-from zoo.core.backends import BACKENDS
-from zoo.core.backends import linear_attention as linear
+from zoo.core.backends import BACKENDS, linear_attention
 from zoo.core.backends.problem import Problem
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
@@ -61,7 +60,7 @@ def test_values_and_gradients_equal_the_quadratic_form(
     answers = []
     for precision, backend in ((torch.float64, "reference"), (dtype, "linear")):
         q, k, v = (x.to(dtype).to(precision).requires_grad_() for x in tensors)
-        with patch.object(linear, "CHUNK", 4):
+        with patch.object(linear_attention, "CHUNK", 4):
             y = attend(q, k, v, pattern, keys, norm=Kernel(features), q_start=start, backend=backend)  # type: ignore[arg-type]
         loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y)).sum()
         answers.append([y, *torch.autograd.grad(loss, (q, k, v))])

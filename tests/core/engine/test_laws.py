@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from zoo.bench.speed.memory import peak_bytes
 from zoo.core import Causal, Chunk, ConfigError, Edges, Explicit, Full, Kernel, Valid, Window, plan
 from zoo.core.backends import BACKENDS
-from zoo.core.engine import tracing as observe
+from zoo.core.engine import tracing
 from zoo.core.engine.dispatch import attend
 from zoo.core.flops import _MISSING as FORMULAS
 from zoo.core.patterns.pattern import And, Pattern
@@ -270,7 +270,7 @@ def test_8_the_plan_counts_what_is_computed(backend: str, data: st.DataObject) -
     assume(not case.bias and case.queries and case.length)
     planned: list[int] = []
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
-    with torch.no_grad(), observe.watch(lambda plan, problem: planned.append(plan.flops)), counter:
+    with torch.no_grad(), tracing.watch(lambda plan, problem: planned.append(plan.flops)), counter:
         answer(case, case.tensors(torch.float32), backend)
     assert counter.get_total_flops() == sum(planned)
 

@@ -23,7 +23,7 @@ from zoo.core import (
     left_padded,
 )
 from zoo.core.ops import linear
-from zoo.core.positions import relative as module
+from zoo.core.positions import relative
 from zoo.core.positions.absolute import sinusoid
 from zoo.core.positions.attention_position import AttentionPosition
 from zoo.core.positions.relative import alibi_slopes
@@ -184,7 +184,7 @@ def test_transformer_xl_projects_once_for_all_rows(monkeypatch: pytest.MonkeyPat
         sizes.append(len(x))
         return linear.multiply(x, weight, bias)
 
-    monkeypatch.setattr(module, "multiply", counted)
+    monkeypatch.setattr(relative, "multiply", counted)
     layer_with(TransformerXLPosition(DIM, HEADS, SIZE))(Tokens(torch.randn(3, 6, DIM, dtype=torch.float64)))
     assert sizes == [2 * 6 - 1]
 

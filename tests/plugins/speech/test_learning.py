@@ -10,8 +10,7 @@ import pytest
 
 import zoo
 from zoo.pipeline import Pipeline
-from zoo.plugins.speech.data.synthetic import espeak
-from zoo.plugins.speech.data.synthetic import spoken_digits as spoken
+from zoo.plugins.speech.data.synthetic import espeak, spoken_digits
 
 Write = Callable[..., Path]
 spoken_here = pytest.mark.skipif(shutil.which(espeak.PROGRAM) is None, reason=f"{espeak.PROGRAM} is not installed")
@@ -53,7 +52,7 @@ def test_a_model_of_transcripts_is_trained_and_writes(recorded: Path, by: str) -
 @spoken_here
 def test_digits_are_heard_in_voices_that_were_not_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(spoken, "SIZES", {"words": (1_000, 50, 240)})
+    monkeypatch.setattr(spoken_digits, "SIZES", {"words": (1_000, 50, 240)})
     trained = zoo.train("speech-tiny", "spoken-digits", tmp_path / "out", steps=150, validations=1)
     assert trained.scores["accuracy"] >= 0.8
 
@@ -71,7 +70,7 @@ def test_strings_of_digits_are_written_down(
     options: dict[str, Any], most: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(spoken, "SIZES", {"strings": (1_000, 50, 100)})
+    monkeypatch.setattr(spoken_digits, "SIZES", {"strings": (1_000, 50, 100)})
     out = tmp_path / "out"
     trained = zoo.train("speech-tiny", "spoken-digits:strings", out, task="generate", validations=1, **options)
     assert -trained.scores["-word error rate"] <= most

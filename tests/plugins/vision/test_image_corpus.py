@@ -10,7 +10,7 @@ from torch import nn
 
 import zoo
 from zoo.data.corpus import Corpus, open_corpus
-from zoo.factory import create as build
+from zoo.factory import create
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_source_of_pictures_is_a_corpus_at_the_size_of_the_model(folder: Path) -> None:
-    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    corpus = open_corpus(str(folder), create.info("vit-micro"))
     assert isinstance(corpus, Corpus)
     assert corpus.overrides() == {"num_classes": 2, "in_chans": 3, "image_size": 24}
     assert corpus.sizes == {"train": 22, "validation": 2, "test": 2} or sum(corpus.sizes.values()) == 24
@@ -37,7 +37,7 @@ def test_a_source_of_pictures_is_a_corpus_at_the_size_of_the_model(folder: Path)
 
 
 def test_the_same_generator_augments_in_the_same_way(folder: Path) -> None:
-    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    corpus = open_corpus(str(folder), create.info("vit-micro"))
     one, two, other = (
         corpus.batch(torch.arange(8), torch.Generator().manual_seed(seed)).inputs[0] for seed in (0, 0, 1)
     )
@@ -46,7 +46,7 @@ def test_the_same_generator_augments_in_the_same_way(folder: Path) -> None:
 
 
 def test_an_answer_is_scored_by_accuracy(folder: Path) -> None:
-    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    corpus = open_corpus(str(folder), create.info("vit-micro"))
 
     class Bright(nn.Module):
         def __init__(self) -> None:
@@ -66,7 +66,7 @@ def test_predictions_prepare_pictures_as_the_training_did(folder: Path, tmp_path
     tiny: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
     zoo.train("vit-micro", str(folder), tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
     assert json.loads((tmp_path / "out" / "labels.json").read_text()) == ["bright", "dark"]
-    corpus = open_corpus(str(folder), build.info("vit-micro"))
+    corpus = open_corpus(str(folder), create.info("vit-micro"))
     source = corpus.source  # type: ignore[attr-defined]
     read = zoo.preprocess(f"local-dir:{tmp_path / 'out'}")(str(folder / "dark" / "3.png"))
     resized = Image.open(folder / "dark" / "3.png").resize((24, 24), Image.Resampling.BICUBIC)

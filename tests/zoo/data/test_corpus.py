@@ -5,7 +5,7 @@ import pytest
 
 from zoo import ConfigError, DataError, ModelSpec, Registry, SourceSpec, hookimpl
 from zoo.data.corpus import find_source, open_corpus
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.registry.lookup import using
 
 
@@ -150,7 +150,7 @@ def test_data_of_another_modality_are_refused() -> None:
 
 def test_pictures_have_no_vocabulary() -> None:
     with using(Registry()), pytest.raises(ConfigError, match="tokenizer='byte' with data 'digits', which hold no text"):
-        open_corpus("digits", build.info("vit-micro"), tokenizer="byte")
+        open_corpus("digits", create.info("vit-micro"), tokenizer="byte")
 
 
 def test_a_source_of_studies_needs_an_adapter_of_its_modality() -> None:

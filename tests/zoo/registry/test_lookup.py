@@ -18,7 +18,7 @@ from zoo import (
     UnknownModelError,
     hookimpl,
 )
-from zoo.registry import discovery as loading
+from zoo.registry import discovery
 from zoo.registry.discovery import built_in
 from zoo.registry.lookup import registry, using
 
@@ -76,7 +76,7 @@ def test_builtins_come_first_then_distributions_by_name(
     for distribution in ("zoo-zebra", "zoo-ant"):
         install(distribution, f"{distribution}-plugin", OFFER.format(name=distribution))
     found = sorted(entry_points(group="zoo.plugins"), key=lambda entry: entry.name, reverse=backwards)
-    monkeypatch.setattr(loading, "entry_points", lambda group: found)
+    monkeypatch.setattr(discovery, "entry_points", lambda group: found)
     names = [info.name for info in Registry().plugins()]
     assert names[:2] == ["builtin", "vision"]
     assert [name for name in names if name.endswith("-plugin")] == ["zoo-ant-plugin", "zoo-zebra-plugin"]

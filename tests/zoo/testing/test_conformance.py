@@ -13,8 +13,7 @@ from zoo import ModelSpec, PluginError, hookimpl
 from zoo.core import Causal, Encoder, Model, Tokens
 from zoo.core.layers.heads import head
 from zoo.registry.lookup import using
-from zoo.testing import PluginConformance, inputs
-from zoo.testing import checks as probes
+from zoo.testing import PluginConformance, checks, inputs
 
 Spec = Callable[..., ModelSpec]
 
@@ -133,18 +132,18 @@ X = (torch.randn(3, 6, 3),)
 @pytest.mark.parametrize(
     ("broken", "check", "text"),
     [
-        (Wild, lambda m: probes.check_answer(m, X, "classify", 4, 3), "NaN or infinity"),
-        (Narrow, lambda m: probes.check_answer(m, X, "classify", 4, 3), "answer of shape"),
-        (Moody, lambda m: probes.check_answer(m, X, "classify", 4, 3), "asked twice"),
-        (Batchy, lambda m: probes.check_batch_mates(m, X), "alone and in its batch"),
-        (Idle, lambda m: probes.check_gradients(m, X), "no gradient: unused"),
-        (Loose, lambda m: probes.check_attention_maps(m, X), "sum to neither 1 nor 0"),
-        (Stubborn, lambda m: probes.check_classifier(m, X), "does not give 7 scores"),
-        (Odd, lambda m: probes.check_features(m, X), "forward_intermediates and forward_features"),
-        (Precise, lambda m: probes.check_bfloat16(m, X), "the answer is torch.float32"),
-        (Sound, lambda m: probes.check_causal(m, X), "claims to be causal"),
-        (lambda: positioned(), lambda m: probes.check_permutation(m, X), "claims to be permutation-equivariant"),
-        pytest.param(Compiled, lambda m: probes.check_compile(m, X), "compiled", marks=pytest.mark.slow),
+        (Wild, lambda m: checks.check_answer(m, X, "classify", 4, 3), "NaN or infinity"),
+        (Narrow, lambda m: checks.check_answer(m, X, "classify", 4, 3), "answer of shape"),
+        (Moody, lambda m: checks.check_answer(m, X, "classify", 4, 3), "asked twice"),
+        (Batchy, lambda m: checks.check_batch_mates(m, X), "alone and in its batch"),
+        (Idle, lambda m: checks.check_gradients(m, X), "no gradient: unused"),
+        (Loose, lambda m: checks.check_attention_maps(m, X), "sum to neither 1 nor 0"),
+        (Stubborn, lambda m: checks.check_classifier(m, X), "does not give 7 scores"),
+        (Odd, lambda m: checks.check_features(m, X), "forward_intermediates and forward_features"),
+        (Precise, lambda m: checks.check_bfloat16(m, X), "the answer is torch.float32"),
+        (Sound, lambda m: checks.check_causal(m, X), "claims to be causal"),
+        (lambda: positioned(), lambda m: checks.check_permutation(m, X), "claims to be permutation-equivariant"),
+        pytest.param(Compiled, lambda m: checks.check_compile(m, X), "compiled", marks=pytest.mark.slow),
     ],
 )
 def test_a_broken_model_fails_its_check(broken: Any, check: Callable[[nn.Module], None], text: str) -> None:
@@ -161,28 +160,28 @@ def positioned() -> Model:
 
 def test_what_cannot_be_pickled_fails() -> None:
     with pytest.raises(Exception, match="lambda"):
-        probes.check_copies(Clinging(), X)
+        checks.check_copies(Clinging(), X)
 
 
 @pytest.mark.slow
 def test_what_cannot_be_exported_fails() -> None:
     with pytest.raises(Exception, match="data-dependent"):
-        probes.check_export(Branching(), X)
+        checks.check_export(Branching(), X)
 
 
 def test_padding_that_leaks_fails() -> None:
     batch = (torch.randn(2, 4, 3), torch.tensor([2, 4]))
-    probes.check_padding(Padded(mind=True), batch)
+    checks.check_padding(Padded(mind=True), batch)
     with pytest.raises(AssertionError, match="other values in the padding"):
-        probes.check_padding(Padded(mind=False), batch)
+        checks.check_padding(Padded(mind=False), batch)
 
 
 def test_a_claim_that_holds_passes() -> None:
     model = Sound()
-    probes.check_permutation(model, X)
+    checks.check_permutation(model, X)
     for block in model.encoder.blocks:
         block.attention.pattern = Causal()
-    probes.check_causal(model, X)
+    checks.check_causal(model, X)
 
 
 @pytest.mark.parametrize("mask", [torch.tensor([2, 4]), torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]]).bool()])

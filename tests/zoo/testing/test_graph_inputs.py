@@ -3,9 +3,7 @@
 import pytest
 import torch
 
-from zoo.testing import checks as probes
-from zoo.testing import graph_inputs as graphs
-from zoo.testing import inputs
+from zoo.testing import checks, graph_inputs, inputs
 
 X = torch.arange(5.0)[:, None]
 INDEX = torch.tensor([[0, 1, 3, 4], [1, 2, 4, 3]])
@@ -15,10 +13,10 @@ PAIRS = torch.tensor([[0, 4, 3], [2, 3, 3]])
 
 
 def test_they_are_told_from_other_inputs() -> None:
-    assert graphs.are_graphs((X, INDEX, None, BATCH))
-    assert not graphs.are_graphs((X, INDEX, None, None))
-    assert not graphs.are_graphs((X, INDEX))
-    assert not graphs.are_graphs((X, INDEX.float(), None, BATCH))
+    assert graph_inputs.are_graphs((X, INDEX, None, BATCH))
+    assert not graph_inputs.are_graphs((X, INDEX, None, None))
+    assert not graph_inputs.are_graphs((X, INDEX))
+    assert not graph_inputs.are_graphs((X, INDEX.float(), None, BATCH))
     assert inputs.lengths((X, INDEX, None, BATCH)) is None
     assert inputs.poisoned((X, INDEX, None, BATCH)) is None
 
@@ -62,6 +60,6 @@ class Leaky(torch.nn.Module):
 
 def test_a_graph_that_reads_its_batch_mates_fails() -> None:
     given = (X, INDEX, None, BATCH)
-    probes.check_batch_mates(Leaky(False), given)
+    checks.check_batch_mates(Leaky(False), given)
     with pytest.raises(AssertionError, match="item 0 alone and in its batch"):
-        probes.check_batch_mates(Leaky(True), given)
+        checks.check_batch_mates(Leaky(True), given)

@@ -4,7 +4,7 @@ import pytest
 from torch import nn
 
 from zoo import ConfigError
-from zoo.factory import create as build
+from zoo.factory import create
 from zoo.training.config import Settings
 from zoo.training.defaults import resolved
 
@@ -14,7 +14,7 @@ def choose(quadrants: Any, given: Settings | None = None, name: str = "vit-micro
         num_features = 64
 
     options: dict[str, Any] = {"per_epoch": 5.0, "tuned": False, "precision": "32-true", "model": Model()} | changes
-    return resolved(given or Settings(), build.info(name), quadrants, **options)
+    return resolved(given or Settings(), create.info(name), quadrants, **options)
 
 
 def test_everything_is_chosen(quadrants: Any) -> None:

@@ -11,7 +11,7 @@ from zoo.core import Attention, Decoder, Encoder, Generator, NextToken, TokenEmb
 from zoo.core.layers.heads import head
 from zoo.core.models.model import Model
 from zoo.errors import ConfigError, InputError
-from zoo.viz import attention_maps as maps
+from zoo.viz import attention_maps
 from zoo.viz.attention_maps import Map, Side, chosen, maps_of
 
 IDS, TARGET = torch.tensor([[3, 4, 5]]), torch.tensor([[1, 4]])
@@ -76,9 +76,9 @@ def test_a_model_without_attention_is_refused() -> None:
 def test_maps_that_would_not_fit_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     model = writer()
     weights = 2 * (9 + 2 * (4 + 6))
-    monkeypatch.setattr(maps, "MOST", weights)
+    monkeypatch.setattr(attention_maps, "MOST", weights)
     assert len(maps_of(model, (IDS, TARGET))) == 5
-    monkeypatch.setattr(maps, "MOST", weights - 1)
+    monkeypatch.setattr(attention_maps, "MOST", weights - 1)
     with pytest.raises(InputError, match=r"2 vectors read 3: .* more than 57 weights; give a shorter input"):
         maps_of(model, (IDS, TARGET))
     assert not any(layer._forward_pre_hooks for layer in model.modules())

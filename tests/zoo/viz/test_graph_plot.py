@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from zoo.errors import InputError
-from zoo.viz import graph_plot as network
+from zoo.viz import graph_plot
 from zoo.viz.edge_maps import EdgeMap
 from zoo.viz.graph_plot import draw
 
@@ -52,7 +52,7 @@ def test_the_half_next_to_a_node_shows_what_it_reads() -> None:
         source = int(np.abs(places - (2 * begin - end)).sum(1).argmin())
         shown[source, reader] = float(weight), float(width)
     assert {pair: weight for pair, (weight, _) in shown.items()} == {(0, 1): 0.5, (1, 0): 1, (1, 2): 0.25, (2, 1): 0.5}
-    assert shown[1, 0][1] == pytest.approx(network.WIDTH[1])
+    assert shown[1, 0][1] == pytest.approx(graph_plot.WIDTH[1])
     assert shown[1, 2][1] < shown[0, 1][1] == shown[2, 1][1] < shown[1, 0][1]
 
 
@@ -60,7 +60,7 @@ def test_what_a_node_reads_from_itself_is_a_ring() -> None:
     axes = panels(draw([made()], ""))[0]
     places, rings = axes.collections[2].get_offsets(), axes.collections[3]
     assert np.array_equal(rings.get_offsets(), places[2:])
-    assert rings.get_linewidth()[0] > network.WIDTH[0]
+    assert rings.get_linewidth()[0] > graph_plot.WIDTH[0]
 
 
 def test_one_scale_serves_all_and_strong_weights_lie_on_top() -> None:
@@ -83,7 +83,7 @@ def test_nodes_without_edges_are_drawn(nodes: int) -> None:
     figure = draw([made(1, torch.zeros(1, 0), none, nodes)], "")
     (axes,) = panels(figure)
     assert len(axes.collections[2].get_offsets()) == nodes
-    assert len(axes.texts) == (nodes if nodes <= network.NUMBERED else 0)
+    assert len(axes.texts) == (nodes if nodes <= graph_plot.NUMBERED else 0)
     figure.draw_without_rendering()
 
 

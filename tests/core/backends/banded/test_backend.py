@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.core import Causal, ConfigError, Explicit, Lengths, Valid, Window, attend, plan
 from zoo.core.backends.banded import backend as banded
-from zoo.core.backends.banded import masks as shut
+from zoo.core.backends.banded import masks
 from zoo.core.backends.banded.layout import Chunks, chunks
 from zoo.core.backends.banded.products import LOWEST
 from zoo.core.flops import _MISSING as FORMULAS
@@ -360,7 +360,7 @@ def test_split_and_join_give_back_what_was_there(rows: int) -> None:
 def test_a_plain_window_keeps_one_mask_for_all_chunks_but_the_ends() -> None:
     laid = chunks(Window(3), 1000, 1000, 0, "cpu")
     assert laid.count == 63
-    assert len(shut._of_pattern(Window(3), laid, (), torch.device("cpu")).masks) == 3
+    assert len(masks._of_pattern(Window(3), laid, (), torch.device("cpu")).masks) == 3
 
 
 def test_masks_remembered_in_inference_mode_serve_training() -> None:

@@ -14,8 +14,7 @@ from torch import Tensor
 from zoo.bench.speed.memory import peak_bytes
 from zoo.core import ConfigError, Full, InputError, LeakySum, Lengths, Segments, Valid, attend, plan
 from zoo.core.backends.edges import backend as edges
-from zoo.core.backends.edges import edge_features as edge_vectors
-from zoo.core.backends.edges import partition as edge_parts
+from zoo.core.backends.edges import edge_features, partition
 from zoo.core.patterns.edge_types import EdgeKinds
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.padding import Keys
@@ -67,7 +66,7 @@ def by_edges(q: Tensor, k: Tensor, v: Tensor, index: Tensor, bias: list[Tensor] 
 @pytest.fixture(params=["together", "apart"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute all heads at once, or each head of keys alone, and gradients of edges one by one."""
-    for module in (edge_parts, edge_vectors):
+    for module in (partition, edge_features):
         monkeypatch.setattr(module, "BLOCK", 1 << 20 if request.param == "together" else 1)
 
 
@@ -141,7 +140,7 @@ def test_edges_of_a_kind_add_the_same(
     few: int, table: int, heads: int, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edges, "FEW", few)
-    monkeypatch.setattr(edge_vectors, "TABLE", table)
+    monkeypatch.setattr(edge_features, "TABLE", table)
     pattern, tensors = graph(9, 6, 3, 0.5), draw(2, 9, 6)
     generator = torch.Generator().manual_seed(4)
     count = pattern.index.shape[1]
@@ -359,7 +358,7 @@ def test_weights_that_are_kept_change_no_number(case: Case, dropout: float, adde
 
 @pytest.mark.parametrize("block", [1, 80, 1000])  # a head, a row, or all at once
 def test_each_row_and_head_draws_its_own_dropout(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(edge_parts, "BLOCK", block)
+    monkeypatch.setattr(partition, "BLOCK", block)
     pattern = Edges(torch.arange(40).repeat(2, 1))
     q, v = torch.zeros(2, 40, 2, 1), torch.ones(2, 40, 2, 1)
     y = attend(q, q, v, pattern, dropout=0.5, backend="edges").transpose(1, 2).flatten(0, 1)[..., 0]

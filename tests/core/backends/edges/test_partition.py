@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zoo.core.backends.edges import partition as edge_parts
+from zoo.core.backends.edges import partition
 from zoo.core.backends.edges.partition import Work, at_once
 from zoo.core.patterns.edges import Edges
 
@@ -21,7 +21,7 @@ from zoo.core.patterns.edges import Edges
     ],
 )
 def test_as_many_rows_and_heads_as_fit(monkeypatch: pytest.MonkeyPatch, edges: int, wanted: tuple[int, int]) -> None:
-    monkeypatch.setattr(edge_parts, "BLOCK", 72)
+    monkeypatch.setattr(partition, "BLOCK", 72)
     assert at_once(edges, batch=3, heads=6, shared=2) == wanted
 
 
@@ -29,7 +29,7 @@ def test_as_many_rows_and_heads_as_fit(monkeypatch: pytest.MonkeyPatch, edges: i
 def test_the_parts_hold_each_head_of_each_row_once_and_as_many_as_fit(
     monkeypatch: pytest.MonkeyPatch, fit: int
 ) -> None:
-    monkeypatch.setattr(edge_parts, "BLOCK", fit)
+    monkeypatch.setattr(partition, "BLOCK", fit)
     graph = Edges(torch.arange(5).repeat(2, 1))
     work = Work(graph, 0, 5, 5, 4, 2, None, None, 1.0, 0.0, 0)
     seen, entries = torch.zeros(3, 4), 0

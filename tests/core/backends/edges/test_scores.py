@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zoo.core import EdgeBias, Edges, InputError, LeakySum, Lengths, Segments, attend, plan
 from zoo.core.backends.edges import backend as edges
-from zoo.core.backends.edges import partition as edge_parts
+from zoo.core.backends.edges import partition
 from zoo.core.backends.edges import scores as edge_scores
 from zoo.core.patterns.padding import Keys
 
@@ -73,7 +73,7 @@ def with_gradients(y: Tensor, tensors: list[Tensor]) -> list[Tensor]:
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute all heads and edges at once, or each head of keys alone, three numbers at a time."""
     together = request.param == "together"
-    monkeypatch.setattr(edge_parts, "BLOCK", 1 << 20 if together else 1)
+    monkeypatch.setattr(partition, "BLOCK", 1 << 20 if together else 1)
     monkeypatch.setattr(edges, "VECTORS", 1 << 20 if together else 1)
     monkeypatch.setattr(edge_scores, "NUMBERS", {"cpu": 1 << 20 if together else 3})
 

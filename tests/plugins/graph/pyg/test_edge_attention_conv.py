@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Edges, InputError
-from zoo.plugins.graph.structure import edge_rules as rules_module
+from zoo.plugins.graph.structure import edge_rules
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
 
 pyg = pytest.importorskip("torch_geometric.nn")
@@ -211,7 +211,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
             seen.append(self.index)
             super().__post_init__()
 
-    monkeypatch.setattr(rules_module, "Edges", Counted)
+    monkeypatch.setattr(edge_rules, "Edges", Counted)
     return seen
 
 

@@ -9,7 +9,7 @@ from torch_geometric.loader import RandomNodeLoader
 
 import zoo
 from zoo.errors import MissingLibraryError
-from zoo.plugins.graph.scale import neighbor_sampling as sampling
+from zoo.plugins.graph.scale import neighbor_sampling
 from zoo.plugins.graph.scale.neighbor_sampling import NATIVE, neighbours
 
 
@@ -19,7 +19,7 @@ def ring(nodes: int = 8) -> Data:
 
 
 def test_without_the_libraries_it_is_said_what_there_is_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "find_spec", lambda name: None)
+    monkeypatch.setattr(neighbor_sampling, "find_spec", lambda name: None)
     with pytest.raises(
         MissingLibraryError, match=r"pyg-lib.*RandomNodeLoader.*zoo\.plugins\.graph\.scale\.blockwise_inference"
     ):

@@ -12,7 +12,7 @@ from zoo.cli.bench import app
 from zoo.errors import ConfigError
 from zoo.plugins.graph.data.corpus import GraphsCorpus
 from zoo.plugins.graph.data.published_datasets import open_planetoid, open_zinc
-from zoo.plugins.graph.studies import training_protocols as fitting
+from zoo.plugins.graph.studies import training_protocols
 from zoo.plugins.graph.studies.published_results import Run, execute, summary_lines
 from zoo.plugins.graph.studies.training_protocols import FITS, by_patience
 
@@ -132,7 +132,7 @@ def test_solubility_is_judged_by_its_error_and_the_rate_falls_until_the_end(
     write_zinc: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_zinc(tmp_path)
-    monkeypatch.setattr(fitting, "MIN_LEARNING_RATE", 5e-4)
+    monkeypatch.setattr(training_protocols, "MIN_LEARNING_RATE", 5e-4)
     given = ["--data", tmp_path, "--out", tmp_path / "runs", "--workers", 0, "--seeds", 1, "--patience", 1]
     monkeypatch.setattr(GraphsCorpus, "score", lambda *_: {"-mae": -0.5})
     done = CliRunner().invoke(app, ["graph-zinc", *map(str, given)])

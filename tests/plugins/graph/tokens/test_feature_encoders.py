@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from zoo.core import ConfigError, InputError
-from zoo.plugins.graph.tokens import feature_encoders as raw
+from zoo.plugins.graph.tokens import feature_encoders
 from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features, check_kinds, distinct, features
 
 
 @pytest.mark.parametrize("spelled", [0, 100])
 def test_categories_are_summed_column_by_column(spelled: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw, "SPELLED", spelled)
+    monkeypatch.setattr(feature_encoders, "SPELLED", spelled)
     embed = features([3, 2], 4)
     x = torch.tensor([[2, 0], [0, 1], [1, 1], [0, 1]])
     wanted = torch.stack([embed.weight[a] + embed.weight[3 + b] for a, b in x.tolist()])

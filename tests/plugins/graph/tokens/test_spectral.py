@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import AddRandomWalkPE
 
 from zoo.core import ConfigError
-from zoo.plugins.graph.tokens import spectral as spectrum
+from zoo.plugins.graph.tokens import spectral
 from zoo.plugins.graph.tokens.spectral import laplacian, random_walk
 
 
@@ -41,9 +41,9 @@ def test_columns_are_eigenvectors_of_the_smallest_values_but_the_first() -> None
 def test_large_graphs_give_what_small_ones_do(monkeypatch: pytest.MonkeyPatch, narrow: float) -> None:
     index = random_graph(40, 1)
     small = laplacian(index, [0, 40], 6)
-    monkeypatch.setattr(spectrum, "SMALL", 10)
-    monkeypatch.setattr(spectrum, "_factoring", lambda s: 1.0)
-    monkeypatch.setattr(spectrum, "NARROW", narrow)
+    monkeypatch.setattr(spectral, "SMALL", 10)
+    monkeypatch.setattr(spectral, "_factoring", lambda s: 1.0)
+    monkeypatch.setattr(spectral, "NARROW", narrow)
     np.testing.assert_allclose(laplacian(index, [0, 40], 6), small, atol=1e-4)
 
 
@@ -60,8 +60,8 @@ def test_the_waves_of_a_large_path_and_ring_are_found_though_their_values_are_cl
 
 
 def test_eigenvectors_that_are_not_found_in_time_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spectrum, "NARROW", 0)
-    monkeypatch.setattr(spectrum, "PATIENCE", 0)
+    monkeypatch.setattr(spectral, "NARROW", 0)
+    monkeypatch.setattr(spectral, "PATIENCE", 0)
     index = np.stack([np.arange(999), np.arange(1, 1000)])
     with pytest.raises(
         ConfigError, match=r"1,000 nodes and 999 edges: its 4 eigenvectors .*'degree' and 'none' have no"
@@ -113,7 +113,7 @@ def test_returns_are_those_of_pytorch_geometric() -> None:
 def test_a_walk_in_blocks_is_the_same_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     index = random_graph(13, 5)
     whole = random_walk(index, [0, 13], 4)
-    monkeypatch.setattr(spectrum, "NUMBERS", 26)
+    monkeypatch.setattr(spectral, "NUMBERS", 26)
     np.testing.assert_allclose(random_walk(index, [0, 13], 4), whole, atol=1e-7)
 
 
@@ -123,7 +123,7 @@ def test_a_walk_ends_where_no_edge_leads_on() -> None:
 
 
 def test_a_walk_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spectrum, "MOST", 100)
+    monkeypatch.setattr(spectral, "MOST", 100)
     said = r"10 nodes takes \d+ edges times its nodes times 6 steps, more than 1e\+02: .*'degree' and 'none' have"
     with pytest.raises(ConfigError, match=said):
         random_walk(random_graph(10, 4), [0, 10], 6)

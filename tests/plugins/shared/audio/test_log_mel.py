@@ -5,7 +5,7 @@ import torch
 from torchaudio.compliance.kaldi import fbank
 
 from zoo.core.errors import ConfigError
-from zoo.plugins.shared.audio import log_mel as features
+from zoo.plugins.shared.audio import log_mel
 from zoo.plugins.shared.audio.log_mel import LogMel
 
 
@@ -30,7 +30,7 @@ def test_features_of_double_sounds_agree_to_the_rounding_of_their_bands() -> Non
 def test_features_of_long_sounds_come_from_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x = sounds(2, 8_000)
     whole = LogMel()(x)
-    monkeypatch.setattr(features, "BLOCK", 10)
+    monkeypatch.setattr(log_mel, "BLOCK", 10)
     torch.testing.assert_close(LogMel()(x), whole, atol=1e-5, rtol=0)
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import zoo
 from zoo.bench.grid import engine
 from zoo.bench.grid.work import attempt
-from zoo.bench.learning_curve import command as datasize
+from zoo.bench.learning_curve import command
 from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
@@ -205,20 +205,20 @@ def test_the_command_repeats_the_study() -> None:
         models=["vit-micro"], data="folder:my pictures", sizes=[20], seeds=1, image_size=24, steps=5,
         precision="64-true", device="cpu", optimizer="adamw", augment=True,
     )  # fmt: skip
-    text = datasize.command_for(config, Path("my runs"), lr_sweep=True)
+    text = command.command_for(config, Path("my runs"), lr_sweep=True)
     asked: list[Any] = []
 
-    def run_study(config: StudyConfig, folder: Path, options: datasize.RunOptions, show: object) -> None:
+    def run_study(config: StudyConfig, folder: Path, options: command.RunOptions, show: object) -> None:
         asked.extend((config, folder, options))
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datasize, "run_study", run_study)
+        patch.setattr(command, "run_study", run_study)
         app = typer.Typer()
-        app.command()(datasize.command)
+        app.command()(command.command)
         CliRunner().invoke(app, shlex.split(text)[3:])
     assert asked == [
-        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), datasize.RunOptions(lr_sweep=True)
+        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), command.RunOptions(lr_sweep=True)
     ]  # fmt: skip
 
 
@@ -245,8 +245,8 @@ def test_options_hold_for_all_models_and_change_no_default(tmp_path: Path) -> No
 
 
 def test_an_accelerator_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasize, "cores", lambda: 8)
-    assert [datasize.workers_for(None, "cpu"), datasize.workers_for(None, "cuda"), datasize.workers_for(3, "cuda")] == [
+    monkeypatch.setattr(command, "cores", lambda: 8)
+    assert [command.workers_for(None, "cpu"), command.workers_for(None, "cuda"), command.workers_for(3, "cuda")] == [
         8,
         1,
         3,
@@ -255,7 +255,7 @@ def test_an_accelerator_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sizes_that_are_no_numbers() -> None:
     with pytest.raises(ConfigError, match="--sizes 10,many: 'many' is not a whole number"):
-        datasize.command(sizes="10,many")
+        command.command(sizes="10,many")
 
 
 def test_default_sizes_end_with_all_there_are() -> None:

@@ -14,8 +14,7 @@ from zoo.errors import DataError
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.speech.data.corpus import ClipsCorpus
 from zoo.plugins.speech.data.frame_labels import FramesCorpus
-from zoo.plugins.speech.data.synthetic import espeak
-from zoo.plugins.speech.data.synthetic import spoken_digits as spoken
+from zoo.plugins.speech.data.synthetic import espeak, spoken_digits
 from zoo.plugins.speech.data.synthetic.voices import DIGITS, Utterance
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus
 
@@ -36,8 +35,8 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
     monkeypatch.setattr(espeak, "speak", hum)
     monkeypatch.setattr(espeak, "version", lambda: "1.51")
-    monkeypatch.setattr(spoken, "SIZES", {"words": (40, 10, 16), "strings": (30, 8, 12)})
-    monkeypatch.setattr(spoken, "TRAIN", (10, 60))
+    monkeypatch.setattr(spoken_digits, "SIZES", {"words": (40, 10, 16), "strings": (30, 8, 12)})
+    monkeypatch.setattr(spoken_digits, "TRAIN", (10, 60))
 
 
 def opened(text: str = "spoken-digits", seed: int = 0, tokenizer: str = "", **config: Any) -> Any:
@@ -146,8 +145,8 @@ def test_who_is_stopped_while_it_speaks_leaves_nothing(tmp_path: Path, monkeypat
 @pytest.mark.skipif(shutil.which(espeak.PROGRAM) is None, reason=f"{espeak.PROGRAM} is not installed")
 def test_espeak_speaks_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
-    monkeypatch.setattr(spoken, "SIZES", {"words": (4, 1, 2)})
-    monkeypatch.setattr(spoken, "TRAIN", (1, 60))
+    monkeypatch.setattr(spoken_digits, "SIZES", {"words": (4, 1, 2)})
+    monkeypatch.setattr(spoken_digits, "TRAIN", (1, 60))
     corpus = opened("spoken-digits")
     (x, lengths), target = corpus.batch(torch.arange(4), torch.Generator().manual_seed(0))
     assert x.isfinite().all()

@@ -13,8 +13,7 @@ from zoo.data.corpus import open_corpus
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import Joined
-from zoo.plugins.speech.data.synthetic import espeak
-from zoo.plugins.speech.data.synthetic import tts_corpus as speaking
+from zoo.plugins.speech.data.synthetic import espeak, tts_corpus
 from zoo.plugins.speech.data.synthetic.tts_corpus import SpeakingCorpus
 from zoo.plugins.speech.data.synthetic.voices import Utterance
 from zoo.plugins.speech.models.text_to_speech import DEVIATION, MEAN, Synthesiser
@@ -81,11 +80,11 @@ def test_one_voice_says_what_a_model_that_speaks_learns(tmp_path: Path, monkeypa
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
     monkeypatch.setattr(espeak, "speak", hum)
     monkeypatch.setattr(espeak, "version", lambda: "1.51")
-    monkeypatch.setattr(speaking, "SIZES", {"strings": (20, 4, 4)})
+    monkeypatch.setattr(tts_corpus, "SIZES", {"strings": (20, 4, 4)})
     data = open_corpus("one-voice", zoo.info("speech-synthesis-tiny"))
     assert isinstance(data, SpeakingCorpus)
     assert data.sizes == {"train": 20, "validation": 4, "test": 4}
-    assert {each[1:] for each in said} == {speaking.VOICE}
+    assert {each[1:] for each in said} == {tts_corpus.VOICE}
     (ids, _, steps), target = data.examples("train", [3], None)
     assert data.tokenizer.decode_batch([ids[0, :-1].tolist()]) == [said[3].text]
     assert steps.shape[:2] == target.shape == (1, -(-((100 * len(said[3].text) - 400) // 160 + 1) // 4))

@@ -20,7 +20,7 @@ from zoo.plugins.text.data.synthetic.tasks import (
     open_topics,
 )
 from zoo.plugins.text.sources import SOURCES
-from zoo.registry import entry_loading as entries
+from zoo.registry import entry_loading
 from zoo.registry.lookup import registry
 from zoo.spec import ModelSpec, Reads
 
@@ -72,7 +72,7 @@ def test_every_source_has_a_name_of_its_own_and_opens_by_its_entry() -> None:
     named = [source.name for source in registry().sources]
     for source in SOURCES:
         assert named.count(source.name) == 1
-        assert callable(entries.load(source, source.corpus))
+        assert callable(entry_loading.load(source, source.corpus))
 
 
 def test_strings_are_written_backwards_or_again() -> None:
