@@ -17,6 +17,8 @@ _WHY = {
     "num_classes": "no classifier",
     "task": "one task only",
 }
+_FIXED = {"attention": "its attention is fixed", "position": "its position encoding is fixed"}
+"""Why models with attention do not take a keyword: their makers lack the parameter."""
 
 
 def accepted(entry: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
@@ -122,7 +124,7 @@ def _reason(keyword: str, spec: ModelSpec, foreign: bool) -> str:
     if foreign:
         return f"it is made by another library ({spec.source or spec.entry}) and has {_WHY[keyword]} here"
     made = f"it is made by convolution and has {_WHY[keyword]}" if spec.kind == "convolution" else ""
-    return made or f"it has {_WHY[keyword]}"
+    return made or _FIXED.get(keyword, f"it has {_WHY[keyword]}")
 
 
 def _refusing(error: TypeError) -> set[str]:

@@ -55,11 +55,11 @@ def test_a_training_shows_what_it_learns_and_saves_it(run: Run, tmp_path: Path) 
     code, _, err = train(run, tmp_path / "out")
     assert code == 2
     assert err.startswith(f"zoo: out='{tmp_path / 'out'}' holds a training: --resume goes on with it, --overwrite")
-    assert train(run, tmp_path / "out", "--resume")[1].startswith("going on behind step 4 of 4")
+    assert train(run, tmp_path / "out", "--resume")[1].startswith("resumed after step 4 of 4")
 
 
 def test_going_on_with_nothing_says_that_it_begins(run: Run, tmp_path: Path) -> None:
-    told = "no checkpoint to go on from yet: beginning at step 0"
+    told = "no checkpoint to resume from yet: starting at step 0"
     code, out, _ = train(run, tmp_path / "out", "--resume")
     assert (code, out.splitlines()[0]) == (0, told)
     assert told not in train(run, tmp_path / "out", "--resume")[1]
@@ -83,7 +83,7 @@ def test_ctrl_c_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.
     assert first == "stopped behind step 1; to go on:"
     assert second.startswith("  zoo train vit-micro --data digits --out")
     assert second.endswith(" --resume")
-    assert train(run, tmp_path / "out", "--resume")[1].startswith("going on behind step 1 of 4")
+    assert train(run, tmp_path / "out", "--resume")[1].startswith("resumed after step 1 of 4")
 
 
 def test_an_unknown_name_source_or_setting_is_an_error(run: Run, tmp_path: Path) -> None:

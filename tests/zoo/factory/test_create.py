@@ -185,6 +185,12 @@ def test_a_model_without_the_part_says_so(keyword: str, why: str) -> None:
         zoo.create("conv-small", **{keyword: value})
 
 
+def test_a_model_of_attention_that_cannot_be_swapped_says_that_it_is_fixed() -> None:
+    spec = ModelSpec(name="toy", entry="zoo:Nothing", modality="toys", example="zoo:nothing")
+    with pytest.raises(ConfigError, match=r"takes no attention=: its attention is fixed"):
+        check(spec, lambda dim=8: None, {"attention": "full"})
+
+
 def test_a_models_only_task_may_be_asked_for() -> None:
     zoo.create("conv-small", task="classify")
     with pytest.raises(ConfigError, match=r"takes no task=: .*one task only"):

@@ -90,7 +90,9 @@ def _csv(study: Study) -> str:
 
 def _page(study: Study, command: str, svg: str) -> str:
     data = study.data
-    found = "".join(f"<p>{html.escape(line)}</p>" for line in conclusion(study)) or "<p>No run has finished.</p>"
+    found = "".join(f"<p>{html.escape(line)}</p>" for line in conclusion(study))
+    if all("error" in record for record in study.records):
+        found = "<p>No run has finished.</p>"
     parts = [
         f"<h1>{_title(study)}</h1>",
         f'<div class="found">{found}</div>',
@@ -155,7 +157,8 @@ def _laws(study: Study) -> str:
     crossover = study.crossover()
     words = describe(crossover, study.sizes[-1]) if crossover else "not known"
     table = _table(["", "a", "b", "c", "misfit"], rows) if rows else "<p>A fit wants at least three sizes.</p>"
-    return f"{table}<p>Crossover of {html.escape(' and '.join(study.pair() or ()))}: {html.escape(words)}.</p>"
+    pair = study.pair()
+    return table + (f"<p>Crossover of {html.escape(' and '.join(pair))}: {html.escape(words)}.</p>" if pair else "")
 
 
 def _recipes(study: Study) -> str:

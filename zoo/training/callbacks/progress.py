@@ -54,10 +54,10 @@ class ProgressDisplay(Callback):
     def on_start(self, outcome: Outcome) -> None:
         """Print where a training is resumed."""
         if outcome.steps:
-            self.console.print(f"going on behind step {outcome.steps:,} of {self.steps:,}")
+            self.console.print(f"resumed after step {outcome.steps:,} of {self.steps:,}")
             self.bar.update(self.task, completed=outcome.steps)
         elif self.resume:
-            self.console.print("no checkpoint to go on from yet: beginning at step 0")
+            self.console.print("no checkpoint to resume from yet: starting at step 0")
 
     def on_step(self, step: int, loss: Tensor) -> None:
         """Move the bar, now and then."""

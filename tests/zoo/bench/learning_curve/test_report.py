@@ -1,6 +1,7 @@
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,15 @@ def test_a_study_without_a_finished_run_has_a_report(make_study: MakeStudy) -> N
     study = make_study([0.5], [0.5], sizes=(10,), failed=[("cnn", 10), ("vit", 10)])
     write_report(study, "zoo bench data-size")
     assert "No run has finished." in (study.folder / "report.html").read_text()
+
+
+def test_the_report_of_one_model_speaks_of_no_crossing(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE)
+    one = replace(study, models=study.models[:1], records=[r for r in study.records if r["config"]["model"] == "cnn"])
+    write_report(one, "zoo bench data-size --models cnn")
+    page = (study.folder / "report.html").read_text()
+    assert "No run has finished." not in page
+    assert "Crossover of" not in page
 
 
 def test_perfect_models_have_a_report_too(make_study: Callable[..., Study]) -> None:
