@@ -79,7 +79,9 @@ class Subset:
         self.fingerprint = f"{corpus.fingerprint}-{count}-{seed}"
 
     def __getattr__(self, name: str) -> Any:
-        """Give what the corpus has."""
+        """Give what the corpus has; `copy` and `pickle` ask for special methods before there is a corpus."""
+        if name == "corpus" or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.corpus, name)
 
     def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:

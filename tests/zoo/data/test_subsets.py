@@ -1,4 +1,6 @@
-from collections.abc import Iterator, Sequence
+import copy
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -62,6 +64,14 @@ def test_all_else_is_as_the_corpus_has_it() -> None:
     assert part.overrides() == corpus.overrides()
     assert part.fingerprint != corpus.fingerprint
     assert part.name == "counts"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
+def test_a_subset_can_be_copied(copied: Callable[[Any], Any]) -> None:
+    part = subset(Counts(), 50, 0)
+    twin = copied(part)
+    assert (twin.name, twin.sizes) == (part.name, part.sizes)
+    assert torch.equal(torch.cat(numbers(twin)), torch.cat(numbers(part)))
 
 
 def test_more_than_there_are_are_refused() -> None:
