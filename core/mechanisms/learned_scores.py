@@ -61,8 +61,7 @@ def additive() -> Callable[..., Attention]:
 
 def _with(score: Callable[[int, int], nn.Module]) -> Callable[..., Attention]:
     def make(dim: int, num_heads: int, **options: Any) -> Attention:
-        layer = Attention(dim, num_heads, **options)
-        layer.score = score(num_heads, layer.head_dim)
-        return layer
+        heads = max(num_heads, 1)  # fewer are refused by `Attention`
+        return Attention(dim, num_heads, score=score(heads, options.get("head_dim") or dim // heads), **options)
 
     return make

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from zoo.core import Attention, Causal, ConfigError, Decoder, Tokens, Window
+from zoo.core import Attention, Causal, ConfigError, Decoder, Kernel, Tokens, Window
 from zoo.core.layers.position_factory import with_position
 from zoo.core.mechanisms.learned_scores import additive, general
+from zoo.core.positions.relative import ShawPosition, TransformerXLPosition
 
 MAKES = [general, additive]
 
@@ -62,6 +63,15 @@ def test_it_streams_what_it_gives_at_once(make: Callable[[], type[Attention]]) -
 
 
 @pytest.mark.parametrize("make", MAKES)
+def test_heads_that_do_not_fit_are_refused(make: Callable[[], type[Attention]]) -> None:
+    for heads in (0, 3):
+        with pytest.raises(ConfigError, match=f"dim=8 is not a multiple of num_heads={heads}"):
+            make()(8, heads)
+    with pytest.raises(ConfigError, match="linear attention makes no scores"):
+        make()(8, 2, norm=Kernel())
+
+
+@pytest.mark.parametrize("make", MAKES)
 def test_every_parameter_learns(make: Callable[[], type[Attention]]) -> None:
     layer = make()(8, 2, pattern=Causal(), dropout=0.1)
     layer(Tokens(torch.randn(2, 5, 8))).square().sum().backward()
@@ -72,4 +82,7 @@ def test_every_parameter_learns(make: Callable[[], type[Attention]]) -> None:
 def test_a_position_that_meets_the_query_needs_a_product(name: str) -> None:
     with pytest.raises(ConfigError, match=f"position='{name}' acts on the product .* score=Additive is no"):
         with_position(additive(), name, 4)(8, 2)
+    position = ShawPosition(4) if name == "shaw" else TransformerXLPosition(8, 2, 4)
+    with pytest.raises(ConfigError, match=f"(?s)position={type(position).__name__}.* score=Additive is no product"):
+        additive()(8, 2, position=position)
     assert with_position(general(), name, 4)(8, 2)(Tokens(torch.randn(1, 3, 8))).shape == (1, 3, 8)
