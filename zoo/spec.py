@@ -121,11 +121,11 @@ class SourceSpec:
     corpus: str = ""
     """`(argument, spec, seed, tokenizer) -> zoo.data.corpus.Corpus` for a model of that spec."""
     entry: str = ""
-    """`(argument, seed) -> source` in place of `corpus`: a source of images in memory, of which an `adapter` makes a
+    """`(argument, seed) -> source` in place of `corpus`: a source, of which an `adapter` of its modality makes a
     corpus."""
     adapter: str = ""
     """`(source, spec, seed, tokenizer) -> zoo.data.corpus.Corpus`: makes a corpus of what the `entry` of another source
-    opens."""
+    of the modality opens."""
     takes: str = ""
     """What stands behind the colon, for help texts: `FILE`, `DIR`, `[MIN-MAX]`."""
     reads: tuple[str, ...] = ()

@@ -127,13 +127,17 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
 
 
 def _adapter(source: SourceSpec) -> str:
-    """Give what makes a corpus of a source that has only `entry`: of its modality if there is one, else any."""
-    offers = [each for each in registry().sources if each.adapter]
-    if not source.entry or not offers:
+    """Give what makes a corpus of a source that has only `entry`: the adapter of its modality."""
+    if not source.entry:
+        raise ConfigError(f"data source '{source.name}' has neither `corpus` nor `entry`")
+    offers = (each.adapter for each in registry().sources if each.adapter and each.modality == source.modality)
+    adapter = next(offers, None)
+    if adapter is None:
         raise ConfigError(
-            f"data source '{source.name}' has no `corpus`, and no plugin has an `adapter` that makes one of its `entry`"
+            f"data source '{source.name}' of modality '{source.modality}' has no `corpus`, and no source of that "
+            "modality has an `adapter` that makes one of its `entry`"
         )
-    return next((each.adapter for each in offers if each.modality == source.modality), offers[0].adapter)
+    return adapter
 
 
 def _is_path(text: str) -> bool:

@@ -161,6 +161,21 @@ def test_a_source_of_studies_needs_an_adapter_of_its_modality() -> None:
 
     with (
         using(Registry(plugins=[Dots()], autoload=False)),
-        pytest.raises(ConfigError, match="'dots' has no `corpus`, and no plugin has an `adapter`"),
+        pytest.raises(ConfigError, match=r"'dots' of modality 'dots' has no `corpus`, and no source .* an `adapter`"),
     ):
         open_corpus("dots", model(modality="dots"))
+    with using(Registry(plugins=[Dots()])), pytest.raises(ConfigError, match="'dots' of modality 'dots' has no"):
+        open_corpus("dots", model(modality="dots"))
+
+
+def test_a_source_names_what_opens_it() -> None:
+    class Dots:
+        @hookimpl
+        def zoo_sources(self) -> list[SourceSpec]:
+            return [SourceSpec(name="dots", modality="vision")]
+
+    with (
+        using(Registry(plugins=[Dots()])),
+        pytest.raises(ConfigError, match="'dots' has neither `corpus` nor `entry`"),
+    ):
+        open_corpus("dots", model(modality="vision"))
