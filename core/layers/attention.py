@@ -152,12 +152,16 @@ class Attention(nn.Module):
         return inputs.attend(score=self.make_score(), norm=self.norm, return_weights=True)[1]
 
     def by_edge(self, tokens: Tokens) -> tuple[Float[Tensor, "e h"], Edges] | None:
-        """Give the weight of each edge of the graph that the tokens carry, and the graph; None if they carry none."""
+        """Give the weight of each edge of the graph that the tokens carry, and the graph.
+
+        None if they carry none, or edges alone do not decide the weights: a bias by position is one of pairs of tokens.
+        """
         graph = normal(self.restrict(tokens))
         if not isinstance(graph, Edges) or len(tokens.x) != 1 or self.norm != "softmax":
             return None
         q, k, _, _, keys, bias, *_ = self.inputs(tokens, None, None)
-        assert bias is None or isinstance(bias, EdgeBias)
+        if bias is not None and not isinstance(bias, EdgeBias):
+            return None
         return edge_weights(q, k, graph, keys, bias, self.make_score())[0], graph
 
     def inputs(self, tokens: Tokens, context: Tokens | None, state: State | None) -> AttentionInputs:

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import zoo
+from zoo.core import Attention, Edges, Tokens
+from zoo.core.models.inspection import attention_maps
+from zoo.core.positions.relative import ALiBiPosition
 from zoo.errors import ConfigError
 from zoo.viz.attention_maps import chosen
 from zoo.viz.edge_maps import EdgeMap, edge_maps_of
@@ -60,6 +63,21 @@ def test_a_model_of_no_graphs_has_none_and_ends_at_its_first_attention() -> None
     assert edge_maps_of(model, zoo.example("vit-micro", 1)) == []
     assert done == []
     assert not any(layer._forward_pre_hooks for layer in model.modules())
+
+
+def test_a_bias_of_pairs_has_weights_of_pairs_alone() -> None:
+    class OnAGraph(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = Attention(8, 2, position=ALiBiPosition(2))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.layer(Tokens(x, Edges(INDEX)))
+
+    model, x = OnAGraph().eval(), torch.randn(1, 3, 8)
+    assert edge_maps_of(model, [x]) == []
+    (weights,) = attention_maps(model, x)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 3))
 
 
 def test_layers_and_heads_are_chosen() -> None:
