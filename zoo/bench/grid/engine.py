@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import typer
 from rich.console import Console
 from rich.progress import track
 
@@ -133,16 +132,6 @@ def run_grid(
         for _ in track(results, unit, total=len(grid.todo), console=console, disable=not (progress and grid.todo)):
             pass
     return grid.records
-
-
-@contextmanager
-def resumable(folder: Path, console: Console) -> Iterator[None]:
-    """End a command that Ctrl-C stops with code 130, and say that its results are kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        console.print(f"Stopped. Finished runs are in {folder}: the same command goes on from there.")
-        raise typer.Exit(130) from None
 
 
 def _in_turn(work: str, configs: Sequence[Config]) -> Results:

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from zoo.bench.grid.engine import Grid, Record, SupportsSubmit, resumable
+from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.worker_pool import cores
+from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import MODELS, StudyConfig
 from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.plan import SEEDS, plan, quick, resolve_device
