@@ -152,7 +152,7 @@ class Pipeline:
             for part, inputs in self._readable(list(raw[first : first + BATCH]), skip):
                 with torch.no_grad():
                     output = self.model(*inputs).cpu()
-                batch = getattr(self.postprocess, "batch_of", None)  # a graph model's nodes: the graph of each
+                batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
                 yield from zip(part, self.postprocess(output, batch(*inputs) if batch else part), strict=True)
 
     def _readable(

@@ -29,7 +29,7 @@ def attention(
     model: Annotated[str, typer.Argument(help="Folder that `zoo train` wrote, hf-hub:org/name, or any model.")],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts, image or audio files, or SMILES; by default a random input."),
+        typer.Argument(help="What the model reads, as for `zoo predict`; by default a random input."),
     ] = None,
     data: Annotated[str | None, typer.Option(help="Draw a test example of this source, such as one-voice.")] = None,
     example: Annotated[int, typer.Option(min=1, help="Number of the test example.")] = 1,

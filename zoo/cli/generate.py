@@ -17,9 +17,9 @@ def generate(
     model: Checkpoint,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(help="Source texts or prompts, or audio files; by default the lines of standard input."),
+        typer.Argument(help="Sources or prompts, or paths of files; by default the lines of standard input."),
     ] = None,
-    file: Annotated[str | None, typer.Option(help="Read one text from each line of this file; - is stdin.")] = None,
+    file: Annotated[str | None, typer.Option(help="Read one input from each line of this file; - is stdin.")] = None,
     max_len: Annotated[
         int | None, typer.Option(help="Maximum number of new tokens.", show_default="the model's own, or 256")
     ] = None,
@@ -27,7 +27,7 @@ def generate(
     length_penalty: Annotated[
         float, typer.Option(help="Length penalty of beam search: larger favours longer answers; 0 for none.")
     ] = 0.6,
-    n_best: Annotated[int, typer.Option(help="Number of answers for each text, with their scores.")] = 1,
+    n_best: Annotated[int, typer.Option(help="Number of answers for each input, with their scores.")] = 1,
     temperature: Annotated[
         float | None, typer.Option(help="Sample at this temperature; 0 is greedy.", show_default="no sampling")
     ] = None,

@@ -20,7 +20,7 @@ def list_(
         str, typer.Argument(help="Wildcard of model names, such as 'vit-*'; by default all models.")
     ] = "",
     modality: Annotated[
-        str | None, typer.Option(help="Only models of this modality: vision, text, speech, graph, …")
+        str | None, typer.Option(help="Only models of this modality; the table names that of each model.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -14,7 +14,7 @@ def predict(
     model: Checkpoint,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts, image or audio files, or SMILES; by default the lines of standard input."),
+        typer.Argument(help="What the model reads: strings or paths of files; by default the lines of standard input."),
     ] = None,
     file: Annotated[str | None, typer.Option(help="Read one input from each line of this file; - is stdin.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of labels shown for each input.")] = 3,

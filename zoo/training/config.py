@@ -93,7 +93,7 @@ class Settings:
     seed: int = setting(0, "Random seed of the initial weights, the data order and the data split.", SEED)
     tokenizer: str = setting(
         "",
-        "Tokenizer of texts: byte, char, word, bpe:8000, wordpiece:8000, or a tokenizer.json.",
+        "Tokenizer: byte, char, word, bpe:8000, wordpiece:8000, or a tokenizer.json.",
         shown="that of the data",
     )
 

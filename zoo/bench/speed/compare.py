@@ -188,7 +188,9 @@ def command(
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each case.")] = 15,
     suite: Annotated[
         str,
-        typer.Option(help="Suite: models, startup, or comparisons with peer libraries: engine, graph, speech, text, …"),
+        typer.Option(
+            help="Suite: models, startup, or comparisons with peer libraries: engine, or one that a plugin offers."
+        ),
     ] = "models",
     only: Annotated[
         str, typer.Option(help="Only cases whose name contains this text, in suites of peer libraries.")
