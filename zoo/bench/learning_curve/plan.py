@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-import zoo
 from zoo.bench.learning_curve.config import StudyConfig, check_config, check_fit, check_hardware, check_size
 from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
@@ -17,6 +16,7 @@ from zoo.bench.learning_curve.run import Corpora, Run
 from zoo.data.corpus import Corpus, check_task
 from zoo.data.subsets import DrawsSubsets, StudyInfo, study_info
 from zoo.errors import ConfigError
+from zoo.factory import create
 from zoo.training.precision import profitable_precision
 
 SIZES = (300, 1_000, 3_000, 10_000)
@@ -134,7 +134,7 @@ def open_data(config: StudyConfig) -> dict[str, Corpus]:
     corpora = Corpora(config.data, config.image_size)
     opened = {name: corpora.of(name) for name in config.models}
     for name, corpus in opened.items():
-        check_task(corpus, zoo.info(name))
+        check_task(corpus, create.info(name))
         if config.image_size is not None and "image_size" not in corpus.overrides():
             raise ConfigError(f"image_size={config.image_size}: the data {config.data!r} are no images")
     return opened
@@ -162,7 +162,7 @@ def _precision(config: StudyConfig, same: Mapping[str, Any], records: Iterable[M
 
 def _entry(name: str, corpus: Corpus, config: StudyConfig) -> ModelEntry:
     """Describe a model, once it is known to fit the data."""
-    spec = zoo.info(name)
+    spec = create.info(name)
     if "image_size" in corpus.overrides():
         check_fit(name, corpus)
     recipe = RECIPES[spec.kind]

@@ -13,10 +13,10 @@ from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import nn
 
-import zoo
 from zoo.core.flops import count
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.subsets import correct, study_info, subset
+from zoo.factory import create
 from zoo.training.loop import Plan, fit
 from zoo.training.objectives import TeacherForcing
 from zoo.training.optimizers import optimizers_for, trapezoid
@@ -115,7 +115,7 @@ class Corpora:
         return self.opened[model]
 
     def _open(self, model: str) -> Corpus:
-        return open_corpus(self.data, zoo.info(model).with_config(image_size=self.image_size), SPLIT_SEED)
+        return open_corpus(self.data, create.info(model).with_config(image_size=self.image_size), SPLIT_SEED)
 
 
 @lru_cache(maxsize=1)
@@ -134,9 +134,9 @@ def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) 
         options: keywords in place of those that the data ask for, where the model has them.
     """
     fitting = corpus.overrides() | options
-    if "image_size" not in zoo.info(name).config:
+    if "image_size" not in create.info(name).config:
         fitting.pop("image_size", None)
-    model = zoo.create(name, device=device, **fitting)
+    model = create.create(name, device=device, **fitting)
     convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
     return model.to(memory_format=torch.channels_last) if convolves else model
 

@@ -13,15 +13,15 @@ from rich.progress import track
 from rich.table import Table
 from torch import nn
 
-import zoo
 from zoo.bench.speed import startup
 from zoo.bench.speed import suite as suites
 from zoo.bench.speed.timing import Spread, in_turns, matrix_rate, threads
 from zoo.core import flops
 from zoo.errors import ConfigError
+from zoo.factory import create
 from zoo.registry.entry_loading import load
 from zoo.registry.lookup import registry
-from zoo.spec import SuiteSpec
+from zoo.spec import ModelSpec, SuiteSpec
 
 WORK = ("forward", "step")
 PRECISIONS = ("fp32", "bf16", "autocast")
@@ -82,9 +82,9 @@ def measure(
 
 
 def _measure(name: str, work: str, precision: str, count: int, peer: bool, batch_size: int, rounds: int) -> Row:
-    ours = zoo.create(name)
+    ours = create.create(name)
     theirs = _peer(ours) if peer else ours
-    inputs = zoo.example(name, batch_size)
+    inputs = create.example(name, batch_size)
     operations = flops.count(ours.eval(), *inputs).total * (STEP_OVER_FORWARD if work == "step" else 1)
     run_ours, run_theirs = (_job(model, inputs, work, precision) for model in (ours, theirs))
     mine, other = in_turns(run_ours, run_theirs if peer else lambda: None, rounds)
@@ -96,7 +96,7 @@ def _measure(name: str, work: str, precision: str, count: int, peer: bool, batch
 
 def _peer(model: nn.Module) -> nn.Module:
     spec = model.spec
-    assert isinstance(spec, zoo.ModelSpec)
+    assert isinstance(spec, ModelSpec)
     if spec.peer is None:
         raise ConfigError(f"{spec.name!r} has no peer to compare with; without --peer it is timed alone")
     return load(spec, spec.peer)(model)
