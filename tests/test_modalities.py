@@ -19,7 +19,7 @@ ALLOWED = {
     "bench/speed/compare.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
-    "testing/checks.py": "graph graphs",  # inputs and a check of models that read `edge_index`, told from the inputs alone
+    "testing/checks.py": "graph graphs",  # inputs and checks of models that read `edge_index`
     "testing/inputs.py": "graph graphs",
     "testing/graph_inputs.py": "graph graphs",
     "viz/attention_picture.py": "graph",  # weights on edges are drawn as a graph, by networkx
@@ -34,7 +34,7 @@ ALLOWED = {
 
 
 def named(source: str) -> set[str]:
-    """Find the modalities and plugins that strings, parts of f-strings and identifiers name; docstrings do not count."""
+    """Find the modalities and plugins that strings, parts of f-strings and identifiers name; docstrings are exempt."""
     tree = ast.parse(source)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     strings: list[str] = []

@@ -188,9 +188,7 @@ def command(
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each case.")] = 15,
     suite: Annotated[
         str,
-        typer.Option(
-            help="Suite: models, startup, or comparisons with peer libraries: engine, or one that a plugin offers."
-        ),
+        typer.Option(help="Suite: models, startup, or one against peer libraries: engine, or a plugin's."),
     ] = "models",
     only: Annotated[
         str, typer.Option(help="Only cases whose name contains this text, in suites of peer libraries.")
