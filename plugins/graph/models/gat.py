@@ -1,4 +1,4 @@
-"""Networks of attention on edges: GAT, GATv2 and layers as TransformerConv's, as models; sizes are in `gat_names.py`.
+"""Networks of attention on edges: GAT, GATv2 and layers as TransformerConv's, as models; sizes are in `gat_sizes.py`.
 
 Axes: n nodes, e edges, a features of edges.
 """

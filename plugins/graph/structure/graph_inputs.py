@@ -31,7 +31,7 @@ class GraphInputs(NamedTuple):
 
 
 def read(inputs: Sequence[Any]) -> GraphInputs:
-    """Read what a model was given, and check that it is graphs; values are checked by `check_edges` and the like.
+    """Read what a model was given, and check that it is graphs; values are checked where they are read.
 
     Raises:
         InputError: If it is none of the forms there are.
