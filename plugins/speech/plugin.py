@@ -37,6 +37,12 @@ WAV2VEC2: dict[str, tuple[int, int, int, int, dict[str, Any], int, dict[str, str
 @hookimpl
 def zoo_models() -> Iterator[ModelSpec]:
     """Give every speech model."""
+    yield from _encoders()
+    yield from _wav2vec2()
+    yield from _synthesisers()
+
+
+def _encoders() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters) in SPEECH.items():
         yield ModelSpec(
             name=name,
@@ -55,6 +61,9 @@ def zoo_models() -> Iterator[ModelSpec]:
             source="arXiv:1910.12977, arXiv:2010.05171",
             description="Each vector of 40 ms looks 640 ms to both sides.",
         )  # fmt: skip
+
+
+def _wav2vec2() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, made, parameters, tags) in WAV2VEC2.items():
         yield ModelSpec(
             name=name,
@@ -74,6 +83,9 @@ def zoo_models() -> Iterator[ModelSpec]:
             source="arXiv:2006.11477",
             description="A vector every 20 ms from the samples themselves.",
         )  # fmt: skip
+
+
+def _synthesisers() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters) in SYNTHESIS.items():
         yield ModelSpec(
             name=name,

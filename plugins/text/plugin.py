@@ -102,6 +102,12 @@ DECODER_TINY = {
 @hookimpl
 def zoo_models() -> Iterator[ModelSpec]:
     """Give every text model."""
+    yield from _translators()
+    yield from _bert()
+    yield from _decoders()
+
+
+def _translators() -> Iterator[ModelSpec]:
     paper = "arXiv:1706.03762"
     for name, (changes, parameters, printed) in TRANSFORMER.items():
         yield _translator(name, TRANSLATOR, parameters, BASE | changes, f"{paper} table 3", peer="torch_peer",
@@ -124,6 +130,9 @@ def zoo_models() -> Iterator[ModelSpec]:
             BASE | changes,
             "arXiv:1711.02281",
         )
+
+
+def _bert() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters, repository) in BERT.items():
         yield _text_model(
             name, "models.transformer:Bert", parameters, source="arXiv:1810.04805",
@@ -133,6 +142,9 @@ def zoo_models() -> Iterator[ModelSpec]:
             reads="encoder", peer="bert_peer", weights={"uncased": f"hf-hub:{repository}"},
             classifier=("head.linear.",),
         )  # fmt: skip
+
+
+def _decoders() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters, repository) in GPT2.items():
         config = {"vocab_size": 50_257, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
                   "position": "learned", "max_len": 1024, "dropout": 0.1}  # fmt: skip
