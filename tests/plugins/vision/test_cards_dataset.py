@@ -31,10 +31,12 @@ def test_seeds_give_different_pictures() -> None:
     assert not np.array_equal(make_cards(digits, 10, (0, 0, 1))[0], make_cards(digits, 10, (0, 0, 2))[0])
 
 
-def test_pictures_are_bytes_of_24_pixels() -> None:
+def test_pictures_are_bytes_of_24_pixels_that_use_the_whole_range() -> None:
     pictures, _ = make_cards(read_digits("train"), 10, (0, 0))
     assert pictures.shape == (10, 3, SIDE, SIDE)
     assert pictures.dtype == np.uint8
+    assert pictures.min() < 32
+    assert pictures.max() > 224
 
 
 def test_each_picture_has_one_cue_whose_hue_a_card_repeats() -> None:

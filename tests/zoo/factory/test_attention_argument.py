@@ -41,6 +41,7 @@ def test_every_encoder_takes_a_joined_pattern(name: str) -> None:
 )
 def test_every_kind_of_pattern_trains(text: str) -> None:
     model = zoo.create("hybrid-micro", attention=text)
+    assert patterns(model) == {pattern(text)}
     model(*zoo.example("hybrid-micro")).square().sum().backward()
     assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters())
 

@@ -114,7 +114,9 @@ def test_the_empty_are_answered() -> None:
         assert torch.isfinite(model(torch.randn(0, 3), none)).all()
         empty = Data(x=torch.zeros(0, 3), edge_index=none)
         some = Data(x=torch.randn(2, 3), edge_index=torch.tensor([[0], [1]]))
-        assert model(Batch.from_data_list([empty, some, empty])).shape == (3, 5)
+        answers = model(Batch.from_data_list([empty, some, empty]))
+        torch.testing.assert_close(answers[1:2], model(Batch.from_data_list([some])))
+        torch.testing.assert_close(answers[0], answers[2])
 
 
 def test_training_reaches_every_parameter() -> None:

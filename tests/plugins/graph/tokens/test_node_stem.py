@@ -54,9 +54,12 @@ def test_features_of_edges_come_along_where_they_are_read() -> None:
 @pytest.mark.parametrize("nodes", [0, 1, 3])
 def test_there_need_not_be_edges_nor_nodes(nodes: int) -> None:
     for position in ("random-walk", "laplacian", "degree"):
-        stem = NodeStem(4, 2, position=position)
-        assert stem(X[:nodes], INDEX[:, :0]).x.shape == (1, nodes, 4)
-        assert stem(X[:nodes], INDEX[:, :0], None, torch.zeros(nodes, dtype=torch.long)).x.shape == (1, nodes, 4)
+        stem = NodeStem(4, 2, position=position).eval()
+        tokens = stem(X[:nodes], INDEX[:, :0])
+        assert tokens.x.isfinite().all()
+        assert tokens.pattern.index.numel() == 0
+        batched = stem(X[:nodes], INDEX[:, :0], None, torch.zeros(nodes, dtype=torch.long))
+        torch.testing.assert_close(batched.x, tokens.x)
 
 
 def test_equal_edges_count_each_unless_told_otherwise() -> None:

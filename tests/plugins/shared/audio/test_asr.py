@@ -31,8 +31,11 @@ def sounds(lengths: list[int]) -> tuple[Tensor, Tensor]:
 
 
 def test_each_way_is_a_composition_of_the_engine() -> None:
+    parts: dict[str, set[str]] = {"ctc": set(), "attention": {"decoder"}, "joint": {"decoder", "emitter"}}
     for by, kind in zip(WAYS, (Ctc, Generator, Joint), strict=True):
-        assert isinstance(listener(by), kind)
+        model = listener(by)
+        assert isinstance(model, kind)
+        assert {"decoder", "emitter"} & dict(model.named_children()).keys() == parts[by]
 
 
 def test_a_decoder_has_half_as_many_blocks_if_nobody_says() -> None:
