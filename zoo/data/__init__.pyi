@@ -8,7 +8,12 @@ from zoo.data.batched_corpus import (
 )
 from zoo.data.cache import once as once
 from zoo.data.corpus import Batch as Batch, open_corpus as open_corpus
-from zoo.data.labels import labels_of as labels_of, names_of as names_of, ranked as ranked
+from zoo.data.labels import (
+    labels_of as labels_of,
+    names_for as names_for,
+    names_of as names_of,
+    ranked as ranked,
+)
 from zoo.data.progress import shown as shown
 from zoo.data.ragged_ids import RaggedIds as RaggedIds
 from zoo.data.skip_report import Skipped as Skipped, list_skipped as list_skipped

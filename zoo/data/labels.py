@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo.errors import DataError, WeightsError
+from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.weights import hub
 
 
@@ -41,6 +41,22 @@ def labels_of(config: Mapping[str, Any]) -> list[str]:
     if config.get("num_classes") not in (None, len(labels)):
         raise WeightsError(f"{where!r}: labels.json has {len(labels)} names, the model {config['num_classes']} labels")
     return labels
+
+
+def names_for(labels: Sequence[str], count: int) -> Sequence[str]:
+    """Give the names of an answer's labels; their numbers where they have no names.
+
+    Args:
+        labels: the names that lie beside the weights, none where there are none.
+        count: labels of the answer.
+
+    Raises:
+        ConfigError: If there are more names or fewer.
+    """
+    names = labels or [str(place) for place in range(count)]
+    if len(names) != count:
+        raise ConfigError(f"an answer of {count} labels: labels.json names {len(names)}")
+    return names
 
 
 def ranked(row: Tensor, names: Sequence[str]) -> dict[str, float]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo import ConfigError, InputError
-from zoo.data import labels_of, ranked
+from zoo import InputError
+from zoo.data import labels_of, names_for, ranked
 
 
 class Postprocess:
@@ -42,7 +42,7 @@ class Postprocess:
             return probable
         if answer.ndim != 2 or not answer.shape[1]:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is not one of scores (graphs or nodes, labels)")
-        names = self._names(answer.shape[1])
+        names = names_for(self.labels, answer.shape[1])
         rows = [self._read(row, names) for row in answer.float().cpu()]
         if self.task != "tag" or batch is None:
             return rows
@@ -68,9 +68,3 @@ class Postprocess:
                 return [name for name, chance in zip(names, chances.tolist(), strict=True) if chance > 0.5]
             return ranked(chances, names)
         return names[int(row.argmax())] if self.task == "tag" else ranked(row.softmax(0), names)
-
-    def _names(self, count: int) -> Sequence[str]:
-        names = self.labels or [str(place) for place in range(count)]
-        if len(names) != count:
-            raise ConfigError(f"an answer of {count} labels: labels.json names {len(names)}")
-        return names

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from zoo import ConfigError, InputError, WeightsError
-from zoo.data import labels_of, ranked
+from zoo.data import labels_of, names_for, ranked
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -63,18 +63,12 @@ class Postprocess:
             return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
         if not answer.numel() or answer.ndim not in (2, 3):
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
-        names = self._names(answer.shape[-1])
+        names = names_for(self.labels, answer.shape[-1])
         if answer.ndim == 2:
             return [ranked(row, names) for row in answer.float().softmax(-1)]
         counts = [answer.shape[1]] * len(answer) if sounds is None else vectors_of(sounds)
         best = answer.argmax(-1).tolist()
         return [[names[place] for place in row[:count]] for row, count in zip(best, counts, strict=True)]
-
-    def _names(self, count: int) -> Sequence[str]:
-        names = self.labels or [str(place) for place in range(count)]
-        if len(names) != count:
-            raise ConfigError(f"an answer of {count} labels: labels.json names {len(names)}")
-        return names
 
 
 def vectors_of(sounds: Sequence[Any]) -> list[int]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from zoo.data.labels import labels_of, names_of, ranked
-from zoo.errors import DataError, WeightsError
+from zoo.data.labels import labels_of, names_for, names_of, ranked
+from zoo.errors import ConfigError, DataError, WeightsError
 
 
 def test_names_stand_once_in_alphabetical_order() -> None:
@@ -17,6 +17,13 @@ def test_names_stand_once_in_alphabetical_order() -> None:
 def test_one_label_is_too_few() -> None:
     with pytest.raises(DataError, match=r"x.tsv has 1 label \(a\)"):
         names_of(["a", "a"], "x.tsv")
+
+
+def test_an_answer_has_as_many_names_as_labels_or_their_numbers() -> None:
+    assert names_for(["a", "b"], 2) == ["a", "b"]
+    assert names_for([], 3) == ["0", "1", "2"]
+    with pytest.raises(ConfigError, match=r"an answer of 3 labels: labels\.json names 2"):
+        names_for(["a", "b"], 3)
 
 
 def test_labels_are_ranked_by_probability() -> None:
