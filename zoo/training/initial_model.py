@@ -53,7 +53,7 @@ class InitialModel:
         return str(found) if found else ""
 
     def make(self, fitting: dict[str, Any]) -> nn.Module:
-        """Make the model; CNNs hold their images channels-last, twice as fast on CPUs.
+        """Make the model, a CNN with its images channels-last.
 
         Args:
             fitting: configuration that the data decide, such as the number of classes.
@@ -61,5 +61,10 @@ class InitialModel:
         known = create.info(self.name).config
         changed = {key: value for key, value in fitting.items() if known.get(key) != value} | self.overrides
         model = create.create(self.name, self.pretrained, weights=self.weights, **changed)
-        convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
-        return model.to(memory_format=torch.channels_last) if convolves else model
+        return channels_last(model)
+
+
+def channels_last(model: nn.Module) -> nn.Module:
+    """Let a CNN hold its images channels-last, twice as fast on CPUs; other models stay as they are."""
+    convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
+    return model.to(memory_format=torch.channels_last) if convolves else model

@@ -75,14 +75,14 @@ def check_hardware(device: str, precision: str) -> None:
 
 
 def check_fit(name: str, corpus: Corpus) -> None:
-    """Build a model without memory and show it the shape of the pictures."""
+    """Build a model without memory and show it the shape of the images."""
     side = corpus.overrides()["image_size"]
     try:
         _try(name, corpus, side)
-    except Exception as error:  # whatever a model says to pictures it cannot read
+    except Exception as error:  # whatever a model says to images it cannot read
         fitting = next((other for other in _other_sizes(side) if _fits(name, corpus, other)), None)
         advice = f"try --image-size {fitting}" if fitting else "choose another size with --image-size"
-        raise ConfigError(f"{name!r} cannot read pictures of {side} x {side}: {error}; {advice}") from error
+        raise ConfigError(f"{name!r} cannot read images of {side} x {side}: {error}; {advice}") from error
 
 
 def _try(name: str, corpus: Corpus, side: int) -> None:
@@ -104,7 +104,7 @@ def _fits(name: str, corpus: Corpus, side: int) -> bool:
 
 
 def _other_sizes(side: int) -> list[int]:
-    """List sizes to propose: the next multiples of usual patches, then the usual sizes of large pictures."""
+    """List sizes to propose: the next multiples of usual patches, then the usual sizes of large images."""
     return [*sorted({-(-side // patch) * patch for patch in (4, 8, 14, 16, 32)} - {side}), 224, 256, 384]
 
 

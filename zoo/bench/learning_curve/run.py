@@ -17,6 +17,7 @@ from zoo.core.flops import count
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.subsets import correct, study_info, subset
 from zoo.factory import create
+from zoo.training.initial_model import channels_last
 from zoo.training.loop import Plan, fit
 from zoo.training.objectives import TeacherForcing
 from zoo.training.optimizers import optimizers_for, trapezoid
@@ -100,7 +101,7 @@ class Corpora:
 
     Args:
         data: source or path, as for `zoo train --data`.
-        image_size: pixels along a side of images; None for the source's own size.
+        image_size: pixels along a side of images; None for the source's own size. Other data are not asked for one.
     """
 
     def __init__(self, data: str, image_size: int | None = None) -> None:
@@ -115,7 +116,10 @@ class Corpora:
         return self.opened[model]
 
     def _open(self, model: str) -> Corpus:
-        return open_corpus(self.data, create.info(model).with_config(image_size=self.image_size), SPLIT_SEED)
+        spec = create.info(model)
+        if self.image_size is not None or "image_size" in spec.config:  # None asks for the images' own size
+            spec = spec.with_config(image_size=self.image_size)
+        return open_corpus(self.data, spec, SPLIT_SEED)
 
 
 @lru_cache(maxsize=1)
@@ -125,7 +129,7 @@ def _corpora(data: str, image_size: int | None) -> Corpora:
 
 
 def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) -> nn.Module:
-    """Make a model that fits the data; CNNs hold their images channels-last, twice as fast on CPUs.
+    """Make a model that fits the data, a CNN with its images channels-last.
 
     Args:
         name: of the model.
@@ -136,9 +140,7 @@ def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) 
     fitting = corpus.overrides() | options
     if "image_size" not in create.info(name).config:
         fitting.pop("image_size", None)
-    model = create.create(name, device=device, **fitting)
-    convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
-    return model.to(memory_format=torch.channels_last) if convolves else model
+    return channels_last(create.create(name, device=device, **fitting))
 
 
 def _batches(corpus: Corpus, run: Run) -> Iterator[Batch]:
