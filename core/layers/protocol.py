@@ -5,7 +5,7 @@ A new mechanism is a module with these methods; `zoo.core.Attention` is one. Wha
 """
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -48,6 +48,14 @@ class AttentionLayer(Protocol):
 
     def packs(self) -> bool:
         """Tell whether several sets in one row (`Segments`) are computed as if each were alone."""
+
+
+@runtime_checkable
+class WeighsPairs(Protocol):
+    """A layer that gives its weights: each `AttentionLayer`, and what is one in this alone."""
+
+    def weights(self, *args: Any, **options: Any) -> Float[Tensor, "b h q k"]:
+        """Give the weights that `forward` uses, of the same arguments."""
 
 
 @runtime_checkable

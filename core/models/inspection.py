@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo.core.engine.tracing import rows_apart
 from zoo.core.errors import ConfigError
-from zoo.core.layers.protocol import AttentionLayer
+from zoo.core.layers.protocol import AttentionLayer, WeighsPairs
 from zoo.core.patterns.pattern import Pattern, ShapeInfo
 
 
@@ -47,14 +47,14 @@ def misfit(pattern: Pattern, length: int) -> str | None:
 def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
     """Run a model once and give the weights of each attention in it, in the order in which they were used.
 
-    Attention is what has a method `weights`, which takes what `forward` takes.
+    Attention is a `WeighsPairs`, whose method `weights` takes what `forward` takes.
     """
     maps: list[Tensor] = []
 
     def record(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         maps.append(module.weights(*args, **named))
 
-    layers = [module for module in model.modules() if callable(getattr(type(module), "weights", None))]
+    layers = [module for module in model.modules() if issubclass(type(module), WeighsPairs)]
     hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
     try:
         with rows_apart():

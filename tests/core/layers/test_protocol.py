@@ -12,7 +12,8 @@ from torch import Tensor, nn
 import zoo
 from zoo.core import Attention, Causal, ConfigError, Decoder, Lengths, QuadraticAttention, Tokens, Window
 from zoo.core.cache.state import State
-from zoo.core.layers.protocol import AttentionLayer
+from zoo.core.layers.protocol import AttentionLayer, WeighsPairs
+from zoo.core.models.inspection import attention_maps
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.positions.attention_position import AttentionPosition, HeadSizes
 from zoo.core.streaming.state_stage import StateStage
@@ -159,3 +160,21 @@ def test_nothing_outside_the_layers_asks_for_the_class_attention() -> None:
             if "core/layers" not in path.as_posix():
                 found += [f"{path}: {line.strip()}" for line in path.read_text().splitlines() if asked.search(line)]
     assert not found, "ask the protocol: isinstance(layer, AttentionLayer)"
+
+
+def test_what_gives_weights_is_drawn_and_an_attribute_of_that_name_is_not() -> None:
+    class Drawn(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x
+
+        def weights(self, x: Tensor) -> Tensor:
+            return torch.ones(1, 1, len(x), 1)
+
+    class Plain(nn.Identity):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = [1.0]
+
+    assert isinstance(Drawn(), WeighsPairs)
+    (drawn,) = attention_maps(nn.Sequential(Drawn(), Plain()), torch.zeros(3))
+    assert drawn.shape == (1, 1, 3, 1)
