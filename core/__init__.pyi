@@ -44,7 +44,7 @@ from zoo.core.layers.init import init_weights as init_weights
 from zoo.core.layers.mlp import (
     ACTIVATIONS as ACTIVATIONS,
     Mlp as Mlp,
-    activated as activated,
+    mlp_with as mlp_with,
     gelu as gelu,
     relu as relu,
     silu as silu,
@@ -54,7 +54,7 @@ from zoo.core.layers.position_factory import with_position as with_position
 from zoo.core.layers.protocol import AttentionLayer as AttentionLayer
 from zoo.core.layers.qk_norm import NormedAttention as NormedAttention
 from zoo.core.layers.token_embedding import (
-    There as There,
+    ValidMask as ValidMask,
     TokenEmbed as TokenEmbed,
     as_keys as as_keys,
     check_ids as check_ids,
@@ -72,7 +72,7 @@ from zoo.core.losses.loss import (
     IGNORED as IGNORED,
     TARGETS as TARGETS,
     binary_cross_entropy as binary_cross_entropy,
-    count_asked as count_asked,
+    count_targets as count_targets,
     cross_entropy as cross_entropy,
 )
 from zoo.core.losses.reinforce import reinforce as reinforce
@@ -87,7 +87,7 @@ from zoo.core.mechanisms.convolution import (
     as_attention as as_attention,
     quadratic as quadratic,
 )
-from zoo.core.mechanisms.linear_attention import linear as linear
+from zoo.core.mechanisms.linear_attention import linear_attention as linear_attention
 from zoo.core.models.configured import configured as configured
 from zoo.core.models.ctc import Ctc as Ctc
 from zoo.core.models.ctc_attention import Joint as Joint
@@ -98,19 +98,19 @@ from zoo.core.models.encoder_decoder import (
     of_vocabulary as of_vocabulary,
 )
 from zoo.core.models.generator import Generator as Generator
-from zoo.core.models.inspection import refuse_unfit as refuse_unfit
+from zoo.core.models.inspection import check_fit as check_fit
 from zoo.core.models.model import (
     Composition as Composition,
     Model as Model,
     SourceTarget as SourceTarget,
     has_own_loss as has_own_loss,
-    take as take,
+    resolve_indices as resolve_indices,
 )
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.linear import Linear as Linear, multiply as multiply
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
-from zoo.core.patterns.canonical import normal as normal
+from zoo.core.patterns.canonical import canonical as canonical
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds
 from zoo.core.patterns.edge_index import Duplicates as Duplicates
 from zoo.core.patterns.edges import Edges as Edges
@@ -156,12 +156,12 @@ from zoo.core.scoring.scores import Additive as Additive, General as General, Le
 from zoo.core.special_tokens import SYMBOLS as SYMBOLS, Symbols as Symbols
 from zoo.core.streaming.stages import (
     Chain as Chain,
-    Each as Each,
-    Placed as Placed,
+    Pointwise as Pointwise,
+    Positioned as Positioned,
     Residual as Residual,
     Stream as Stream,
     Windows as Windows,
-    lateness as lateness,
+    latency as latency,
     stream_of as stream_of,
 )
 from zoo.core.tokens import Tokens as Tokens, left_padded as left_padded

@@ -11,7 +11,7 @@ from zoo.core.cache.growing import Growing
 from zoo.core.cache.slots import Slots
 from zoo.core.cache.state import KeyValues, Read, per_row
 from zoo.core.errors import InputError
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.padding import Valid
 from zoo.core.patterns.pattern import Pattern
 
@@ -136,7 +136,7 @@ def state_for(pattern: Pattern, batch: int, *, capacity: int = 16, spare: int = 
         capacity: tokens to make room for at first, where everything is kept.
         spare: tokens that may be cropped and still be followed by others, beyond the last one.
     """
-    cover = normal(pattern).cover()
+    cover = canonical(pattern).cover()
     pinned = 1 + max((*cover.keys, *cover.queries), default=-1)
     if cover.left is None or pinned > max(cover.left, MOST_PINNED):
         return Growing(batch, capacity)

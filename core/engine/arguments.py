@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core.backends.problem import Call, Problem
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.padding import Keys, Segments
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.scoring.bias import Bias, Dense
@@ -89,7 +89,7 @@ class Arguments:
             q=q.transpose(1, 2),
             k=k.transpose(1, 2),
             v=v.transpose(1, 2),
-            pattern=normal(self.pattern, q.shape[1], k.shape[1], self.start),
+            pattern=canonical(self.pattern, q.shape[1], k.shape[1], self.start),
             start=self.q_start,
             valid=valid,
             bias=self.bias,

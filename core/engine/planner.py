@@ -12,7 +12,7 @@ from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Problem
 from zoo.core.engine.validation import check_problem
 from zoo.core.errors import ConfigError
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.scoring.normalizers import Hard, Kernel
 
 P = ParamSpec("P")
@@ -115,4 +115,4 @@ _choose_cached = lru_cache(maxsize=512)(_choose)
 def simplified(problem: Problem) -> Problem:
     """Give the problem with its pattern in canonical form."""
     start = None if problem.placed else problem.start
-    return replace(problem, pattern=normal(problem.pattern, problem.queries, problem.keys, start))
+    return replace(problem, pattern=canonical(problem.pattern, problem.queries, problem.keys, start))

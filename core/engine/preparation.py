@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from zoo.core.engine.arguments import Arguments
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.pattern import Or, Pattern
 from zoo.core.scoring.bias import Bias, Dense
 from zoo.core.scoring.edge_bias import EdgeBias, for_pattern
@@ -41,5 +41,5 @@ def _with_edges(given: Arguments) -> tuple[Pattern, Bias | None]:
     pattern, bias = given.pattern, for_pattern(given.pattern, given.bias)
     if not (isinstance(pattern, Or) and isinstance(bias, EdgeBias) and given.start is not None):
         return pattern, bias
-    pattern = normal(pattern, given.q.shape[1], given.k.shape[1], given.start)
+    pattern = canonical(pattern, given.q.shape[1], given.k.shape[1], given.start)
     return pattern, bias.onto(pattern)

@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.token_embedding import There, as_keys
+from zoo.core.layers.token_embedding import ValidMask, as_keys
 from zoo.core.special_tokens import Symbols
 
 
@@ -28,7 +28,7 @@ class Prompt(NamedTuple):
         return [n] * b if self.lengths is None else self.lengths.tolist()
 
 
-def prompt_of(ids: Tensor, there: There, symbols: Symbols) -> Prompt:
+def prompt_of(ids: Tensor, there: ValidMask, symbols: Symbols) -> Prompt:
     """Move the tokens that are there to the front of their rows, so that all rows start at position 0.
 
     Raises:

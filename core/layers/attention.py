@@ -16,7 +16,7 @@ from zoo.core.engine.edge_weights import edge_weights
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.ops.linear import Linear, multiply
 from zoo.core.patterns.basic import Causal
-from zoo.core.patterns.canonical import by_offset, normal
+from zoo.core.patterns.canonical import by_offset, canonical
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.padding import Keys, Segments
 from zoo.core.patterns.pattern import Full, Pattern
@@ -156,7 +156,7 @@ class Attention(nn.Module):
 
         None if they carry none, or edges alone do not decide the weights: a bias by position is one of pairs of tokens.
         """
-        graph = normal(self.restrict(tokens))
+        graph = canonical(self.restrict(tokens))
         if not isinstance(graph, Edges) or len(tokens.x) != 1 or self.norm != "softmax":
             return None
         q, k, _, _, keys, bias, *_ = self.inputs(tokens, None, None)
@@ -197,7 +197,7 @@ class Attention(nn.Module):
         read = state.append(k, v, tokens.there(), tokens.position)
         pattern = self.restrict(tokens)
         last = tokens.x.shape[1] == 1 and read.positions is None
-        if last and bias is None and normal(pattern) == Causal():  # one query after all cached keys reads all of them
+        if last and bias is None and canonical(pattern) == Causal():  # one query after all cached keys attends to all
             return AttentionInputs(q, read.k, read.v, Full(), read.keys, None, whole=False)
         return AttentionInputs(q, read.k, read.v, pattern, read.keys, bias, start, read.positions, whole=False)
 
@@ -205,7 +205,7 @@ class Attention(nn.Module):
         """Append the tokens to the sums, which each reads up to its own place."""
         tokens_of(tokens)
         pattern = self.restrict(tokens)
-        if normal(pattern) != Causal():
+        if canonical(pattern) != Causal():
             raise ConfigError(f"{pattern!r} with a state of linear attention, whose sums are read by Causal() only")
         return state.step(*self._placed(tokens, state), tokens.there(), tokens.position)
 
@@ -245,7 +245,7 @@ class Attention(nn.Module):
             spare: tokens that may be cropped again, where only a window is kept.
         """
         pattern = pattern & self.pattern
-        if isinstance(self.norm, Kernel) and normal(pattern) == Causal():
+        if isinstance(self.norm, Kernel) and canonical(pattern) == Causal():
             return LinearAttentionState(self.norm, batch)
         return state_for(pattern, batch, capacity=capacity, spare=spare)
 
@@ -260,7 +260,7 @@ class Attention(nn.Module):
                 `forward` of its own, and no `stream`.
         """
         pattern = self.pattern if pattern is None else pattern & self.pattern
-        if isinstance(self.norm, Kernel) and normal(pattern) == Causal():
+        if isinstance(self.norm, Kernel) and canonical(pattern) == Causal():
             return StateStage(self, pattern)
         if type(self).forward is not Attention.forward:
             raise ConfigError(f"{type(self).__name__} changes forward, so a stage of Attention would not do the same")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zoo.core.cache.decoder import LayerState
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.patterns.pattern import Pattern
-from zoo.core.streaming.stages import Chain, Each, Residual, stream_of
+from zoo.core.streaming.stages import Chain, Pointwise, Residual, stream_of
 from zoo.core.tokens import Tokens
 
 
@@ -123,7 +123,7 @@ class PreNormBlock(Block):
             ConfigError: If attention or MLP have to see them all.
         """
         branches = (self.norm1, stream_of(self.attention, pattern)), (self.norm2, stream_of(self.mlp))
-        return Chain([Residual(Chain([Each(norm), branch])) for norm, branch in branches])
+        return Chain([Residual(Chain([Pointwise(norm), branch])) for norm, branch in branches])
 
 
 class PostNormBlock(Block):
@@ -139,4 +139,4 @@ class PostNormBlock(Block):
     def stream(self, pattern: Pattern | None = None) -> Chain:
         """Give the stage that does the same while vectors come; see `PreNormBlock.stream`."""
         read, change = stream_of(self.attention, pattern), stream_of(self.mlp)
-        return Chain([Residual(read), Each(self.norm1), Residual(change), Each(self.norm2)])
+        return Chain([Residual(read), Pointwise(self.norm1), Residual(change), Pointwise(self.norm2)])

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.ops.linear import Linear
-from zoo.core.streaming.stages import Each
+from zoo.core.streaming.stages import Pointwise
 
 
 def gelu(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
@@ -38,8 +38,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "gelu": gelu
 """What may stand between the layers of an `Mlp`, by name."""
 
 
-def activated(name: str) -> Callable[[int, int, float], "Mlp"]:
-    """Give what makes an `Mlp` of this activation from `(dim, mlp_dim, dropout)`.
+def mlp_with(name: str) -> Callable[[int, int, float], "Mlp"]:
+    """Make a factory of `Mlp` with this activation, called with `(dim, mlp_dim, dropout)`.
 
     Raises:
         ConfigError: If the name is not one of `ACTIVATIONS`.
@@ -74,6 +74,6 @@ class Mlp(nn.Module):
             return self.down(self.activation(self.up(x)))
         return self.dropout(self.down(self.dropout(self.activation(self.up(x)))))
 
-    def stream(self) -> Each:
+    def stream(self) -> Pointwise:
         """Give the stage that does the same while vectors come."""
-        return Each(self)
+        return Pointwise(self)

@@ -13,7 +13,7 @@ from zoo.core.positions.absolute import Learned, position_encoding
 from zoo.core.positions.floater import Walk
 from zoo.core.tokens import Tokens
 
-There = Shaped[Tensor, " b"] | Shaped[Tensor, "b n"] | None
+ValidMask = Shaped[Tensor, " b"] | Shaped[Tensor, "b n"] | None
 """Which tokens are there: how many of each row, whole numbers; a boolean mask; or None for all."""
 
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -49,7 +49,7 @@ class TokenEmbed(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, ids: Shaped[Tensor, "b n"], there: There = None, position: Int[Tensor, "#b n"] | None = None
+        self, ids: Shaped[Tensor, "b n"], there: ValidMask = None, position: Int[Tensor, "#b n"] | None = None
     ) -> Tokens:
         """Give the vectors.
 
@@ -67,7 +67,7 @@ class TokenEmbed(nn.Module):
             position = (keys.there.long().cumsum(1) - 1).to(ids.device)
         return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
 
-    def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], there: There = None) -> Tokens:
+    def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], there: ValidMask = None) -> Tokens:
         """Give the vectors of tokens that follow on what a state keeps, which counts their positions itself.
 
         The ids are not checked: they are a model's own, and a check would wait for the device.
@@ -115,7 +115,7 @@ class TokenEmbed(nn.Module):
         return at
 
 
-def as_keys(there: There) -> Keys | None:
+def as_keys(there: ValidMask) -> Keys | None:
     """Turn lengths or a mask into keys.
 
     Raises:

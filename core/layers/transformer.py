@@ -15,9 +15,9 @@ from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.packing import Packed, pack, packable
 from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.patterns.basic import Causal
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.pattern import Full, Pattern
-from zoo.core.streaming.stages import Chain, Each, stream_of
+from zoo.core.streaming.stages import Chain, Pointwise, stream_of
 from zoo.core.tokens import Tokens, tokens_of
 
 CAUSAL = Causal()
@@ -67,7 +67,7 @@ class Stack(nn.Module):
         Raises:
             ConfigError: If a block has to see them all.
         """
-        return Chain([*(stream_of(block, pattern) for block in self.blocks), Each(self.norm)])
+        return Chain([*(stream_of(block, pattern) for block in self.blocks), Pointwise(self.norm)])
 
 
 class Encoder(Stack):
@@ -261,6 +261,6 @@ def refuse_ahead(pattern: Pattern) -> None:
     Raises:
         ConfigError: If one does.
     """
-    cover = normal(pattern).cover()
-    if normal(pattern) == Full() or (cover.right is not None and cover.right > 0):
+    cover = canonical(pattern).cover()
+    if canonical(pattern) == Full() or (cover.right is not None and cover.right > 0):
         raise ConfigError(f"{pattern!r} reads ahead, so steps cannot agree with the whole: join it with Causal()")

@@ -35,7 +35,7 @@ def cross_entropy(
     _check_classes(target, classes)
     flat, asked = answer.reshape(-1, classes), target.reshape(-1)
     total = functional.cross_entropy(flat, asked, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
-    return total / count_asked(target).clamp(min=1)
+    return total / count_targets(target).clamp(min=1)
 
 
 def binary_cross_entropy(
@@ -87,8 +87,8 @@ TARGETS = {"class": cross_entropy, "labels": binary_cross_entropy, "numbers": sq
 """What answers are held against: the one class that is right, labels of which any may be, or numbers; and the loss."""
 
 
-def count_asked(target: Tensor) -> Int[Tensor, ""]:
-    """Count the places at which something is asked."""
+def count_targets(target: Tensor) -> Int[Tensor, ""]:
+    """Count the targets that are neither `IGNORED` nor NaN."""
     return (~target.isnan() if target.is_floating_point() else target != IGNORED).sum()
 
 

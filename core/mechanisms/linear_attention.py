@@ -10,6 +10,6 @@ from zoo.core.layers.attention import Attention
 from zoo.core.scoring.normalizers import Kernel
 
 
-def linear() -> Callable[..., Attention]:
-    """Make what builds an `Attention` whose norm is a `Kernel`, for `attention="linear"`."""
+def linear_attention() -> Callable[..., Attention]:
+    """Give the attention factory of `attention="linear"`: an `Attention` whose norm is a `Kernel`."""
     return partial(Attention, norm=Kernel())

@@ -15,7 +15,7 @@ from zoo.core.generation.loop import Generated
 from zoo.core.generation.sampling import Greedy
 from zoo.core.generation.stepping import evaluating
 from zoo.core.losses.ctc import ctc_loss
-from zoo.core.losses.loss import count_asked
+from zoo.core.losses.loss import count_targets
 from zoo.core.models.generator import check_whole
 from zoo.core.models.model import Model, SourceTarget
 from zoo.core.patterns.padding import Lengths
@@ -80,7 +80,7 @@ class Ctc(Model):
             InputError: If a row has fewer vectors than its transcript needs.
         """
         loss = ctc_loss(*self.emit(*inputs), target, self.symbols, smoothing)
-        return loss.sum() / count_asked(target).clamp(min=1)
+        return loss.sum() / count_targets(target).clamp(min=1)
 
     def generate(
         self, *inputs: Any, max_len: int | None = None, beam: int = 1, n_best: int = 1, **others: Any

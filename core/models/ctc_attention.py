@@ -16,7 +16,7 @@ from zoo.core.generation.keywords import check_keywords
 from zoo.core.generation.loop import Generated
 from zoo.core.generation.stepping import evaluating
 from zoo.core.losses.ctc import ctc_loss
-from zoo.core.losses.loss import IGNORED, count_asked, cross_entropy
+from zoo.core.losses.loss import IGNORED, count_targets, cross_entropy
 from zoo.core.models.ctc import ctc_logits, cut, searched, transcribed, with_blank
 from zoo.core.models.generator import Generator
 from zoo.core.ops.autocast import precise
@@ -86,7 +86,7 @@ class Joint(Generator):
         assert context is not None
         written = cross_entropy(self.head(self.decoder(tokens, context)), target, smoothing)
         ctc = ctc_loss(*ctc_logits(context, self.emitter), target, self.symbols).sum()
-        return self.ctc_weight * ctc / count_asked(target).clamp(min=1) + (1 - self.ctc_weight) * written
+        return self.ctc_weight * ctc / count_targets(target).clamp(min=1) + (1 - self.ctc_weight) * written
 
     def generate(
         self,

@@ -16,7 +16,7 @@ from zoo.core.generation.loop import Generated, collect, write
 from zoo.core.generation.prompt import Prompt, new_token_limits, prompt_of
 from zoo.core.generation.sampling import choice
 from zoo.core.generation.stepping import DecodingStep, decoding_step, evaluating
-from zoo.core.layers.token_embedding import There
+from zoo.core.layers.token_embedding import ValidMask
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
@@ -79,7 +79,11 @@ class Generator(Composition):
         return inputs if self.encoder is None else (*inputs, self.generate(*inputs, max_len=max_len).read(self.symbols))
 
     def follow(
-        self, ids: Int[Tensor, "b n"], state: DecoderState | None, context: Tokens | None = None, there: There = None
+        self,
+        ids: Int[Tensor, "b n"],
+        state: DecoderState | None,
+        context: Tokens | None = None,
+        there: ValidMask = None,
     ) -> Float[Tensor, "b vocab"]:
         """Give the scores of what follows on each row's last token.
 
@@ -207,7 +211,7 @@ def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
     return tokens.x.gather(1, place.amax(1)[:, None, None].expand(-1, 1, tokens.x.shape[2]))
 
 
-def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, There]:
+def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, ValidMask]:
     """Give each row of a source the first tokens of its answer, and which of them are there.
 
     Raises:

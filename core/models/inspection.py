@@ -15,8 +15,8 @@ from zoo.core.layers.protocol import AttentionLayer, WeighsPairs
 from zoo.core.patterns.pattern import Pattern, ShapeInfo
 
 
-def refuse_unfit(model: nn.Module, length: int) -> None:
-    """Refuse a model whose attentions read its vectors by a pattern for another number of them.
+def check_fit(model: nn.Module, length: int) -> None:
+    """Check that the attention patterns of a model fit its number of tokens.
 
     Args:
         model: the model, or its encoder.

@@ -91,7 +91,7 @@ class Composition(nn.Module):
         """
         stack, arguments = self.last_stack(*inputs)
         states = [self._fitted(tokens.x, inputs) for tokens in stack.states(*arguments)]
-        return states[-1], [states[i] for i in take(indices, len(states))]
+        return states[-1], [states[i] for i in resolve_indices(indices, len(states))]
 
     def training_loss(self, inputs: tuple[Any, ...], target: Tensor, smoothing: float = 0.0) -> Float[Tensor, ""]:
         """Give the loss of training, by `criterion` where a model does not override it.
@@ -173,7 +173,7 @@ def has_own_loss(model: Any) -> bool:
     return own
 
 
-def take(indices: int | Sequence[int] | None, depth: int) -> list[int]:
+def resolve_indices(indices: int | Sequence[int] | None, depth: int) -> list[int]:
     """Turn None (all), n (the last n) or a list that may count from the end into indices.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The normal form of a pattern: what is written differently and allows the same becomes one, where we can tell."""
+"""The canonical form of a pattern: what is written differently and allows the same becomes one, where we can tell."""
 
 from functools import reduce
 
@@ -9,7 +9,9 @@ from zoo.core.patterns.pattern import And, Full, Or, Pattern
 from zoo.core.patterns.sparse import Globals
 
 
-def normal(pattern: Pattern, queries: int | None = None, keys: int | None = None, start: int | None = None) -> Pattern:
+def canonical(
+    pattern: Pattern, queries: int | None = None, keys: int | None = None, start: int | None = None
+) -> Pattern:
     """Simplify a pattern without changing what it allows.
 
     Causal & Window(l, r) is Window(l, 0); Chunk(1, l) is Window(l, 0); with the lengths given, a window that reaches
@@ -47,7 +49,7 @@ def _joined(pattern: And | Or, kind: type[And] | type[Or]) -> Pattern:
     """Flatten nested joins of one kind, simplify the parts, and merge those that have a common form."""
     merge = _both if kind is And else _either
     kept: list[Pattern] = []
-    for part in map(normal, _flat(pattern, kind)):
+    for part in map(canonical, _flat(pattern, kind)):
         for index, other in enumerate(kept):
             merged = merge(other, part)
             if merged is not None:

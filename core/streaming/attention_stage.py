@@ -16,7 +16,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from zoo.core.engine.dispatch import attend
 from zoo.core.errors import ConfigError
 from zoo.core.patterns.basic import Causal
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.local import Chunk, Window
 from zoo.core.patterns.pattern import And, Full, Or, Pattern
 from zoo.core.positions.relative import ProjectedOffsets
@@ -46,7 +46,7 @@ class AttentionStream(Stream):
 
     def __init__(self, attention: Any, pattern: Pattern) -> None:
         self.attention = attention
-        self.pattern = normal(pattern)
+        self.pattern = canonical(pattern)
         self.left = bound(self.pattern)
         self.period = period(self.pattern)
         self.bias = None if attention.position is None else attention.position.bias()
@@ -138,7 +138,7 @@ class AttentionStream(Stream):
 
 def opened(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> Bool[Tensor, "q k"] | None:
     """Give which keys queries that stand at `start` and behind it may read; None where that is all."""
-    if normal(pattern, queries, keys, start) == Full():
+    if canonical(pattern, queries, keys, start) == Full():
         return None
     i, j = torch.arange(start, start + queries, device=device), torch.arange(keys, device=device)
     return pattern.allows(i[:, None], j)

@@ -42,8 +42,8 @@ class Stream(ABC):
         return 0
 
 
-class Each(Stream):
-    """Answer each item alone.
+class Pointwise(Stream):
+    """A stage that applies a function to each item alone.
 
     Args:
         apply: items (b, n, ...) to answers (b, n, ...).
@@ -57,11 +57,11 @@ class Each(Stream):
         return self.apply(x)
 
 
-class Placed(Stream):
-    """Answer each item by itself and where it stands.
+class Positioned(Stream):
+    """A stage that applies a function to each item and its position.
 
     Args:
-        apply: items (b, n, ...), and the place of the first, to answers (b, n, ...).
+        apply: items (b, n, ...), and the position of the first, to answers (b, n, ...).
     """
 
     def __init__(self, apply: Callable[[Tensor, int], Tensor]) -> None:
@@ -197,8 +197,8 @@ def stream_of(part: Any, *given: Any) -> Stream:
     return make(*given)
 
 
-def lateness(stage: Stream, step: int = 1) -> int:
-    """Tell how many items have to come behind the one at which an answer stands before it is given, at most.
+def latency(stage: Stream, step: int = 1) -> int:
+    """Count the items of look-ahead: those that must follow the item of an answer before it is given, at most.
 
     Args:
         stage: whose answers.

@@ -9,9 +9,9 @@ from zoo.core import (
     Attention,
     Chain,
     DropPath,
-    Each,
     Mlp,
     Pattern,
+    Pointwise,
     Residual,
     Stack,
     Tokens,
@@ -97,14 +97,14 @@ class ConformerBlock(nn.Module):
         Raises:
             ConfigError: If attention or convolution have to see them all.
         """
-        half = Each(lambda x: 0.5 * x)
+        half = Pointwise(lambda x: 0.5 * x)
         branches = (
-            Chain([Each(self.norm1), stream_of(self.mlp1), half]),
-            Chain([Each(self.norm2), stream_of(self.attention, pattern)]),
+            Chain([Pointwise(self.norm1), stream_of(self.mlp1), half]),
+            Chain([Pointwise(self.norm2), stream_of(self.attention, pattern)]),
             stream_of(self.convolution),
-            Chain([Each(self.norm3), stream_of(self.mlp2), half]),
+            Chain([Pointwise(self.norm3), stream_of(self.mlp2), half]),
         )
-        return Chain([*map(Residual, branches), Each(self.norm)])
+        return Chain([*map(Residual, branches), Pointwise(self.norm)])
 
 
 def conformer_encoder(

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu
 
-from zoo.core import ConfigError, InputError, Linear, Model, Tokens, configured, head, init_weights, refuse_unfit, silu
+from zoo.core import ConfigError, InputError, Linear, Model, Tokens, check_fit, configured, head, init_weights, silu
 from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm
 from zoo.plugins.shared.images.patch_embed import PatchConfig, PatchStem
@@ -137,4 +137,4 @@ class VisionConformer(Model):
         encoder = config.encoder(conformer_encoder, convolution=convolution, dropout=config.dropout)
         super().__init__(stem, encoder, head(config.task, config.dim, config.num_classes, pool="mean"))
         init_weights(self)
-        refuse_unfit(self, config.tokens())
+        check_fit(self, config.tokens())

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
-from zoo.core import Chain, ConfigError, Each, Linear, Segments, Tokens, Windows, silu
+from zoo.core import Chain, ConfigError, Linear, Pointwise, Segments, Tokens, Windows, silu
 from zoo.plugins.conformer.depthwise import Convolved, convolved, trains_plainly
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm
 
@@ -77,9 +77,9 @@ class ConvolutionModule(nn.Module):
             )
         return Chain(
             [
-                Each(lambda x: glu(self.gated(self.norm(x)))),
+                Pointwise(lambda x: glu(self.gated(self.norm(x)))),
                 self.depthwise.stream(),
-                Each(lambda x: self.out(silu(self.inner_norm(x)))),
+                Pointwise(lambda x: self.out(silu(self.inner_norm(x)))),
             ]
         )
 

@@ -16,7 +16,7 @@ from zoo.core import (
     Model,
     PreNormBlock,
     Tag,
-    There,
+    ValidMask,
     as_keys,
 )
 from zoo.plugins.text.convert import to_hf, to_torch
@@ -35,7 +35,7 @@ class HuggingFacePeer(nn.Module):
         self.net = net
         self.answer = answer
 
-    def forward(self, ids: Int[Tensor, "b n"], there: There = None) -> Tensor:
+    def forward(self, ids: Int[Tensor, "b n"], there: ValidMask = None) -> Tensor:
         """Run the model on ids of which those are there."""
         given = self.net(input_ids=ids, attention_mask=mask(ids, there))
         return getattr(given, self.answer)
@@ -61,7 +61,7 @@ class TorchPeer(nn.Module):
         self.train(first.training)
 
     def forward(
-        self, source: Int[Tensor, "b n"], there: There, target: Int[Tensor, "b m"]
+        self, source: Int[Tensor, "b n"], there: ValidMask, target: Int[Tensor, "b m"]
     ) -> Float[Tensor, "b m vocab"]:
         """Give the scores of the token that follows on each of the target's."""
         absent = mask(source, there)
@@ -173,7 +173,7 @@ def torch_peer(model: Generator) -> nn.Module:
     return TorchPeer(model)
 
 
-def mask(ids: Int[Tensor, "b n"], there: There) -> Bool[Tensor, "b n"] | None:
+def mask(ids: Int[Tensor, "b n"], there: ValidMask) -> Bool[Tensor, "b n"] | None:
     """Tell which ids are there; None for all."""
     keys = as_keys(there)
     return None if keys is None else keys.valid(len(ids), ids.shape[1], ids.device)

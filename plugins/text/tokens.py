@@ -3,7 +3,7 @@
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from zoo.core import There, TokenEmbed, Tokens, check_ids
+from zoo.core import TokenEmbed, Tokens, ValidMask, check_ids
 
 SEGMENTS = 2
 """First and second text of a pair."""
@@ -38,7 +38,7 @@ class BertStem(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, ids: Int[Tensor, "b n"], there: There = None, segments: Int[Tensor, "b n"] | None = None
+        self, ids: Int[Tensor, "b n"], there: ValidMask = None, segments: Int[Tensor, "b n"] | None = None
     ) -> Tokens:
         """Give the vectors.
 

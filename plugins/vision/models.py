@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zoo.core import AttentionLayer, ConfigError, Full, Model, configured, head, init_weights, refuse_unfit
+from zoo.core import AttentionLayer, ConfigError, Full, Model, check_fit, configured, head, init_weights
 from zoo.plugins.shared.images.patch_embed import PatchConfig, Size
 
 
@@ -48,7 +48,7 @@ class VisionTransformer(Model):
         answer = head(config.task, config.dim, config.num_classes, pool=config.pool, prefix=first)
         super().__init__(stem, encoder, answer)
         init_weights(self)
-        refuse_unfit(self, config.tokens(first))
+        check_fit(self, config.tokens(first))
         if first and config.task == "classify":
             refuse_blind_class_token(self, config.tokens(first))
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, Model, Tokens, configured, head, init_weights, refuse_unfit, take
+from zoo.core import ConfigError, Model, Tokens, check_fit, configured, head, init_weights, resolve_indices
 from zoo.plugins.shared.images.patch_embed import PatchConfig, Size, check_images, pair
 from zoo.plugins.vision.tokens import ConvStem
 
@@ -48,7 +48,7 @@ class HybridTransformer(Model):
             raise ConfigError(f"image_size={size} is not a multiple of {reduction} x patch_size={config.patch_size}")
         on_map = replace(config, image_size=[side // reduction for side in pair(size)], in_chans=channels[-1])
         patches, encoder = on_map.stem(), on_map.encoder()
-        refuse_unfit(encoder, on_map.tokens())
+        check_fit(encoder, on_map.tokens())
         init_weights(patches)
         init_weights(encoder)
         trunk = small_net(config.layers, channels, config.strides, config.in_chans, num_classes=0)
@@ -127,7 +127,7 @@ class TimmModel(nn.Module):
         """Give the last feature map and those of the stages, point by point; indices as in `Model`."""
         self._check(images)
         last, states = self.net.forward_intermediates(images)
-        return self._vectors(last), [self._vectors(states[i]) for i in take(indices, len(states))]
+        return self._vectors(last), [self._vectors(states[i]) for i in resolve_indices(indices, len(states))]
 
     @torch.no_grad()
     def attention_maps(self, images: Tensor) -> list[Float[Tensor, "b h q k"]]:

@@ -135,14 +135,14 @@ def _show(problem: "Problem", answers: "list[Offer]", measured: bool) -> None:
     from rich.console import Console
 
     from zoo.bench.speed.backends import pairs
-    from zoo.core.patterns.canonical import normal
+    from zoo.core.patterns.canonical import canonical
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = 160  # a pipe has no width to fold at
     square = problem.queries * problem.keys
     count = pairs(problem.pattern, problem.queries, problem.keys, problem.start or 0)
-    simple = normal(problem.pattern, problem.queries, problem.keys, problem.start)
+    simple = canonical(problem.pattern, problem.queries, problem.keys, problem.start)
     console.print(f"{problem.pattern}{f' = {simple}' if simple != problem.pattern else ''}")
     share = "too many to look at each" if count is None else f"{count:,} may be read ({count / square:.3%})"
     console.print(f"pairs: {square:,}, {share}")

@@ -4,9 +4,9 @@ from zoo.data.batched_corpus import (
     BatchedCorpus as BatchedCorpus,
     DatasetInfo as DatasetInfo,
     evaluation_mode as evaluation_mode,
-    moved as moved,
+    to_device as to_device,
 )
-from zoo.data.cache import once as once
+from zoo.data.cache import cached_file as cached_file
 from zoo.data.corpus import Batch as Batch, open_corpus as open_corpus
 from zoo.data.labels import (
     labels_of as labels_of,

@@ -135,7 +135,7 @@ def evaluation_mode(model: nn.Module) -> Iterator[torch.device]:
         model.train(was)
 
 
-def moved(batch: Batch, device: torch.device) -> Batch:
+def to_device(batch: Batch, device: torch.device) -> Batch:
     """Move a batch to a device."""
     inputs = tuple(each.to(device) if isinstance(each, Tensor) else each for each in batch.inputs)
     return Batch(inputs, batch.target.to(device))

@@ -15,7 +15,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "zoo"
 
 
-def once(name: str, make: Callable[[Path], None]) -> Path:
+def cached_file(name: str, make: Callable[[Path], None]) -> Path:
     """Give a file of the cache; it is made if it is not there.
 
     It is written under another name first: whoever is stopped leaves nothing half, and of two that make it at the same

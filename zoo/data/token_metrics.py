@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.core.losses.loss import IGNORED, cross_entropy
-from zoo.data.batched_corpus import moved
+from zoo.data.batched_corpus import to_device
 from zoo.data.corpus import Batch
 from zoo.errors import DataError
 
@@ -28,7 +28,7 @@ def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> 
     """
     loss, right, count = 0.0, 0, 0
     for batch in batches:
-        inputs, target = moved(batch, device)
+        inputs, target = to_device(batch, device)
         answer: Tensor = model(*inputs)
         asked = target != IGNORED
         number = int(asked.sum())

@@ -44,7 +44,7 @@ def zoo_attentions() -> list[AttentionSpec]:
         ),
         AttentionSpec(
             name="linear",
-            entry="zoo.core.mechanisms.linear_attention:linear",
+            entry="zoo.core.mechanisms.linear_attention:linear_attention",
             description="A kernel in place of the softmax: time linear in the length, a causal state of fixed size.",
         ),
         AttentionSpec(

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.distributed.fsdp import register_fsdp_forward_method
 from torch.optim import Optimizer
 
-from zoo.core.losses.loss import count_asked
+from zoo.core.losses.loss import count_targets
 from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
@@ -211,7 +211,7 @@ def _agreed(parts: Sequence[Batch], request: Request, fabric: Fabric) -> tuple[l
     """
     if len(parts) == 1 and fabric.world_size == 1:
         return None, request
-    asked = [int(count_asked(part.target)) for part in parts]
+    asked = [int(count_targets(part.target)) for part in parts]
     counts: Any = torch.tensor([sum(asked), request.save, request.stop], dtype=torch.float64)
     if fabric.world_size > 1:
         counts = fabric.all_reduce(counts.to(fabric.device), reduce_op="sum")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from zoo import ModelSpec
 from zoo.core import TARGETS
-from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, moved
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, to_device
 from zoo.plugins.graph.data.metrics import JUDGES
 from zoo.plugins.graph.io.preprocess import Graphs, packed
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
@@ -110,7 +110,7 @@ class GraphsCorpus(BatchedCorpus):
         answers, targets = [], []
         with evaluation_mode(model) as device:
             for batch in self.held_out(split, batch_size):
-                inputs, target = moved(batch, device)
+                inputs, target = to_device(batch, device)
                 answers.append(model(*inputs).float().cpu())
                 targets.append(target.cpu())
         found = JUDGES[self.asked.target](torch.cat(answers), torch.cat(targets))

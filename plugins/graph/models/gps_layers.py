@@ -9,7 +9,7 @@ from dataclasses import replace
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core import Attention, ConfigError, Mlp, Stack, Tokens, linear, relu
+from zoo.core import Attention, ConfigError, Mlp, Stack, Tokens, linear_attention, relu
 
 
 class NodeNorm(nn.BatchNorm1d):
@@ -20,7 +20,7 @@ class NodeNorm(nn.BatchNorm1d):
         return super().forward(x.flatten(0, 1)).view_as(x)
 
 
-WIDE: dict[str, Callable[[int, int], nn.Module]] = {"full": Attention, "linear": linear()}
+WIDE: dict[str, Callable[[int, int], nn.Module]] = {"full": Attention, "linear": linear_attention()}
 """How a node reads its whole graph, by name."""
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "batch": NodeNorm}
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core import ConfigError, Each, Stream
+from zoo.core import ConfigError, Pointwise, Stream
 from zoo.plugins.shared.audio.lengths import cleared
 
 SMALL = 1e-3
@@ -98,7 +98,7 @@ def stream_of_norm(name: str) -> Stream:
         raise ConfigError(
             f"normalise={name!r} needs a sound to its end: a model made with normalise='running' answers while it comes"
         )
-    return Running() if name == "running" else Each(lambda x: x)
+    return Running() if name == "running" else Pointwise(lambda x: x)
 
 
 def norm_of(name: str) -> str:

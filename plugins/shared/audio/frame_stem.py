@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from zoo.core import (
     Chain,
     ConfigError,
-    Each,
     InputError,
     Lengths,
     Pattern,
-    Placed,
+    Pointwise,
+    Positioned,
     Tokens,
     Window,
     position_encoding,
@@ -110,9 +110,9 @@ class FrameStem(nn.Module):
             ConfigError: If the norm, or what subsamples, has to see the whole sound.
         """
         dtype = next(self.subsample.parameters()).dtype
-        cast = Each(lambda x: x.to(dtype))
+        cast = Pointwise(lambda x: x.to(dtype))
         stages = [self.features.stream(), stream_of_norm(self.normalise), cast, stream_of(self.subsample)]
-        return Chain(stages if self.position is None else [*stages, Placed(self.placed)])
+        return Chain(stages if self.position is None else [*stages, Positioned(self.placed)])
 
     def placed(self, x: Float[Tensor, "b n d"], first: int) -> Float[Tensor, "b n d"]:
         """Add their positions to vectors that stand at `first` and behind it."""

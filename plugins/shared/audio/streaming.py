@@ -18,7 +18,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zoo.core import Chain, Classify, ConfigError, InputError, Tokens, lateness, serving, stream_of
+from zoo.core import Chain, Classify, ConfigError, InputError, Tokens, latency, serving, stream_of
 from zoo.plugins.shared.audio.frame_stem import TOKEN, check_values
 
 
@@ -112,7 +112,7 @@ class SoundStream:
         """Milliseconds of sound, from where a vector stands, that must be there before it is answered, at most."""
         features = self.stem.features
         token = TOKEN * features.rate // (1000 * features.step)
-        ahead = lateness(Chain(self.stages.stages[1:]), token)
+        ahead = latency(Chain(self.stages.stages[1:]), token)
         return 1000 * (features.length + ahead * features.step) / features.rate
 
     @property

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core import Chain, ConfigError, Each, Linear, Windows, gelu, relu
+from zoo.core import Chain, ConfigError, Linear, Pointwise, Windows, gelu, relu
 from zoo.plugins.shared.audio.lengths import cleared, halved
 
 KERNEL = 3
@@ -111,7 +111,7 @@ class Subsample2d(nn.Module):
         dim = self.first.out_channels
         layers = zip((self.first, self.second), self.bands, strict=True)
         windows = [Windows(partial(in_time, layer), (dim, left), KERNEL, 2, self.padding) for layer, left in layers]
-        return Chain([Each(lambda x: x[:, :, None]), *windows, Each(lambda x: self.project(x.flatten(2)))])
+        return Chain([Pointwise(lambda x: x[:, :, None]), *windows, Pointwise(lambda x: self.project(x.flatten(2)))])
 
 
 def in_time(layer: nn.Module, x: Float[Tensor, "b n e m"]) -> Float[Tensor, "b h d left"]:

@@ -21,10 +21,10 @@ from zoo.core import (
     Linear,
     Sinusoidal,
     SourceTarget,
-    There,
     TokenEmbed,
     Tokens,
-    count_asked,
+    ValidMask,
+    count_targets,
     evaluating,
     init_weights,
     relu,
@@ -195,14 +195,14 @@ class Synthesiser(Composition):
         asked = target != IGNORED
         frames = inputs[-1].masked_fill(~asked[..., None, None], 0)  # NaN there would be NaN times 0 in the loss
         y = self(*inputs[:-1], frames).float()
-        count = count_asked(target).clamp(min=1)
+        count = count_targets(target).clamp(min=1)
         far = (y[..., :-1] - frames.flatten(2).float()).abs().mean(-1)
         last = target.clamp(min=0).to(y.dtype)
         wanted = last * (1 - smoothing) + (1 - last) * smoothing
         ends = binary_cross_entropy_with_logits(y[..., -1], wanted, reduction="none") * (1 + (ENDS - 1) * last)
         return ((far + ends) * asked).sum() / count
 
-    def generate(self, ids: Int[Tensor, "b c"], there: There = None, *, max_steps: int | None = None) -> Spoken:
+    def generate(self, ids: Int[Tensor, "b c"], there: ValidMask = None, *, max_steps: int | None = None) -> Spoken:
         """Speak texts, in evaluation mode and without gradients; each ends on its own.
 
         Args:

@@ -14,8 +14,8 @@ from zoo.core import (
     NextToken,
     NonAutoregressive,
     PostNormBlock,
-    activated,
     configured,
+    mlp_with,
     of_vocabulary,
     position_encoding,
 )
@@ -50,7 +50,7 @@ class NonAutoregressiveTransformer(NonAutoregressive):
 
     @configured(NonAutoregressiveConfig)
     def __init__(self, config: NonAutoregressiveConfig) -> None:
-        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": activated("relu")}
+        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": mlp_with("relu")}
         stem = config.embedding()
         super().__init__(
             stem,

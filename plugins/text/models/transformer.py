@@ -23,10 +23,10 @@ from zoo.core import (
     PreNormBlock,
     Symbols,
     Tokens,
-    activated,
     configured,
     encoder_decoder_parts,
     head,
+    mlp_with,
     of_vocabulary,
     with_position,
 )
@@ -89,7 +89,7 @@ class Transformer(Generator):
             )
         sizes = {"head_dim": config.head_dim, "value_dim": config.value_dim}
         own = with_position(sized(config.attention, **sizes), config.position, config.max_len)
-        blocks: dict[str, Any] = {"block": NORMS[config.norm], "mlp": activated(config.activation)}
+        blocks: dict[str, Any] = {"block": NORMS[config.norm], "mlp": mlp_with(config.activation)}
         encoder = config.encoder(own, **blocks)
         decoder = config.decoder(own, sized(Attention, **sizes), **blocks)
         if config.norm == "post-last":
@@ -162,7 +162,7 @@ class Bert(Model):
         dim, rates = config.dim, {"dropout": config.dropout, "eps": config.eps}
         stem = BertStem(config.vocab_size, dim, position=config.position, max_len=config.max_len, **rates)
         make = with_position(config.attention, config.position, config.max_len)
-        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": activated("gelu"), "attention": make} | rates
+        blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": mlp_with("gelu"), "attention": make} | rates
         encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks)
         super().__init__(stem, encoder, bert_head(config.task, dim, config.num_classes, stem.tokens.embed, config.eps))
         init_text(self, 0.02)
@@ -205,7 +205,7 @@ class Gpt(Generator):
         embed = config.embedding(scaled=False)
         super().__init__(
             embed,
-            config.decoder(cross=None, block=PreNormBlock, mlp=activated("gelu-tanh")),
+            config.decoder(cross=None, block=PreNormBlock, mlp=mlp_with("gelu-tanh")),
             NextToken(config.dim, vocab_size, embed.embed),
             symbols=of_vocabulary(symbols, vocab_size),
             max_len=config.limit,

@@ -21,7 +21,7 @@ from zoo.core import (
     Window,
 )
 from zoo.core.layers.blocks import Block, DropPath
-from zoo.core.layers.mlp import ACTIVATIONS, activated, gelu
+from zoo.core.layers.mlp import ACTIVATIONS, gelu, mlp_with
 from zoo.core.models.inspection import attention_maps
 
 
@@ -167,12 +167,12 @@ def test_activations_are_torchs_and_overwrite_only_what_no_gradient_wants(name: 
 def test_the_mlp_of_every_block_is_a_part() -> None:
     x, context = torch.randn(1, 3, 8), torch.randn(1, 2, 8)
     for name, activation in ACTIVATIONS.items():
-        encoder, decoder = Encoder(8, 2, 2, 16, mlp=activated(name)), Decoder(8, 2, 2, 16, mlp=activated(name))
+        encoder, decoder = Encoder(8, 2, 2, 16, mlp=mlp_with(name)), Decoder(8, 2, 2, 16, mlp=mlp_with(name))
         assert all(block.mlp.activation is activation for block in (*encoder.blocks, *decoder.blocks))
     nothing = Decoder(8, 2, 2, 16, cross=Attention, mlp=lambda dim, mlp_dim, dropout: nn.Identity())
     assert nothing(Tokens(x), Tokens(context)).x.shape == (1, 3, 8)
     with pytest.raises(ConfigError, match="activation='elu' is not one of relu, gelu, gelu-tanh, silu"):
-        activated("elu")
+        mlp_with("elu")
 
 
 OPTIONS: dict[str, Any] = {"activation": "gelu", "batch_first": True, "layer_norm_eps": 1e-6}

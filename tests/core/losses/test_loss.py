@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.losses.alignment import guided_attention, monotonic
-from zoo.core.losses.loss import IGNORED, binary_cross_entropy, count_asked, cross_entropy, squared_error
+from zoo.core.losses.loss import IGNORED, binary_cross_entropy, count_targets, cross_entropy, squared_error
 
 
 def test_cross_entropy_is_the_mean_over_what_is_asked() -> None:
@@ -16,7 +16,7 @@ def test_cross_entropy_is_the_mean_over_what_is_asked() -> None:
     asked = [(0, 0), (0, 2), (1, 1)]
     each = [-answer[row, place].log_softmax(-1)[target[row, place]] for row, place in asked]
     torch.testing.assert_close(cross_entropy(answer, target), torch.stack(each).mean())
-    assert count_asked(target) == 3
+    assert count_targets(target) == 3
 
 
 def test_smoothing_mixes_the_target_with_an_even_one() -> None:
@@ -137,8 +137,8 @@ def test_where_no_number_is_asked_the_loss_is_zero(loss: Callable[..., Tensor]) 
 
 
 def test_what_is_asked_of_numbers_is_counted() -> None:
-    assert count_asked(torch.tensor([1.0, torch.nan, 0.0])) == 2
-    assert count_asked(torch.tensor([1, IGNORED, 0])) == 2
+    assert count_targets(torch.tensor([1.0, torch.nan, 0.0])) == 2
+    assert count_targets(torch.tensor([1, IGNORED, 0])) == 2
 
 
 def test_targets_that_do_not_fit_the_answer_are_refused() -> None:

@@ -9,12 +9,12 @@ from zoo.core import Attention, Causal, ConfigError, Decoder, Kernel, Lengths, R
 from zoo.core.cache.linear_state import LinearAttentionState
 from zoo.core.cache.ring import Ring
 from zoo.core.layers.position_factory import with_position
-from zoo.core.mechanisms.linear_attention import linear
+from zoo.core.mechanisms.linear_attention import linear_attention
 
 
 def decoder(position: str = "none", kv_heads: int = 1) -> Decoder:
     torch.manual_seed(0)
-    make = with_position(lambda dim, heads: linear()(dim, heads, kv_heads=kv_heads), position, 8)
+    make = with_position(lambda dim, heads: linear_attention()(dim, heads, kv_heads=kv_heads), position, 8)
     return Decoder(8, 2, 2, 12, attention=make).double().eval()
 
 
@@ -52,7 +52,7 @@ def test_rows_of_any_length_go_on_as_if_alone_in_any_order(front: bool) -> None:
 
 @torch.no_grad()
 def test_weights_leave_the_state_alone_and_a_state_of_sums_has_none() -> None:
-    layer, x = linear()(8, 2), torch.randn(1, 4, 8)
+    layer, x = linear_attention()(8, 2), torch.randn(1, 4, 8)
     for pattern in (Causal(), Window(2, 0)):
         state = layer.state(1, pattern)
         layer(Tokens(x, pattern), None, state)
@@ -70,7 +70,7 @@ def test_weights_leave_the_state_alone_and_a_state_of_sums_has_none() -> None:
 
 @torch.no_grad()
 def test_a_window_decodes_with_the_keys_that_it_reads() -> None:
-    layer, x = linear()(8, 2).double(), torch.randn(1, 6, 8, dtype=torch.float64)
+    layer, x = linear_attention()(8, 2).double(), torch.randn(1, 6, 8, dtype=torch.float64)
     pattern = Window(2, 0)
     state = layer.state(1, pattern)
     steps = [layer(Tokens(x[:, t : t + 1], pattern), None, state) for t in range(6)]
@@ -79,7 +79,7 @@ def test_a_window_decodes_with_the_keys_that_it_reads() -> None:
 
 @torch.no_grad()
 def test_causal_linear_attention_streams_without_bound() -> None:
-    layer, x = linear()(8, 2).double(), torch.randn(2, 9, 8, dtype=torch.float64)
+    layer, x = linear_attention()(8, 2).double(), torch.randn(2, 9, 8, dtype=torch.float64)
     stage = layer.stream(Causal())
     pieces, stored = [], set()
     for piece in x.split([4, 1, 4], 1):
@@ -98,8 +98,8 @@ def test_what_needs_scores_or_weights_is_refused() -> None:
         Attention(8, 2, norm=Kernel(), score="dot")
     for name in ("alibi", "relative", "shaw", "transformer-xl"):
         with pytest.raises(ConfigError, match=f"position='{name}' adds to scores, and linear attention .* makes none"):
-            with_position(linear(), name, 4)(8, 2)
-    layer = linear()(8, 2, position=Rotary(4))
+            with_position(linear_attention(), name, 4)(8, 2)
+    layer = linear_attention()(8, 2, position=Rotary(4))
     state = layer.state(1, Causal())
     with pytest.raises(ConfigError, match=r"whose sums are read by Causal\(\) only"):
         layer(Tokens(torch.randn(1, 2, 8)), None, state)

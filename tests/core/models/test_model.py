@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from zoo.core import Classify, ConfigError, Encoder, Model, Tokens
 from zoo.core.losses.loss import cross_entropy, squared_error
-from zoo.core.models.model import has_own_loss, take
+from zoo.core.models.model import has_own_loss, resolve_indices
 
 
 class Points(nn.Module):
@@ -83,10 +83,10 @@ def test_a_loss_of_its_own_is_known_also_of_modules_that_are_no_composition() ->
 
 
 def test_take_reads_none_numbers_and_lists() -> None:
-    assert take(None, 3) == [0, 1, 2]
-    assert take(2, 3) == [1, 2]
-    assert take([0, -1], 3) == [0, 2]
+    assert resolve_indices(None, 3) == [0, 1, 2]
+    assert resolve_indices(2, 3) == [1, 2]
+    assert resolve_indices([0, -1], 3) == [0, 2]
     with pytest.raises(ConfigError, match=r"indices=\[3\] of a model with 3 blocks"):
-        take([3], 3)
+        resolve_indices([3], 3)
     with pytest.raises(ConfigError, match="of a model with 3 blocks"):
-        take(4, 3)
+        resolve_indices(4, 3)

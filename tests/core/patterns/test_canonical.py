@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zoo.core import Causal, Chunk, EdgeBias, Edges, Explicit, Full, Globals, Window, attend, plan
-from zoo.core.patterns.canonical import normal
+from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import grouped_patterns, local_patterns, patterns
 
@@ -23,9 +23,9 @@ sizes = st.integers(0, 9)
 def test_the_normal_form_allows_the_same(pattern: Pattern, queries: int, keys: int, start: int) -> None:
     i, j = torch.arange(start, start + queries)[None], torch.arange(keys)
     wanted = pattern.mask(i, j).expand(1, 1, queries, keys)
-    for form in (normal(pattern), normal(pattern, queries, keys, start)):
+    for form in (canonical(pattern), canonical(pattern, queries, keys, start)):
         assert torch.equal(form.mask(i, j).expand(1, 1, queries, keys), wanted)
-    assert normal(normal(pattern)) == normal(pattern)
+    assert canonical(canonical(pattern)) == canonical(pattern)
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,20 @@ def test_the_normal_form_allows_the_same(pattern: Pattern, queries: int, keys: i
     ],
 )
 def test_forms(written: Pattern, form: Pattern) -> None:
-    assert normal(written) == form
+    assert canonical(written) == form
 
 
 def test_windows_of_different_dilation_do_not_merge() -> None:
-    assert normal(Window(4, 4, 2) & Window(4)) == Window(4, 4, 2) & Window(4)
+    assert canonical(Window(4, 4, 2) & Window(4)) == Window(4, 4, 2) & Window(4)
 
 
 def test_with_lengths_a_wide_window_is_full_or_causal() -> None:
-    assert normal(Window(9, 9), 10, 10, 0) == Full()
-    assert normal(Window(8, 9), 10, 10, 0) == Window(8, 9)
-    assert normal(Window(9, 0), 10, 10, 0) == Causal()
-    assert normal(Causal(), 1, 5, 4) == Full()
-    assert normal(Window(20, 0), 1, 5, 4) == Full()
-    assert normal(Window(9, 9), 10, 10, None) == Window(9, 9)
+    assert canonical(Window(9, 9), 10, 10, 0) == Full()
+    assert canonical(Window(8, 9), 10, 10, 0) == Window(8, 9)
+    assert canonical(Window(9, 0), 10, 10, 0) == Causal()
+    assert canonical(Causal(), 1, 5, 4) == Full()
+    assert canonical(Window(20, 0), 1, 5, 4) == Full()
+    assert canonical(Window(9, 9), 10, 10, None) == Window(9, 9)
 
 
 HUBS = Edges(torch.tensor([[0, 1, 3, 4], [1, 2, 3, 0]]))
@@ -69,10 +69,10 @@ HUBS = Edges(torch.tensor([[0, 1, 3, 4], [1, 2, 3, 0]]))
 def test_a_graph_with_globals_is_a_graph(queries: int, keys: int, start: int, index: tuple[int, ...]) -> None:
     i, j = torch.arange(start, start + queries)[None], torch.arange(keys)
     for joined in (HUBS | Globals(index), Globals(index) | HUBS):
-        form = normal(joined, queries, keys, start)
+        form = canonical(joined, queries, keys, start)
         assert isinstance(form, Edges)
         assert torch.equal(form.mask(i, j), joined.mask(i, j))
-        assert form is normal(joined, queries, keys, start)
+        assert form is canonical(joined, queries, keys, start)
 
 
 def test_attention_on_a_graph_with_globals_costs_its_edges() -> None:

@@ -21,7 +21,7 @@ from zoo.core import (
 from zoo.core.layers.position_factory import with_position
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.streaming.attention_stage import AttentionStream, ready
-from zoo.core.streaming.stages import lateness
+from zoo.core.streaming.stages import latency
 
 PATTERNS = [
     Window(4, 0),
@@ -109,7 +109,7 @@ def test_no_query_is_answered_before_its_last_key_and_none_long_after(pattern: P
 
 @pytest.mark.parametrize(("pattern", "late"), [(Window(5, 2), 2), (Chunk(4, 3), 3), (Causal() & Chunk(4), 0)], ids=str)
 def test_a_chunk_is_answered_when_it_is_complete(pattern: Pattern, late: int) -> None:
-    assert lateness(made().stream(pattern)) == late
+    assert latency(made().stream(pattern)) == late
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)

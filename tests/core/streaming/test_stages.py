@@ -10,7 +10,7 @@ from torch.nn.functional import conv1d, pad
 
 from zoo.core import ConfigError, Encoder, Tokens, Window
 from zoo.core.layers.blocks import PostNormBlock
-from zoo.core.streaming.stages import Chain, Each, Placed, Residual, Stream, Windows, lateness, stream_of
+from zoo.core.streaming.stages import Chain, Pointwise, Positioned, Residual, Stream, Windows, latency, stream_of
 
 
 def items(n: int, *shape: int) -> Tensor:
@@ -68,7 +68,7 @@ def test_memory_of_a_long_piece_is_given_back() -> None:
 
 
 def test_items_know_their_place() -> None:
-    stage = Placed(lambda x, first: x + torch.arange(first, first + x.shape[1])[:, None])
+    stage = Positioned(lambda x, first: x + torch.arange(first, first + x.shape[1])[:, None])
     assert torch.equal(fed(stage, torch.zeros(2, 7, 1), [2, 0, 1])[0, :, 0], torch.arange(7.0))
 
 
@@ -81,7 +81,7 @@ def test_a_chain_asks_no_stage_in_vain_and_ends_all_of_them() -> None:
         asked.append(x.shape[1])
         return x
 
-    chain = Chain([first, Each(noted), second])
+    chain = Chain([first, Pointwise(noted), second])
     for size in (1, 2, 1, 3):
         chain.push(items(size, 3))
     assert asked == [1, 1]
@@ -92,9 +92,9 @@ def test_lateness_is_what_comes_before_an_answer() -> None:
     ahead, _ = windows(3, 2, (1, 1))
     back, _ = windows(3, 2, (2, 0))
     late = Windows(lambda x: x, (3,), 9, 1, (2, 6))
-    assert [lateness(ahead, 2), lateness(back, 2), lateness(late), lateness(Chain([ahead, late]), 2)] == [1, 0, 6, 13]
+    assert [latency(ahead, 2), latency(back, 2), latency(late), latency(Chain([ahead, late]), 2)] == [1, 0, 6, 13]
     far = Windows(lambda x: x, (3,), 901, 1, (0, 900))
-    assert lateness(Chain([far, far])) == 1800
+    assert latency(Chain([far, far])) == 1800
 
 
 @pytest.mark.parametrize("options", [{}, {"block": PostNormBlock}])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.cache import cache_folder, once
+from zoo.data.cache import cache_folder, cached_file
 from zoo.errors import DataError
 
 
@@ -26,7 +26,7 @@ def test_a_file_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         made.append(path)
         path.write_text("whole")
 
-    first, again = once("a.txt", make), once("a.txt", make)
+    first, again = cached_file("a.txt", make), cached_file("a.txt", make)
     assert first == again == tmp_path / "cache" / "a.txt"
     assert first.read_text() == "whole"
     assert len(made) == 1
@@ -40,7 +40,7 @@ def test_who_is_stopped_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        once("a.txt", stopped)
+        cached_file("a.txt", stopped)
     assert not list(tmp_path.iterdir())
 
 
@@ -48,13 +48,13 @@ def test_of_two_that_make_it_one_wins(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
 
     def outer(path: Path) -> None:
-        once("a.txt", inner)
+        cached_file("a.txt", inner)
         path.write_text("last")
 
     def inner(path: Path) -> None:
         path.write_text("first")
 
-    assert once("a.txt", outer).read_text() == "last"
+    assert cached_file("a.txt", outer).read_text() == "last"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -62,4 +62,4 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file"))
     with pytest.raises(DataError, match="set ZOO_CACHE to a folder that has room"):
-        once("a.txt", lambda path: None)
+        cached_file("a.txt", lambda path: None)

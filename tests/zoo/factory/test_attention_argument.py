@@ -9,7 +9,7 @@ import torch
 import zoo
 from zoo import ConfigError, Registry
 from zoo.core import Attention, Globals, Kernel, Window
-from zoo.core.models.inspection import refuse_unfit
+from zoo.core.models.inspection import check_fit
 from zoo.core.patterns.pattern import Or, Pattern
 from zoo.core.positions.floater import Walk
 from zoo.factory.attention_argument import attention, pattern
@@ -89,10 +89,10 @@ def test_a_mechanism_in_a_join_is_named_as_it_is_written(text: str) -> None:
 
 def test_a_model_is_held_to_its_number_of_vectors() -> None:
     model = zoo.create("vit-micro", attention="window:1 | globals:0,3")
-    refuse_unfit(model, 4)
+    check_fit(model, 4)
     refused = "attention='window:1 | globals:0,3' does not fit: globals:0,3 names position 3"
     with pytest.raises(ConfigError, match=re.escape(refused)):
-        refuse_unfit(model, 3)
+        check_fit(model, 3)
 
 
 def test_every_pattern_says_how_it_is_written() -> None:

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Parts, fingerprint, once, parse, shown
+from zoo.data import DatasetInfo, Parts, cached_file, fingerprint, parse, shown
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.speech.data.audio_store import Joined, together
 from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
@@ -93,7 +93,7 @@ def sounds_of(kind: str, utterances: Parts[Utterance]) -> Mapping[str, Joined]:
     """Give the sounds of each part; they are spoken if they are not kept yet."""
     every = [each for part in utterances for each in part]
     name = f"spoken-digits-{kind}-{fingerprint([espeak.version(), *map(repr, every)])}.safetensors"
-    kept = load_file(once(name, lambda path: _speak(every, path)))
+    kept = load_file(cached_file(name, lambda path: _speak(every, path)))
     sounds, found, first = kept["samples"], {}, 0
     ends = kept["lengths"].cumsum(0).tolist()
     place = 0

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED
-from zoo.data import Batch, BatchedCorpus, DatasetInfo, Parts, RaggedIds, evaluation_mode, fingerprint, moved
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, Parts, RaggedIds, evaluation_mode, fingerprint, to_device
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
@@ -96,7 +96,7 @@ class SpeakingCorpus(BatchedCorpus):
         writer: Any = model
         with evaluation_mode(model) as device:
             for batch in self.held_out(split, batch_size):
-                batch = moved(batch, device)
+                batch = to_device(batch, device)
                 asked = batch.target != IGNORED
                 steps = batch.inputs[-1].flatten(2)
                 off = (model(*batch.inputs)[..., :-1] - steps).abs().mean(-1)
