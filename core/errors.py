@@ -1,4 +1,4 @@
-"""The errors of the house; every other error of `zoo` is one of these or below them.
+"""The exceptions of `zoo.core`; every other exception of `zoo` is a subclass of these.
 
 ZooError
 ├── ConfigError (ValueError)        a value the caller gave does not fit

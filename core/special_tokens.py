@@ -1,4 +1,4 @@
-"""`Symbols`: which tokens mean something to whatever writes."""
+"""`Symbols`: the ids of the special tokens: padding, begin and end."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""`Tokens`, the one type that flows through the house: a set of vectors and who may read whom."""
+"""`Tokens`, the one type that layers exchange: a batch of vectors with padding mask and attention pattern."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What plugins tell the registry: frozen records of strings and numbers, nothing imported.
+"""Specs that plugins register: frozen records of strings and numbers, nothing imported.
 
 A reference to code is a string "package.module:attribute" (an *entry*), imported when it is needed.
 """

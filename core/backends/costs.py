@@ -1,4 +1,4 @@
-"""What backends cost: the prediction that the planner compares, and the table of its constants.
+"""Cost model of the backends: the prediction that the planner compares, and its fitted constants.
 
 The unit of time is one operation of a large float32 matrix product on one thread of a server CPU, 40 GFLOP/s; only
 ratios count, so other machines shift all of them alike. Each speed was fitted where two backends change places;

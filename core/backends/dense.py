@@ -1,4 +1,4 @@
-"""Every score at once: PyTorch's fused kernel, or plain products where those are faster."""
+"""Dense attention: PyTorch's `scaled_dot_product_attention`, or matrix products where those are faster."""
 
 import torch
 from jaxtyping import Float

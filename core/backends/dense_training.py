@@ -1,4 +1,4 @@
-"""Attention of all pairs as plain products, some queries at a time: what short sets are trained with on a CPU.
+"""Dense attention as matrix products, a block of queries at a time: for training on short sequences on a CPU.
 
 The scores of some queries stay in the cache from the product to the softmax. A bias that is a product too, that of the
 query with a vector of the offset (arXiv:1901.02860 sec. 3.3), is computed for the offsets of these queries only, and

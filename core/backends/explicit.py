@@ -1,4 +1,4 @@
-"""The formula, one block of queries at a time: any score and norm at any length, with memory for one block.
+"""Attention by its formula, a block of queries at a time: any score and norm, with memory for one block.
 
 In training each block is computed anew for its gradient, as arXiv:2112.05682 does, so nothing square is kept.
 """

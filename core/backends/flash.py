@@ -36,7 +36,7 @@ class Flash:
             return 'flash-attn is not installed: pip install "flash-attn"'
         if p.bias or p.placed:
             return "it knows no bias, and no positions of keys"
-        reason = _refuses_padding(p) if p.padded else _refuses_ends(p)
+        reason = _padding_reason(p) if p.padded else _alignment_reason(p)
         if reason is not None:
             return reason
         if p.head_dim != p.value_dim or p.head_dim > 256:
@@ -76,7 +76,7 @@ class Flash:
         return y.unflatten(0, q.shape[:2]).transpose(1, 2), None
 
 
-def _refuses_padding(p: Problem) -> str | None:
+def _padding_reason(p: Problem) -> str | None:
     if not p.packed:
         return None if isinstance(p.pattern, Full) else "it knows padding only where everything is read"
     if not p.together or p.start != 0 or p.queries != p.keys:
@@ -84,7 +84,7 @@ def _refuses_padding(p: Problem) -> str | None:
     return None
 
 
-def _refuses_ends(p: Problem) -> str | None:
+def _alignment_reason(p: Problem) -> str | None:
     if p.start is None or p.start + p.queries != p.keys:
         return "it aligns the last query with the last key"
     return None

@@ -1,4 +1,4 @@
-"""Attention of groups: queries that read about the same keys are gathered with those keys, and computed densely.
+"""Gathered attention: groups of queries with similar key sets are computed densely on the gathered keys.
 
 Blocks of BigBird (arXiv:2007.14062), stretches of the Sparse Transformer (arXiv:1904.10509), tiles of a grid.
 """

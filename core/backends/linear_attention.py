@@ -66,8 +66,8 @@ class Linear:
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
         assert isinstance(call.norm, Kernel)
-        q = asked(call.norm, call.q, call.k.shape[1])
-        k, v = told(call.norm, call.k, call.v, call.valid)
+        q = query_features(call.norm, call.q, call.k.shape[1])
+        k, v = key_features(call.norm, call.k, call.v, call.valid)
         if isinstance(call.pattern, Full):
             return divide(read(q, total(k, v))), None
         start = call.start
@@ -77,15 +77,15 @@ class Linear:
         return divide(running(q, k, v, before)), None
 
 
-def asked(norm: Kernel, q: Float[Tensor, "b h q d"], heads: int) -> Float[Tensor, "b g r q f"]:
-    """Give features of the queries, by the head that they read."""
+def query_features(norm: Kernel, q: Float[Tensor, "b h q d"], heads: int) -> Float[Tensor, "b g r q f"]:
+    """Apply the feature map to the queries, grouped by their head of keys."""
     return norm.features(upcast(q)).unflatten(1, (heads, -1))
 
 
-def told(
+def key_features(
     norm: Kernel, k: Float[Tensor, "b g k d"], v: Float[Tensor, "b g k e"], valid: Bool[Tensor, "b k"] | None
 ) -> tuple[Float[Tensor, "b g k f"], Float[Tensor, "b g k c"]]:
-    """Give features of the keys, 0 where none is, and values with a column of ones."""
+    """Apply the feature map to the keys, 0 at padding, and add a column of ones to the values."""
     k = norm.features(upcast(k))
     k = k if valid is None else k.masked_fill(~valid[:, None, :, None], 0)
     return k, pad(upcast(v), (0, 1), value=1.0)

@@ -1,4 +1,4 @@
-"""What a backend is asked: the problem to plan for, and the call to compute.
+"""The interface of backends: `Problem`, which is planned for, and `Call`, which is computed.
 
 Axes: b batch, q queries, k keys, h heads, g heads of keys and values (h is a multiple), d, e head sizes, r b or 1.
 """

@@ -1,4 +1,4 @@
-"""Which queries read about the same keys: what the gathered backend computes together.
+"""Groups of queries with similar key sets, which the gathered backend computes together.
 
 Axes: n groups, s queries in a group, m keys of a group; -1 stands where a group has fewer.
 """

@@ -1,4 +1,4 @@
-"""What a decoder keeps between steps: a state for each attention of each layer.
+"""`DecoderState`, the cache of a decoder between steps: a state for each attention of each layer.
 
 Axes: see `zoo.core.cache.state`.
 """

@@ -6,7 +6,7 @@ Axes: b rows, n new vectors, q queries, h heads, g heads of keys and values, d, 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.backends.linear_attention import asked, divide, read, running, told, total
+from zoo.core.backends.linear_attention import divide, key_features, query_features, read, running, total
 from zoo.core.cache.state import State
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.scoring.normalizers import Kernel
@@ -51,7 +51,7 @@ class LinearAttentionState(State):
         """
         if self.sums is None:
             raise InputError("nothing was appended yet, so what is read has no size")
-        y = divide(read(asked(self.norm, q.transpose(1, 2), self.sums.shape[1]), self.sums))
+        y = divide(read(query_features(self.norm, q.transpose(1, 2), self.sums.shape[1]), self.sums))
         return y.transpose(1, 2).to(q.dtype)
 
     def step(
@@ -76,7 +76,7 @@ class LinearAttentionState(State):
         self._add(phi_k, values, there, position)
         if q.shape[1] == 1:
             return self.read(q)
-        y = divide(running(asked(self.norm, q.transpose(1, 2), k.shape[2]), phi_k, values, before))
+        y = divide(running(query_features(self.norm, q.transpose(1, 2), k.shape[2]), phi_k, values, before))
         return y.transpose(1, 2).to(v.dtype)
 
     @property
@@ -101,7 +101,7 @@ class LinearAttentionState(State):
         self.check(k)
         if there is not None:
             k, v = (x.masked_fill(~there[..., None, None], 0) for x in (k, v))
-        return told(self.norm, k.transpose(1, 2), v.transpose(1, 2), there)
+        return key_features(self.norm, k.transpose(1, 2), v.transpose(1, 2), there)
 
     def _sums(self, k: Tensor, v: Tensor) -> Tensor:
         return k.new_zeros(*k.shape[:2], k.shape[3], v.shape[3]) if self.sums is None else self.sums

@@ -1,4 +1,4 @@
-"""The state of an attention that looks back a bounded way: it keeps a window, not the whole past; and which state fits.
+"""`Ring`: a key-value cache of bounded size for windowed attention; and the choice of the cache for a pattern.
 
 Axes: see `zoo.core.cache.state`.
 """

@@ -1,4 +1,4 @@
-"""Key-value caches that keep each token in a slot of its own: what counts the slots; see `zoo.core.cache.growing`.
+"""Bookkeeping of key-value caches with a slot for each token; see `zoo.core.cache.growing`.
 
 Padding is never kept, so a row's tokens are numbered 0, 1, 2, … wherever its padding stood.
 Axes: see `zoo.core.cache.state`.

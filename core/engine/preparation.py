@@ -1,4 +1,4 @@
-"""Preparation of a call: what backends need not know is folded into the arguments that they know."""
+"""Preparation of a call: features that backends do not support are expressed by arguments that they do."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Watch which plans `attend` follows, and what they cost; and keep rows apart for who looks at weights."""
+"""Tracing of `attend`: which plans are followed and what they cost; and rows kept separate for attention maps."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

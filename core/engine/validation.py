@@ -124,7 +124,7 @@ def check_kinds(pattern: Any, keys: Any, bias: Any, norm: Any) -> None:
             raise InputError(f"{name}={value!r} of {type(keys).__name__} is no tensor: torch.tensor({value!r}) is")
     added = bias.added if isinstance(bias, Dense) else bias
     if isinstance(added, Tensor) and not added.is_floating_point():
-        dtype, wanted = added.dtype, "what may be read says a pattern, Explicit(mask), or Valid(mask)"
+        dtype, wanted = added.dtype, "a mask is given as pattern=Explicit(mask) or keys=Valid(mask)"
         raise InputError(f"bias is of {dtype}: {wanted if dtype == torch.bool else 'it is added to the scores'}")
     if norm != "softmax" and not isinstance(norm, Kernel | Hard):
         raise ConfigError(f"norm={norm!r} is not softmax, nor a Kernel or Hard")

@@ -28,15 +28,15 @@ class Length(nn.Module, ABC):
         """
 
     @abstractmethod
-    def taught(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-        """Give the places of each row at which an answer of known length is taught.
+    def teacher_forced(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """Count the decoder positions of each row for teacher forcing with answers of known length.
 
         Raises:
             InputError: If an answer has no room.
         """
 
     @abstractmethod
-    def loss(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Float[Tensor, ""]:
+    def loss(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Float[Tensor, ""]:
         """Give what it costs to have been wrong about the lengths."""
 
 
@@ -69,13 +69,13 @@ class LengthPredictor(Length):
         likely = self(encoded).topk(candidates).indices
         return (counts(encoded)[:, None] + likely - self.reach).clamp(min=1)
 
-    def taught(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-        """See `Length.taught`."""
-        return asked
+    def teacher_forced(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """See `Length.teacher_forced`."""
+        return target_lengths
 
-    def loss(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Float[Tensor, ""]:
+    def loss(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Float[Tensor, ""]:
         """See `Length.loss`."""
-        right = (asked - counts(encoded) + self.reach).clamp(0, 2 * self.reach)
+        right = (target_lengths - counts(encoded) + self.reach).clamp(0, 2 * self.reach)
         return cross_entropy(self(encoded), right)
 
     def extra_repr(self) -> str:
@@ -84,7 +84,7 @@ class LengthPredictor(Length):
 
 
 class CutAtEnd(Length):
-    """Write at more places than needed and cut behind the first end; places behind it are taught to end too.
+    """Write at more places than needed and cut behind the first end; positions after it learn the end too.
 
     Args:
         factor: places for each vector of the source; 0 for a fixed number.
@@ -107,19 +107,19 @@ class CutAtEnd(Length):
             raise ConfigError(f"candidates={candidates} of {self!r}, which writes at one number of places")
         return self.places(encoded)[:, None]
 
-    def taught(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-        """See `Length.taught`."""
+    def teacher_forced(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """See `Length.teacher_forced`."""
         places = self.places(encoded)
-        bad = asked > places
+        bad = target_lengths > places
         if bool(bad.any()):
             row = int(bad.nonzero()[0, 0])
             raise InputError(
-                f"an answer of {int(asked[row])} tokens in row {row}, where {self!r} writes {int(places[row])}: "
-                "give more places"
+                f"an answer of {int(target_lengths[row])} tokens in row {row}, where {self!r} writes "
+                f"{int(places[row])}: give more places"
             )
         return places
 
-    def loss(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Float[Tensor, ""]:
+    def loss(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Float[Tensor, ""]:
         """See `Length.loss`: the end is learned like any token."""
         return encoded.x.new_zeros(())
 

@@ -38,7 +38,7 @@ def prompt_of(ids: Tensor, there: ValidMask, symbols: Symbols) -> Prompt:
         raise InputError(f"a prompt of shape {tuple(ids.shape)} of {ids.dtype}: ids are (batch, length) whole numbers")
     b, n = ids.shape
     if b == 0:
-        raise InputError("a prompt of 0 rows: there is nothing to go on from")
+        raise InputError("a prompt of 0 rows: at least one is needed")
     keys = as_keys(there)
     valid = torch.ones_like(ids, dtype=torch.bool) if keys is None else keys.valid(b, n, ids.device)
     means = valid if symbols.pad in (symbols.bos, symbols.eos) else valid & (ids != symbols.pad)

@@ -1,4 +1,4 @@
-"""What is asked of the vectors: a label for the set, a label for each vector, the next token, or the vectors."""
+"""Output heads: classification, tagging, next-token prediction, or the vectors themselves."""
 
 import torch
 from jaxtyping import Float

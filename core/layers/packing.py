@@ -1,4 +1,4 @@
-"""Reading without padding: the vectors that are there, one behind the other, and back to their places.
+"""Packing: remove padding by concatenating the valid vectors of all rows, and restore it.
 
 Axes: b rows, n places, m vectors that are there.
 """

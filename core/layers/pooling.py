@@ -1,4 +1,4 @@
-"""One vector for each set: its first, or the mean, sum or greatest of those that are there.
+"""Pooling to one vector for each sequence: the first, or the mean, sum or maximum of the valid ones.
 
 Axes: b rows, n vectors, d channels, s sets: one in each row, or as many as are packed into it.
 """

@@ -44,7 +44,7 @@ class AttentionLayer(Protocol):
         """Give the stage that answers while vectors come, where the tokens will carry this pattern."""
 
     def set_position(self, make: Callable[[HeadSizes], AttentionPosition], wanted: str) -> None:
-        """Take the position encoding that acts inside attention; `wanted` is the caller's wish, for an error."""
+        """Take the position encoding that acts inside attention; `wanted` is the caller's argument, for an error."""
 
     def packs(self) -> bool:
         """Tell whether several sets in one row (`Segments`) are computed as if each were alone."""

@@ -206,7 +206,7 @@ class Decoder(nn.Module):
             if not isinstance(attention, AttentionLayer):
                 kind = type(attention).__name__
                 raise ConfigError(f"{kind} keeps no state: it decodes without one; an AttentionLayer keeps one")
-            refuse_ahead(self.pattern & attention.pattern)
+            check_causal(self.pattern & attention.pattern)
             own = attention.state(batch, self.pattern, capacity=capacity, spare=spare)
             layers.append(LayerState(own, Static(batch) if self.crosses else None))
         return DecoderState(layers)
@@ -255,7 +255,7 @@ def last_norm(block: type[Block], dim: int, eps: float) -> nn.Module:
     return nn.LayerNorm(dim, eps=eps) if issubclass(block, PreNormBlock) else nn.Identity()
 
 
-def refuse_ahead(pattern: Pattern) -> None:
+def check_causal(pattern: Pattern) -> None:
     """Refuse patterns of which we can tell that they read ahead.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: each vector emits a token or the blank, and a transcript is what remains.
+"""Connectionist temporal classification (CTC): the loss, and checks of its lengths.
 
 Of what the vectors emit, repeats are merged and blanks are left out: Graves et al. 2006, sec. 3.1. The blank is the
 padding of the vocabulary, so that it needs no token of its own; begin and end are never emitted.

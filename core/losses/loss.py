@@ -11,17 +11,17 @@ from torch.nn import functional
 from zoo.core.errors import ConfigError, InputError
 
 IGNORED = -100
-"""Target of places where nothing is asked: padding, prompts, words that were not masked."""
+"""Target of positions that the loss ignores: padding, prompts, words that were not masked."""
 
 
 def cross_entropy(
     answer: Float[Tensor, "*places classes"], target: Int[Tensor, "*places"], smoothing: float = 0.0
 ) -> Float[Tensor, ""]:
-    """Give the mean over the places that are asked; 0, with gradient 0, where none is.
+    """Give the mean over the positions that have a target; 0, with gradient 0, where none is.
 
     Args:
         answer: scores before the softmax.
-        target: the right class of each place, -100 where nothing is asked.
+        target: the right class of each place, -100 where there is no target.
         smoothing: share of the right answer, in [0, 1), that is spread evenly over all classes: arXiv:1512.00567
             sec. 7.
 
@@ -33,19 +33,19 @@ def cross_entropy(
         raise ConfigError(f"smoothing={smoothing} is not in [0, 1)")
     classes = answer.shape[-1]
     _check_classes(target, classes)
-    flat, asked = answer.reshape(-1, classes), target.reshape(-1)
-    total = functional.cross_entropy(flat, asked, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
+    flat, known = answer.reshape(-1, classes), target.reshape(-1)
+    total = functional.cross_entropy(flat, known, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)
     return total / count_targets(target).clamp(min=1)
 
 
 def binary_cross_entropy(
     answer: Float[Tensor, "*places labels"], target: Tensor, smoothing: float = 0.0
 ) -> Float[Tensor, ""]:
-    """Give the mean over the labels that are asked, of which each is right or not; 0, with gradient 0, for none.
+    """Give the mean over the labels that have a target, each right or not; 0, with gradient 0, for none.
 
     Args:
         answer: scores before the sigmoid.
-        target: 1 for labels that are right, 0 for others, NaN where nothing is asked.
+        target: 1 for labels that are right, 0 for others, NaN where there is no target.
         smoothing: how much of the right answer, in [0, 1), is given to both alike.
 
     Raises:
@@ -54,22 +54,22 @@ def binary_cross_entropy(
     """
     if not 0 <= smoothing < 1:
         raise ConfigError(f"smoothing={smoothing} is not in [0, 1)")
-    asked = _asked(answer, target)
-    if _looked_at(target) and bool(((target != 0) & (target != 1) & asked).any()):
-        raise InputError(f"target {target[(target != 0) & (target != 1) & asked][0].item()}: a label is 0, 1 or NaN")
-    wanted = torch.where(asked, target, 0.5).to(answer.dtype) * (1 - smoothing) + smoothing / 2
+    known = _known(answer, target)
+    if _looked_at(target) and bool(((target != 0) & (target != 1) & known).any()):
+        raise InputError(f"target {target[(target != 0) & (target != 1) & known][0].item()}: a label is 0, 1 or NaN")
+    wanted = torch.where(known, target, 0.5).to(answer.dtype) * (1 - smoothing) + smoothing / 2
     each = functional.binary_cross_entropy_with_logits(answer, wanted, reduction="none")
-    return each.masked_fill(~asked, 0).sum() / asked.sum().clamp(min=1)
+    return each.masked_fill(~known, 0).sum() / known.sum().clamp(min=1)
 
 
 def squared_error(
     answer: Float[Tensor, "*places numbers"], target: Tensor, smoothing: float = 0.0
 ) -> Float[Tensor, ""]:
-    """Give the mean over the numbers that are asked; 0, with gradient 0, where none is.
+    """Give the mean over the numbers that have a target; 0, with gradient 0, where none is.
 
     Args:
         answer: predictions.
-        target: numbers; NaN where nothing is asked.
+        target: numbers; NaN where there is no target.
         smoothing: of labels, of which there are none: 0.
 
     Raises:
@@ -78,9 +78,9 @@ def squared_error(
     """
     if smoothing:
         raise ConfigError(f"smoothing={smoothing} of numbers: only labels are smoothed")
-    asked = _asked(answer, target)
-    off = (answer - torch.where(asked, target, 0).to(answer.dtype)).masked_fill(~asked, 0)
-    return (off**2).sum() / asked.sum().clamp(min=1)
+    known = _known(answer, target)
+    off = (answer - torch.where(known, target, 0).to(answer.dtype)).masked_fill(~known, 0)
+    return (off**2).sum() / known.sum().clamp(min=1)
 
 
 TARGETS = {"class": cross_entropy, "labels": binary_cross_entropy, "numbers": squared_error}
@@ -100,7 +100,7 @@ def _check_classes(target: Tensor, classes: int) -> None:
     if bool(bad.any()):
         raise InputError(
             f"target {int(target[bad][0])}: the answer has {classes} classes, 0 … {classes - 1}; "
-            f"{IGNORED} marks places where nothing is asked"
+            f"{IGNORED} marks positions without a target"
         )
 
 
@@ -109,8 +109,8 @@ def _looked_at(target: Tensor) -> bool:
     return target.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def _asked(answer: Tensor, target: Tensor) -> Bool[Tensor, "*places labels"]:
-    """Tell where something is asked, of targets that are numbers."""
+def _known(answer: Tensor, target: Tensor) -> Bool[Tensor, "*places labels"]:
+    """Tell which targets, as numbers, are not NaN."""
     if answer.shape != target.shape or not target.is_floating_point():
         shown = f"target of shape {tuple(target.shape)} and {target.dtype}"
         raise InputError(f"{shown} for an answer of {tuple(answer.shape)}: they are floating and of one shape")

@@ -118,7 +118,7 @@ class QuadraticAttention(nn.Module):
             InputError: If the tokens are no grid of this shape, or come with a context or a state.
             ConfigError: If the tokens say who may read whom.
         """
-        self._refuse(tokens, context, state)
+        self._check_arguments(tokens, context, state)
         q, k, v = self.project(tokens, None)
         y = attend(q, k, v, bias=self.encoding(tokens))
         y = y.reshape(self.num_heads, -1, len(tokens.x), self.dim)
@@ -128,7 +128,7 @@ class QuadraticAttention(nn.Module):
         self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
     ) -> Float[Tensor, "b h n m"]:
         """Give the weights that `forward` uses, of all keys, those around the grid too."""
-        self._refuse(tokens, context, state)
+        self._check_arguments(tokens, context, state)
         q, k, v = self.project(tokens, None)
         weights = attend(q, k, v, bias=self.encoding(tokens), return_weights=True)[1]
         return weights[:, 0].unflatten(1, (self.num_heads, -1)).expand(len(tokens.x), -1, -1, -1)
@@ -161,11 +161,11 @@ class QuadraticAttention(nn.Module):
         """Tell that packed sets are no grid."""
         return False
 
-    def _refuse(self, tokens: Tokens, context: Tokens | None, state: State | None) -> None:
+    def _check_arguments(self, tokens: Tokens, context: Tokens | None, state: State | None) -> None:
         if context is not None or state is not None:
             raise InputError("an attention by place reads its own tokens, all at once: give no context and no state")
         if tokens_of(tokens).pattern not in (None, Full()):
-            raise ConfigError(f"pattern={tokens.pattern}: who reads whom is said by the places of the heads here")
+            raise ConfigError(f"pattern={tokens.pattern}: this layer attends by a fixed kernel and takes no pattern")
         if tokens.x.shape[-1] != self.dim:
             raise InputError(f"vectors of {tokens.x.shape[-1]} channels given to an attention of dim={self.dim}")
 

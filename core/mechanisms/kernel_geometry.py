@@ -1,4 +1,4 @@
-"""How a kernel goes over a grid: where its taps are, and what stands around the grid.
+"""Geometry of a convolution kernel on a grid: taps, stride and padding.
 
 Axes: h taps, n queries, m keys (the padded grid).
 """

@@ -92,18 +92,18 @@ class Ctc(Model):
             max_len: tokens at most, where a transcript is cut; None for all.
             beam: prefixes that are followed at once; with 1 the likeliest alignment is taken.
             n_best: transcripts wanted of each row, at most as many as `beam`.
-            others: none; wishes that only a `Generator` takes are refused by their names.
+            others: none; keywords that only a `Generator` takes raise an error that names them.
 
         Returns:
             Transcripts without an end; scores are those of `greedy` and `prefix_beam`.
 
         Raises:
-            ConfigError: If a number is below 1, or something else is wished.
+            ConfigError: If a number is below 1, or another keyword is given.
         """
         check_keywords(others, Ctc.generate)
-        wish = searched(beam, n_best, max_len)
+        beams = beam_settings(beam, n_best, max_len)
         with evaluating(self.modules()):
-            return cut(transcribed(*self.emit(*inputs), wish, self.symbols), max_len)
+            return cut(transcribed(*self.emit(*inputs), beams, self.symbols), max_len)
 
 
 def transcribed(
@@ -133,8 +133,8 @@ def with_blank(symbols: Symbols) -> Symbols:
     return symbols
 
 
-def searched(beam: int, n_best: int, max_len: int | None) -> Beam:
-    """Say how prefixes are searched.
+def beam_settings(beam: int, n_best: int, max_len: int | None) -> Beam:
+    """Check the settings of a prefix beam search and give them.
 
     Raises:
         ConfigError: If a number is below 1 or no whole number, or more is wanted than is followed.
@@ -142,9 +142,9 @@ def searched(beam: int, n_best: int, max_len: int | None) -> Beam:
     check_whole(beam=beam, n_best=n_best, max_len=max_len)
     if max_len is not None and max_len < 1:
         raise ConfigError(f"max_len={max_len}: at least one token is written")
-    wish = Beam(beam, n_best)
-    wish.check(Greedy(), "")
-    return wish
+    beams = Beam(beam, n_best)
+    beams.check(Greedy(), "")
+    return beams
 
 
 def cut(found: Generated, max_len: int | None) -> Generated:

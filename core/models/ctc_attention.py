@@ -17,7 +17,7 @@ from zoo.core.generation.loop import Generated
 from zoo.core.generation.stepping import evaluating
 from zoo.core.losses.ctc import ctc_loss
 from zoo.core.losses.loss import IGNORED, count_targets, cross_entropy
-from zoo.core.models.ctc import ctc_logits, cut, searched, transcribed, with_blank
+from zoo.core.models.ctc import beam_settings, ctc_logits, cut, transcribed, with_blank
 from zoo.core.models.generator import Generator
 from zoo.core.ops.autocast import precise
 from zoo.core.special_tokens import SYMBOLS, Symbols
@@ -108,16 +108,16 @@ class Joint(Generator):
             beam: transcripts that are proposed; with 1 the decoder has no choice.
             n_best: transcripts wanted of each row, at most as many as `beam`.
             ctc_weight: share of CTC, in [0, 1]; that of the training if None.
-            others: none; wishes that only one way of the two takes are refused by their names.
+            others: none; keywords that only CTC or only the decoder takes raise an error that names them.
 
         Returns:
             Transcripts without an end, and the sums.
 
         Raises:
-            ConfigError: If a number does not fit, or something else is wished.
+            ConfigError: If a number does not fit, or another keyword is given.
         """
         check_keywords(others, Joint.generate)
-        wish = searched(beam, n_best, max_len)
+        beams = beam_settings(beam, n_best, max_len)
         share = self.ctc_weight if ctc_weight is None else ctc_weight
         if not 0 <= share <= 1:
             raise ConfigError(f"ctc_weight={share} is not in [0, 1]")
@@ -126,7 +126,7 @@ class Joint(Generator):
             proposed = transcribed(*ctc_logits(context, self.emitter), Beam(beam, beam), self.symbols)
             both = (1 - share) * self.score(context, proposed)
             both = torch.where(proposed.scores.isfinite(), both + share * proposed.scores, proposed.scores)
-            best, at = both.topk(wish.n_best)
+            best, at = both.topk(beams.n_best)
             lengths = proposed.lengths.gather(1, at)
             ids = proposed.ids.take_along_dim(at[..., None], 1)[..., : int(lengths.max())]
             return cut(Generated(ids, lengths, best), max_len)

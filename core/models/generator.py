@@ -116,7 +116,7 @@ class Generator(Composition):
     ) -> Generated:
         """Write what follows on each row, in evaluation mode and without gradients; each row ends on its own.
 
-        Without further wishes the best token is chosen at each place; with `beam`, the likeliest answer is searched;
+        By default the best token is chosen at each place; with `beam`, the likeliest answer is searched;
         with `temperature`, `top_k` or `top_p`, tokens are drawn. Scores are log-probabilities of the model, whatever
         was drawn from, divided by the length penalty.
 
@@ -133,21 +133,21 @@ class Generator(Composition):
             seed: of the draws; the same seed draws the same.
             prompt: with an encoder, the answer's first tokens, for all rows or for each, or a pair of them and which
                 are there; the begin if None.
-            others: none; words of other libraries are refused by ours.
+            others: none; keywords of other libraries raise an error that names ours.
 
         Raises:
-            ConfigError: If a wish cannot be, or two do not go together.
+            ConfigError: If a value is out of range, or two keywords exclude each other.
             InputError: If a prompt is padding only, or leaves no room in the model.
         """
         check_keywords(others, Generator.generate)
         check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
-        wish = Beam(beam, n_best, length_penalty)
+        beams = Beam(beam, n_best, length_penalty)
         choose = choice(temperature, top_k, top_p, seed)
-        wish.check(choose, drawn(temperature, top_k, top_p))
+        beams.check(choose, drawn(temperature, top_k, top_p))
         decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len)
         with torch.no_grad():
             if beam > 1:
-                return search(decoding, first, wish, max_new_tokens, self.symbols)
+                return search(decoding, first, beams, max_new_tokens, self.symbols)
             return collect(write(decoding, first, choose, max_new_tokens, self.symbols), length_penalty, self.symbols)
 
     def generate_steps(

@@ -79,20 +79,22 @@ class NonAutoregressive(Composition):
         source, (ids,) = self.split(inputs)
         tokens = self.stem(*source)
         encoded = self.context(tokens)
-        asked = (ids != self.symbols.pad).sum(1)
-        return self.decoder, (self.copies(tokens, self.taught(encoded, asked)), encoded)
+        target_lengths = (ids != self.symbols.pad).sum(1)
+        return self.decoder, (self.copies(tokens, self.teacher_forced(encoded, target_lengths)), encoded)
 
-    def taught(self, encoded: Tokens, asked: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-        """Give the places of each row at which an answer of known length is taught.
+    def teacher_forced(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+        """Count the decoder positions of each row for teacher forcing with answers of known length.
 
         Raises:
             InputError: If there is no room for an answer.
         """
-        places = self.length.taught(encoded, asked)
+        places = self.length.teacher_forced(encoded, target_lengths)
         if self.max_len is None:
             return places
-        if int(asked.max()) > self.max_len:
-            raise InputError(f"an answer of {int(asked.max())} tokens: the model writes at most max_len={self.max_len}")
+        if int(target_lengths.max()) > self.max_len:
+            raise InputError(
+                f"an answer of {int(target_lengths.max())} tokens: the model writes at most max_len={self.max_len}"
+            )
         return places.clamp(max=self.max_len)
 
     def copies(self, source: Tokens, places: Int[Tensor, " b"]) -> Tokens:
@@ -120,14 +122,14 @@ class NonAutoregressive(Composition):
         """
         source = self.stem(*self.split(inputs).source)
         encoded = self.context(source)
-        asked = (target != IGNORED).sum(1)
-        places = self.taught(encoded, asked)
+        target_lengths = (target != IGNORED).sum(1)
+        places = self.teacher_forced(encoded, target_lengths)
         scores = self.head(self.decoder(self.copies(source, places), encoded))
         wanted = fitted(target, scores.shape[1], IGNORED)
         t = torch.arange(scores.shape[1], device=target.device)
-        behind = (t >= asked[:, None]) & (t < places[:, None])
+        behind = (t >= target_lengths[:, None]) & (t < places[:, None])
         tokens = cross_entropy(scores, wanted.masked_fill(behind, self.symbols.eos), smoothing)
-        return tokens + self.length.loss(encoded, asked)
+        return tokens + self.length.loss(encoded, target_lengths)
 
     def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
         """See `Composition.with_answer`."""
@@ -141,13 +143,13 @@ class NonAutoregressive(Composition):
             max_len: most tokens, the end counted; None for as many as `length` says.
             candidates: lengths to try; the answer with the best mean log-probability is taken, arXiv:1904.09324
                 sec. 3.3.
-            others: none; wishes that only a `Generator` takes are refused by their names.
+            others: none; keywords that only a `Generator` takes raise an error that names them.
 
         Returns:
             One answer for each row; its score is the mean log-probability of its tokens, the end counted.
 
         Raises:
-            ConfigError: If a number is below 1, there are not so many candidates, or something else is wished.
+            ConfigError: If a number is below 1, there are not so many candidates, or another keyword is given.
             InputError: If there is no row.
         """
         for name, value in others.items():

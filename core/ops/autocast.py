@@ -1,4 +1,4 @@
-"""Precision: what autocast must not cast one by one, and scores that are summed up."""
+"""Precision under autocast: operations that must not be cast one by one, and sums in higher precision."""
 
 from collections.abc import Callable
 from functools import wraps

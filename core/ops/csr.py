@@ -1,4 +1,4 @@
-"""Edges by query and by key: the sparse matrices that attention on a graph multiplies by.
+"""Compressed sparse rows (CSR) of edges, by query and by key, for sparse matrix products.
 
 A row is a query, a column a key, an entry an edge; entries are ordered by row, and a second order, by column, serves
 the transposed products. Heads and rows of a batch read the same graph: `stack` makes one large matrix of copies of it,

@@ -1,4 +1,4 @@
-"""The canonical form of a pattern: what is written differently and allows the same becomes one, where we can tell."""
+"""The canonical form of a pattern: patterns that allow the same pairs become equal, where that can be told."""
 
 from functools import reduce
 

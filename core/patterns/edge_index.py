@@ -1,4 +1,4 @@
-"""`EdgeIndex`: a list of edges, and what is worked out from it once: its order, its sparse matrices, its copies.
+"""`EdgeIndex`: a list of edges with cached derivatives: its sorted order, sparse matrices and copies on devices.
 
 Axes: e edges, n edges that count.
 """

@@ -1,4 +1,4 @@
-"""`EdgeKinds`: of which kind each edge of a graph is, where many are alike.
+"""`EdgeKinds`: the type of each edge of a graph with few edge types.
 
 Axes: e edges, n entries of a sparse matrix.
 """

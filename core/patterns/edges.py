@@ -1,4 +1,4 @@
-"""`Edges`: attention where a graph says who reads whom; `zoo.core.scoring.edge_bias` says what its edges add.
+"""`Edges`: attention along the edges of a graph; `zoo.core.scoring.edge_bias` has the features of its edges.
 
 Axes: e edges, h heads, q queries, k keys.
 """

@@ -1,4 +1,4 @@
-"""Which keys are there: padding and packing are data, not pattern.
+"""Padding and packing masks: which keys are valid, and which sequence of a packed row they belong to.
 
 Axes: b rows, q queries, k keys.
 """

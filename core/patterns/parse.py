@@ -1,4 +1,4 @@
-"""Patterns from texts: what stands behind the colon in `window:64`, `globals:0,1` or `blocks:64,0+1/1`.
+"""Parser of patterns: the arguments after the colon in `window:64`, `globals:0,1` or `blocks:64,0+1/1`.
 
 Each function takes the texts between the commas and gives a pattern; `str(pattern)` is the way back.
 """

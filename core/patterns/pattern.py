@@ -1,4 +1,4 @@
-"""Who may read whom, as values that can be inspected: what every pattern can say, and how patterns join.
+"""`Pattern`, the base class of attention patterns: which query may attend to which key; and `&` and `|` of patterns.
 
 True means "may read". Positions are absolute, so a decoder that reads from a cache and one that sees all at once agree.
 More patterns: `zoo.core.patterns.basic`, `zoo.core.patterns.local`, `zoo.core.patterns.sparse`,

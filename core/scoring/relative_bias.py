@@ -83,7 +83,7 @@ class RelativeTable(Relative):
     left: int
 
     def __post_init__(self) -> None:
-        refuse_shape(self, "table", self.table, "(heads, offsets)")
+        check_shape(self, "table", self.table, "(heads, offsets)")
 
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
@@ -110,7 +110,7 @@ class ALiBi(Relative):
     slopes: Float[Tensor, " h"]
 
     def __post_init__(self) -> None:
-        refuse_shape(self, "slopes", self.slopes, "(heads,)")
+        check_shape(self, "slopes", self.slopes, "(heads,)")
 
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
@@ -144,8 +144,8 @@ class TransformerXL(Relative):
 
     def __post_init__(self) -> None:
         for name in ("u", "v"):
-            refuse_shape(self, name, getattr(self, name), "(heads, channels)")
-        refuse_shape(self, "r", self.r, "(heads, offsets, channels)")
+            check_shape(self, name, getattr(self, name), "(heads, channels)")
+        check_shape(self, "r", self.r, "(heads, offsets, channels)")
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
         """See `Bias.query`."""
@@ -193,7 +193,7 @@ class Shaw(Relative):
     def __post_init__(self) -> None:
         for name in ("a_k", "a_v"):
             if (table := getattr(self, name)) is not None:
-                refuse_shape(self, name, table, "(heads or 1, offsets, channels)")
+                check_shape(self, name, table, "(heads or 1, offsets, channels)")
 
     @property
     def adds_values(self) -> bool:  # type: ignore[override]
@@ -220,7 +220,7 @@ class Shaw(Relative):
         return (self.a_k,) if self.a_v is None else (self.a_k, self.a_v)
 
 
-def refuse_shape(bias: Bias, name: str, x: Any, axes: str) -> None:
+def check_shape(bias: Bias, name: str, x: Any, axes: str) -> None:
     """Refuse a tensor of a bias that has other axes than it needs, or nothing along one.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How query and key are compared, where that has parameters (arXiv:1508.04025 sec. 3.1, arXiv:1409.0473 app. A.1.2).
+"""Learned attention scores: bilinear, additive and LeakyReLU (arXiv:1508.04025 sec. 3.1, arXiv:1409.0473 app. A.1.2).
 
 On graphs: arXiv:1710.10903 eq. 3 and arXiv:2105.14491 eq. 7.
 Axes: b rows, h heads, q queries, k keys, d head size, a channels inside.

@@ -1,1 +1,1 @@
-"""Modules that are fed an input in pieces and answer as soon as they can."""
+"""Streaming: modules that take an input in chunks and answer with bounded latency."""

@@ -1,4 +1,4 @@
-"""Streaming attention: a query is answered as soon as the last key that it may read has arrived.
+"""Streaming attention: a query is answered as soon as the last key that it attends to has arrived.
 
 Keys and values are kept as far back as a query reads that is still to be answered. Positions are absolute, as in the
 whole; patterns and biases that know only offsets, or places in a chunk, are asked by place among what is kept.

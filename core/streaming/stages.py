@@ -1,4 +1,4 @@
-"""Streaming stages: modules that are pushed an input in pieces, and keep no more of it than later outputs need.
+"""Streaming stages: modules that take an input in chunks and keep only what later outputs need.
 
 1. A stage takes new items and gives every output that no later item can change; at the end it gives the rest.
 2. However the input is cut, the answers one behind the other are those of the whole: no output is given too early.

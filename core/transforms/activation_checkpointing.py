@@ -1,4 +1,4 @@
-"""Less memory in training for more time: `recomputed` keeps what goes into a block, and computes the rest again."""
+"""Activation checkpointing: `recomputed` stores only the inputs of blocks, and recomputes the rest."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`overridden`: modules that go forward otherwise, until a `with` ends."""
+"""`overridden`: replace the `forward` of modules within a `with` block."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A model that only answers: a copy in evaluation that shares the weights, with matrices laid out for few rows.
+"""`serving`: a copy of a model for inference that shares the weights, with matrices laid out for few rows.
 
 1. A step of a stream multiplies a few rows with every matrix of the model. `x @ weight.T` then spends its time on
    turning the matrix; laid out once, (144 to 576 channels, 4 rows) took 7 us, not 20.

@@ -1,4 +1,4 @@
-"""How other libraries name the weights that we have, and what their layouts differ in: projections apart, or joined.
+"""State-dict layouts of other libraries: renames of keys, and joined or separate query, key and value projections.
 
 In a name `{n}` stands for a block's number, `{p}` for `weight`, `bias` or what a batch norm counts. Projections of
 queries, keys and values that come apart there are `.q.`, `.k.` and `.v.` here, and are joined to `.qkv.` afterwards.

@@ -133,7 +133,7 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     if found is None:
         return dict(state)
     ours = found[0].ours(state, found[1])
-    _refuse(ours, model)
+    _check_config(ours, model)
     if not isinstance(model, Composition):
         return ours | _zeros(ours, model)
     if not any(key.startswith("stem.") for key in state):
@@ -208,7 +208,7 @@ def _with_odd_kernels(stack: nn.Module) -> dict[str, Tensor]:
     return state
 
 
-def _refuse(ours: StateDict, model: nn.Module) -> None:
+def _check_config(ours: StateDict, model: nn.Module) -> None:
     """Refuse weights whose model is made otherwise; sizes show by their shapes."""
     block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
     depthwise, kernel = block.convolution.depthwise, ours[DEPTHWISE].shape[2]

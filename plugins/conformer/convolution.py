@@ -1,4 +1,4 @@
-"""The convolution module of the Conformer, arXiv:2005.08100 sec. 2.2, in which nothing that is not there can leak.
+"""The convolution module of the Conformer, arXiv:2005.08100 sec. 2.2, with padding masked out.
 
 Frames stay in the middle axis, channels last, from end to end: the depthwise convolution is faster so, and pointwise
 ones are matrix products. Axes: b rows, n frames, d channels, e channels again.

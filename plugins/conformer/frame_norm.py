@@ -1,4 +1,4 @@
-"""Norms inside the convolution module: none of them lets padding into its statistics.
+"""Normalisation layers of the convolution module whose statistics exclude padding.
 
 Each is called with the vectors and with which of them are there. Axes: b rows, n frames, d channels.
 """

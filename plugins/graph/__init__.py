@@ -1,4 +1,4 @@
-"""Graphs: nodes are the vectors, and a node attends to the sources of the edges that end at it."""
+"""Graph models: nodes are the tokens, and a node attends to the sources of its incoming edges."""
 
 from zoo.core import attach
 

@@ -1,4 +1,4 @@
-"""The names of networks of attention on edges: one table of sizes, with its source. Nothing heavy is imported."""
+"""Model names of GAT, GATv2 and the like: one table of sizes, with its source. Nothing heavy is imported."""
 
 from zoo import ModelSpec
 

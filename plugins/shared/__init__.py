@@ -1,1 +1,1 @@
-"""What several plugins use."""
+"""Code that several plugins share."""

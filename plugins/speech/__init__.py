@@ -1,1 +1,1 @@
-"""Speech: sounds as frames, each of which looks only so far."""
+"""Speech: recognition, classification and synthesis, with attention over windows of frames."""

@@ -56,7 +56,7 @@ def to_hf(model: nn.Module) -> dict[str, Tensor]:
     Raises:
         ConfigError: If a weight has no name there, or heads have sizes that do not fit.
     """
-    refuse_unequal_heads(model)
+    check_equal_heads(model)
     if isinstance(model, Model):
         return _to_bert(model)
     if isinstance(model, Generator) and model.encoder is None:
@@ -91,12 +91,12 @@ def to_torch(model: nn.Module) -> dict[str, Tensor]:
     Raises:
         ConfigError: If a weight has no name there, or heads have sizes that do not fit.
     """
-    refuse_unequal_heads(model)
+    check_equal_heads(model)
     state = model.state_dict()
     return TORCH.theirs({key: value for key, value in state.items() if not key.startswith(("target.", "head."))})
 
 
-def refuse_unequal_heads(model: nn.Module) -> None:
+def check_equal_heads(model: nn.Module) -> None:
     """Refuse heads that other libraries do not have.
 
     Raises:

@@ -1,4 +1,4 @@
-"""From token ids to vectors, where more than `TokenEmbed` is asked: BERT's sum of three embeddings, normed."""
+"""BERT's token embedding: the normed sum of token, position and segment embeddings."""
 
 from jaxtyping import Int
 from torch import Tensor, nn

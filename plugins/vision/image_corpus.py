@@ -21,7 +21,7 @@ from zoo.training import write_text
 Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
 UNLIMITED = 10_000
 """Training examples taken of a source that makes as many as it is asked for."""
-JUDGED = 256
+EVALUATION_BATCH_SIZE = 256
 """Images of a batch in the validation of studies."""
 
 
@@ -122,7 +122,7 @@ class ImageCorpus:
             reference=source.reference,
             notes=source.notes,
             shared=True,
-            batch_size=JUDGED,
+            batch_size=EVALUATION_BATCH_SIZE,
         )
 
     def subset(self, count: int, seed: int, augment: bool) -> "ImageSubset":

@@ -50,10 +50,10 @@ class VisionTransformer(Model):
         init_weights(self)
         check_fit(self, config.tokens(first))
         if first and config.task == "classify":
-            refuse_blind_class_token(self, config.tokens(first))
+            check_class_token(self, config.tokens(first))
 
 
-def refuse_blind_class_token(model: Model, tokens: int) -> None:
+def check_class_token(model: Model, tokens: int) -> None:
     """Refuse patterns that let the first token read nothing but itself, since the label is read from it.
 
     Raises:

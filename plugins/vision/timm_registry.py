@@ -1,4 +1,4 @@
-"""What timm's registry knows of an architecture: its weights, its image, and what mixes its vectors."""
+"""Properties of architectures from timm's registry: weights, image size, and the kind of token mixing."""
 
 from dataclasses import dataclass
 

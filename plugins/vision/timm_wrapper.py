@@ -1,4 +1,4 @@
-"""CNNs and whatever else timm has, with the surface of the zoo's models; hybrids of CNN and transformer."""
+"""Wrapper of timm models (CNNs and others) with the interface of the zoo's models; hybrids of CNN and transformer."""
 
 import math
 from collections.abc import Sequence

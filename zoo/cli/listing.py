@@ -1,4 +1,4 @@
-"""`zoo list`, `zoo info` and `zoo plugins`: what there is, without torch."""
+"""`zoo list`, `zoo info` and `zoo plugins`: lists of models and plugins, without importing torch."""
 
 import json
 import os

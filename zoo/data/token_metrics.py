@@ -36,5 +36,5 @@ def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> 
         right += int((answer.argmax(-1) == target)[asked].sum())
         count += number
     if not count:
-        raise DataError("no token is asked for: there is nothing to judge")
+        raise DataError("no targets: every position is ignored")
     return TokenScores(math.exp(min(loss / count, 700.0)), right / count)

@@ -1,4 +1,4 @@
-"""The plugin for what belongs to no modality: patterns, studies, and the suite of the attention engine."""
+"""The built-in plugin without a modality: attention patterns, studies, and the benchmark suite of the engine."""
 
 from zoo.hookspecs import hookimpl
 from zoo.spec import AttentionSpec, Requirement, StudySpec, SuiteSpec

@@ -1,4 +1,4 @@
-"""Where plugins come from, in a fixed order, and which of them may be imported at all.
+"""Discovery of plugins: their sources in a fixed order, and which of them may be imported.
 
 ZOO_LOAD_PLUGINS=a,b       only these, besides the built-in ones; empty: the built-in ones only
 ZOO_DISABLE_PLUGINS=a,b    never these; both match the plugin's name or its distribution's

@@ -1,4 +1,4 @@
-"""What every model must do, one function for each; an AssertionError says what it does instead."""
+"""Conformance checks of models, one function each; an AssertionError describes the violation."""
 
 import copy
 import io

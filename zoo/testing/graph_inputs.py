@@ -1,4 +1,4 @@
-"""Graphs as model inputs taken apart: x, edge_index, edge_attr and batch, and perhaps pairs of nodes."""
+"""Splitting and permuting graph inputs for conformance tests: x, edge_index, edge_attr, batch, and node pairs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Model inputs taken apart: one item of a batch, what is padding, what comes later, another order.
+"""Transformations of model inputs for conformance tests: one item, changed padding, changed future, permutations.
 
 Inputs are a tuple; where a fact cannot be read off it, the functions give None.
 """

@@ -1,4 +1,4 @@
-"""Training: the one loop of the house, what it reads, what changes its loss, and checkpoints to go on from."""
+"""Training: the loop, its sampler, objectives, optimizers and checkpoints."""
 
 from zoo.core.lazy_exports import attach
 

@@ -1,4 +1,4 @@
-"""What can be set of a training: fields with default, help text and valid range. Imports no torch.
+"""`Settings` of a training: fields with default, help text and valid range. Imports no torch.
 
 `zoo.train` takes its keywords from these fields, and `zoo train` its options.
 """

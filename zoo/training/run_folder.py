@@ -1,4 +1,4 @@
-"""The folder of a training on disk: what it holds, whether a training may write to it, and resuming from it."""
+"""The run folder of a training: its files, the check before writing to it, and resuming from it."""
 
 import json
 import os

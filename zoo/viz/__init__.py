@@ -1,1 +1,1 @@
-"""Pictures of attention weights."""
+"""Visualisation of attention weights."""

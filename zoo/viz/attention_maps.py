@@ -1,4 +1,4 @@
-"""The attention maps of a model with what a drawing says about them: whose they are, and what asks and is read.
+"""Attention maps of a model with the labels of a figure: layer, head, and the names of queries and keys.
 
 Axes: b rows, h heads, q queries, k keys.
 """
@@ -119,15 +119,15 @@ def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads
     if part is not None and part not in parts:
         raise ConfigError(f"--part {part}: this model has {' and '.join(parts)}")
     maps = [each for each in maps if part in (None, each.part)]
-    _refuse_others("--layer", layers, {each.layer for each in maps}, "layers")
+    _check_numbers("--layer", layers, {each.layer for each in maps}, "layers")
     maps = [each for each in maps if not layers or each.layer in layers]
-    _refuse_others("--head", heads, {head for each in maps for head in each.heads}, "heads")
+    _check_numbers("--head", heads, {head for each in maps for head in each.heads}, "heads")
     if not heads:
         return list(maps)
     return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
 
 
-def _refuse_others(option: str, asked: Sequence[int], there: set[int], what: str) -> None:
+def _check_numbers(option: str, asked: Sequence[int], there: set[int], what: str) -> None:
     for number in asked:
         if number not in there:
             raise ConfigError(f"{option} {number}: there are {what} 1 … {max(there)}")

@@ -1,4 +1,4 @@
-"""The attention of a model that reads along the edges of a graph: a weight for each edge, never for each pair of nodes.
+"""Attention maps on graphs: a weight for each edge, never for each pair of nodes.
 
 Axes: h heads, e edges.
 """

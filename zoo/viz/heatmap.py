@@ -1,4 +1,4 @@
-"""Attention maps as a figure: a row for each layer, a column for each head, and on the axes what asks and what is read.
+"""Attention maps as a figure: a row for each layer, a column for each head, queries and keys on the axes.
 
 Axes: h heads, q queries, k keys.
 """

@@ -16,7 +16,7 @@ from zoo.core.backends import costs
 from zoo.core.backends.banded.bias import by_chunk, in_chunks
 from zoo.core.backends.banded.dilation import dilation, fold, folded, unfold
 from zoo.core.backends.banded.layout import Chunks, chunks
-from zoo.core.backends.banded.masks import Shut, of_heads, shared, shut
+from zoo.core.backends.banded.masks import Masks, find_masks, of_heads, shared
 from zoo.core.backends.banded.products import LOWEST, Band, Products
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.problem import Call, Problem, refused
@@ -129,7 +129,7 @@ def by_products(call: Call, shape: Shape) -> Float[Tensor, "b h q e"]:
     q, k, v = call.queries, call.k, call.v
     if q.dtype is torch.float16 or (q.dtype is torch.bfloat16 and not fast_bfloat16()):
         q, k, v = q.float(), k.float(), v.float()
-    found = shut(call, laid, shape.columns)
+    found = find_masks(call, laid, shape.columns)
     bias = bias_of = None
     if call.bias is not None:
         added = in_chunks(call, laid, shape.columns, LOWEST).to(q.dtype)
@@ -164,7 +164,7 @@ def by_kernel(call: Call, shape: Shape) -> Float[Tensor, "b h q e"]:
     """Compute all windows in one call of PyTorch's kernel; chunks at the ends, which share no mask, in a second."""
     laid, rows = shape.chunks, len(call.q)
     count = laid.filled(rows)
-    found = shut(call, laid, shape.columns)
+    found = find_masks(call, laid, shape.columns)
     mask_of = found.of_chunk.expand(rows, -1).flatten()[:count]
     q = by_chunk(call.queries, laid)[:count]
     if rows == 1 and shape.redone and call.valid is None and call.bias is None:
@@ -185,7 +185,7 @@ def by_kernel(call: Call, shape: Shape) -> Float[Tensor, "b h q e"]:
     return _joined(call, shape, y)
 
 
-def in_place(call: Call, shape: Shape, q: Float[Tensor, "c h l d"], found: Shut) -> Float[Tensor, "c h l e"]:
+def in_place(call: Call, shape: Shape, q: Float[Tensor, "c h l d"], found: Masks) -> Float[Tensor, "c h l e"]:
     """Compute the windows of one row: those inside the keys where the keys lie, those at the ends on copies."""
     laid, (begin, end) = shape.chunks, shape.chunks.whole
     at = torch.tensor(shape.redone, device=q.device)

@@ -1,4 +1,4 @@
-"""What a bias of offsets adds to chunks and their windows, and to columns that all may read.
+"""Relative biases in banded attention: added to the scores of chunks with their windows and with global columns.
 
 Axes: b batch, c chunks of the batch's rows with their gaps (or 1), h heads, q queries, l places in a chunk, w keys of a
 window and columns.

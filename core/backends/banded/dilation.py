@@ -1,4 +1,4 @@
-"""A dilated window is a plain one on each residue of the position: the stride is folded into the batch.
+"""Dilated windows as dense ones: positions of one residue form a sequence, and residues are folded into the batch.
 
 Queries and keys whose positions differ by a multiple of the dilation meet only each other, so they become a row of
 their own, and a dilated window costs its pairs and nothing between them.

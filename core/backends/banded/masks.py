@@ -1,7 +1,7 @@
-"""Which pairs of a chunk and its window are shut: the exact pattern, padding and packing, on the pairs covered only.
+"""Attention masks of chunks and their windows: the exact pattern, padding and packing, for the covered pairs only.
 
-Behind the keys of its window, a chunk may have columns of positions that all may read; in the window these are shut,
-so each pair counts once.
+After the keys of its window, a chunk may have columns of global positions; in the window these are masked, so each
+pair counts once.
 Axes: b batch, p distinct masks, c chunks of all rows, s chunks of a row with its gap, l places in a chunk, w columns.
 """
 
@@ -24,13 +24,13 @@ KEPT = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
-class Shut:
-    """Hold the distinct masks, True where a pair may not be read, and which chunk has which.
+class Masks:
+    """Distinct masks, True where a pair is masked, and the mask of each chunk.
 
     Args:
         masks: those that occur.
         of_chunk: the mask of each chunk; of the batch's rows, or the same for all.
-        empties: whether some query has nothing to read.
+        empties: whether all keys of some query are masked.
     """
 
     masks: Bool[Tensor, "p l w"]
@@ -38,13 +38,13 @@ class Shut:
     empties: bool
 
 
-def shut(call: Call, chunks: Chunks, columns: tuple[int, ...]) -> Shut:
+def find_masks(call: Call, chunks: Chunks, columns: tuple[int, ...]) -> Masks:
     """Find the masks of a call.
 
     Args:
         call: with its start as a number.
         chunks: of its queries.
-        columns: positions of keys that stand behind each window.
+        columns: positions of global keys, which follow the keys of each window.
     """
     pattern, size = call.pattern, chunks.count * chunks.size * (chunks.width + len(columns))
     keep = pattern.by_value and size <= KEPT and not torch.compiler.is_compiling()  # dynamo sees through no cache
@@ -52,11 +52,11 @@ def shut(call: Call, chunks: Chunks, columns: tuple[int, ...]) -> Shut:
     return found if call.valid is None else _of_rows(call, chunks, columns, found)
 
 
-def _of_pattern(pattern: Pattern, chunks: Chunks, columns: tuple[int, ...], device: torch.device) -> Shut:
+def _of_pattern(pattern: Pattern, chunks: Chunks, columns: tuple[int, ...], device: torch.device) -> Masks:
     """Find the masks of a pattern; chunks inside the keys share one where it does not matter where they are."""
     begin, end = chunks.whole
-    together = shared(pattern, chunks, columns)
-    at = [begin, *range(begin), *range(end, chunks.count)] if together else list(range(chunks.count))
+    shift_invariant = shared(pattern, chunks, columns)
+    at = [begin, *range(begin), *range(end, chunks.count)] if shift_invariant else list(range(chunks.count))
     with torch.inference_mode(False):  # what is remembered may be met again where gradients are needed
         first = chunks.first + chunks.size * torch.tensor(at, device=device)[:, None, None]
         i = first + chunks.left + torch.arange(chunks.size, device=device)[:, None]
@@ -69,11 +69,11 @@ def _of_pattern(pattern: Pattern, chunks: Chunks, columns: tuple[int, ...], devi
             beyond = ~pattern.allows(i, torch.tensor(columns, device=device).expand(1, 1, -1))
             masks = torch.cat([masks, beyond.expand(*masks.shape[:2], -1)], 2)
         of_chunk = torch.arange(chunks.count, device=device)
-        if together:
+        if shift_invariant:
             of_chunk = torch.cat([of_chunk[:begin] + 1, of_chunk[begin:end] * 0, of_chunk[end:] + 1 - (end - begin)])
         real = (i[..., 0] >= chunks.start) & (i[..., 0] < chunks.start + chunks.queries)
         empties = torch.compiler.is_compiling() or bool((masks.all(2) & real).any())
-        return Shut(masks, pad(of_chunk, (0, chunks.gap))[None], empties)
+        return Masks(masks, pad(of_chunk, (0, chunks.gap))[None], empties)
 
 
 _remembered = lru_cache(maxsize=8)(_of_pattern)
@@ -92,8 +92,8 @@ def uniform(pattern: Pattern, size: int) -> bool:
     return isinstance(pattern, Window | Causal | Full) or (isinstance(pattern, Chunk) and size % pattern.size == 0)
 
 
-def _of_rows(call: Call, chunks: Chunks, columns: tuple[int, ...], found: Shut) -> Shut:
-    """Shut keys that are not there, and those of other segments; a mask for each chunk of each row."""
+def _of_rows(call: Call, chunks: Chunks, columns: tuple[int, ...], found: Masks) -> Masks:
+    """Mask padding keys and keys of other segments; a mask for each chunk of each row."""
     assert call.valid is not None
     rows, steps = len(call.valid), chunks.count + chunks.gap
     filled = chunks.filled(rows)
@@ -105,7 +105,7 @@ def _of_rows(call: Call, chunks: Chunks, columns: tuple[int, ...], found: Shut) 
         masks |= of_queries != _read(keys, chunks, columns)[:, None]
     of_chunk = torch.arange(rows * steps, device=masks.device).view(rows, steps)
     of_chunk = of_chunk * (torch.arange(steps, device=masks.device) < chunks.count)
-    return Shut(masks, of_chunk, True)
+    return Masks(masks, of_chunk, True)
 
 
 def _read(x: Shaped[Tensor, "b k"], chunks: Chunks, columns: tuple[int, ...]) -> Shaped[Tensor, "c w"]:
@@ -117,7 +117,7 @@ def _read(x: Shaped[Tensor, "b k"], chunks: Chunks, columns: tuple[int, ...]) ->
     return torch.cat([near, far[: len(near)]], 1)
 
 
-def of_heads(found: Shut, rows: int, heads: int, chunks: Chunks) -> Int[Tensor, " c"]:
+def of_heads(found: Masks, rows: int, heads: int, chunks: Chunks) -> Int[Tensor, " c"]:
     """Give the mask of each chunk where each head has chunks of its own."""
     every = found.of_chunk[:, None].expand(rows, heads, chunks.count + chunks.gap)
     return every.flatten()[: chunks.filled(rows * heads)]

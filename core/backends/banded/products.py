@@ -1,4 +1,4 @@
-"""Attention of chunks to their windows as plain products, block by block: what is trained with on a CPU.
+"""Banded attention as matrix products, block by block, with a backward pass written by hand: for training on a CPU.
 
 The scores of a block stay in the cache; the backward pass computes them anew, so memory is that of queries and keys.
 Against PyTorch's kernel, a bias gets its gradient without the kernel's slow path, weights can be dropped, and the
@@ -30,7 +30,7 @@ class Band:
     Args:
         chunks: the layout.
         rows: batch times heads of keys.
-        masks: True where a pair is shut.
+        masks: True where a pair is masked.
         mask_of: the mask of each chunk.
         empties: whether some query has nothing to read.
         bias_of: the bias of each chunk.

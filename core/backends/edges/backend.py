@@ -1,4 +1,4 @@
-"""Attention on a graph in time and memory that follow its edges, not the square of its nodes.
+"""Sparse attention on a graph by sparse matrix products: time and memory grow with the edges, not with nodes squared.
 
 Scores are a sampled product, sums of values a weighted bag of rows, see `zoo.core.ops.csr`; head by head, or as many
 heads at once as fit the cache. Between forward and backward only q, k, v, the answer and the log-sum-exp of each row
@@ -90,7 +90,7 @@ def _limit(score: str, head_dim: int) -> int | None:
 
 
 def _fewer(call: Call) -> EdgeBias | None:
-    """Give what belongs to edges, or to kinds of edges where these are few enough to take less time."""
+    """Give what belongs to edges, or to edge types where these are few enough to take less time."""
     if not isinstance(call.bias, EdgeBias) or call.bias.kinds is None:
         return call.bias if isinstance(call.bias, EdgeBias) else None
     queries, keys = call.q.shape[2], call.k.shape[2]

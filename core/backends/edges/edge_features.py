@@ -1,8 +1,8 @@
-"""What vectors that belong to edges do to scores and sums: one for each edge, or one for each kind of edges.
+"""Edge features in scores and weighted sums: a vector for each edge, or a vector for each edge type.
 
-Where edges are of few kinds no vector is there for each: with all products of rows and kinds in a table, an entry looks
-its own up; and to sum vectors by weights is to sum the weights by kind first. Both are products of small matrices.
-Axes: n entries, r rows, m edges or kinds by head, d channels, h heads, u kinds, w nodes of a block.
+With few edge types no vector is made for each edge: entries look up products of rows and edge types in a table, and a
+weighted sum of vectors sums the weights by type first. Both are products of small matrices.
+Axes: n entries, r rows, m edges or edge types by head, d channels, h heads, u edge types, w nodes of a block.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from zoo.core.backends.edges.partition import BLOCK, Part
 from zoo.core.patterns.edge_types import EdgeKinds
 
 TABLE = 1 << 18
-"""Numbers of a table of nodes and kinds that are there at once: what fits the cache of a core."""
+"""Numbers of a table of nodes and edge types that are held at once: what fits the cache of a core."""
 FEW = 8
-"""Products with kinds, for each edge, up to which they take less time than those with vectors of edges."""
+"""Products with edge types, for each edge, up to which they take less time than those with vectors of edges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,11 @@ class Own:
 
 
 @dataclass(frozen=True, eq=False)
-class OfKinds:
-    """Edges of a kind share a vector; methods are those of `Own`, with one vector for each kind."""
+class OfEdgeTypes:
+    """Edges of a type share a vector; methods are those of `Own`, with one vector for each edge type."""
 
     part: Part
-    kinds: EdgeKinds
+    edge_types: EdgeKinds
 
     def add_products(
         self, onto: Float[Tensor, " n"], q: Float[Tensor, "r d"], x: Float[Tensor, "m d"], scale: float = 1.0
@@ -67,7 +67,7 @@ class OfKinds:
         """See `Own.add_products`."""
         vectors = self._by_head(x).mT * scale
         for block in self._blocks():
-            table = q.new_empty(block.nodes, len(vectors), self.kinds.count)
+            table = q.new_empty(block.nodes, len(vectors), self.edge_types.count)
             torch.bmm(block.by_head(q), vectors, out=table.transpose(0, 1))
             onto[block.entries] += table.flatten().index_select(0, block.places)
 
@@ -92,14 +92,14 @@ class OfKinds:
 
     def _summed(self, block: "Block", numbers: Float[Tensor, " n"]) -> Float[Tensor, "h w u"]:
         """Sum the numbers of the entries by node and kind."""
-        table = numbers.new_zeros(block.nodes * self._heads * self.kinds.count)
+        table = numbers.new_zeros(block.nodes * self._heads * self.edge_types.count)
         table.index_add_(0, block.places, numbers[block.entries])
         return table.view(block.nodes, self._heads, -1).transpose(0, 1)
 
     def _blocks(self) -> Iterator["Block"]:
         csr, heads = self.part.csr, self._heads
-        places, nodes = self.kinds.places(csr), (len(csr.pointers) - 1) // heads
-        step = max(1, TABLE // max(heads * self.kinds.count, 1))
+        places, nodes = self.edge_types.places(csr), (len(csr.pointers) - 1) // heads
+        step = max(1, TABLE // max(heads * self.edge_types.count, 1))
         if step >= nodes:
             yield Block(slice(0, nodes * heads), slice(0, len(places)), places, heads)
             return
@@ -107,7 +107,7 @@ class OfKinds:
         begins = csr.pointers[[node * heads for node in firsts]].tolist()
         for index, first in enumerate(firsts[:-1]):
             rows, entries = slice(first * heads, firsts[index + 1] * heads), slice(*begins[index : index + 2])
-            yield Block(rows, entries, places[entries] - first * heads * self.kinds.count, heads)
+            yield Block(rows, entries, places[entries] - first * heads * self.edge_types.count, heads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +129,6 @@ class Block:
         return x[self.rows].unflatten(0, (-1, self.heads)).transpose(0, 1)
 
 
-def edge_vectors(part: Part) -> Own | OfKinds:
+def edge_vectors(part: Part) -> Own | OfEdgeTypes:
     """Give what vectors of edges do in a part."""
-    return Own(part) if part.kinds is None else OfKinds(part, part.kinds)
+    return Own(part) if part.edge_types is None else OfEdgeTypes(part, part.edge_types)

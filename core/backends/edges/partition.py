@@ -1,4 +1,4 @@
-"""Attention on a graph cut into parts: the heads, over a batch, that are computed at once, and what they may not read.
+"""Sparse attention on a graph cut into parts: the heads and rows computed at once, with their masked edges.
 
 Axes: b batch, q queries, k keys, n entries.
 """
@@ -49,7 +49,7 @@ class Part:
         groups: which heads of keys.
         closed: entries that may not be read; None for none.
         all_heads: how many heads of queries there are in all.
-        kinds: of which kind each edge is; None if each has what belongs to it alone.
+        edge_types: the type of each edge; None if each edge has features of its own.
     """
 
     csr: Csr
@@ -58,7 +58,7 @@ class Part:
     groups: slice
     closed: Bool[Tensor, " n"] | None
     all_heads: int
-    kinds: EdgeKinds | None
+    edge_types: EdgeKinds | None
 
     @property
     def shared(self) -> int:
@@ -75,10 +75,10 @@ class Part:
 
     @cached_property
     def places(self) -> Int[Tensor, " n"]:
-        """The place of each entry among edges, or kinds of edges, by head."""
+        """The place of each entry among edges, or edge types, by head."""
         csr, edges = self.csr, self.csr.edges
-        if self.kinds is not None:
-            edges = self.kinds.of.to(edges.device, edges.dtype).index_select(0, edges)
+        if self.edge_types is not None:
+            edges = self.edge_types.of.to(edges.device, edges.dtype).index_select(0, edges)
         return edges * self.all_heads + csr.rows % (self.heads.stop - self.heads.start) + self.heads.start
 
 
@@ -101,8 +101,8 @@ class Work:
     """Of LeakyReLU below 0, for scores that are no products."""
     limit: int | None = None
     """Entries that may be computed at once, if others than usual."""
-    kinds: EdgeKinds | None = None
-    """Of which kind each edge is."""
+    edge_types: EdgeKinds | None = None
+    """The type of each edge."""
 
     def parts(self, batch: int) -> Iterator[Part]:
         """Go through all heads of so many rows."""
@@ -113,7 +113,7 @@ class Work:
             mine, last = slice(row, min(row + rows, batch)), min(head + heads, self.heads)
             csr = self.graph.csr(*shape, mine.stop - row, last - head, shared)
             groups, closed = slice(head // shared, last // shared), self._closed(csr, mine, last - head)
-            yield Part(csr, mine, slice(head, last), groups, closed, self.heads, self.kinds)
+            yield Part(csr, mine, slice(head, last), groups, closed, self.heads, self.edge_types)
 
     def entries(self, batch: int) -> int:
         """Count the edges of all heads of so many rows."""
@@ -139,7 +139,7 @@ class Work:
         return torch.empty_like(weights).bernoulli_(1 - self.dropout, generator=generator).div_(1 - self.dropout)
 
 
-def work_of(call: Call, limit: int | None = None, kinds: EdgeKinds | None = None) -> Work:
+def work_of(call: Call, limit: int | None = None, edge_types: EdgeKinds | None = None) -> Work:
     """Give what there is besides the numbers of a call; see `Work` for the others."""
     assert isinstance(call.pattern, Edges)  # see `refuses`
     assert isinstance(call.start, int)
@@ -149,7 +149,7 @@ def work_of(call: Call, limit: int | None = None, kinds: EdgeKinds | None = None
     slope = call.score.slope if isinstance(call.score, LeakySum) else None
     seed = int(torch.randint(1 << 48, ())) if call.dropout else 0
     shape = (call.start, queries, keys, heads, groups)
-    return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed, slope, limit, kinds)
+    return Work(graph, *shape, call.valid, call.segments, call.scale, call.dropout, seed, slope, limit, edge_types)
 
 
 def check_heads(bias: EdgeBias, heads: int) -> None:

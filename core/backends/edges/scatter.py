@@ -1,4 +1,4 @@
-"""Attention on a graph with plain indexing: a vector for each edge, gathered and added up; for devices of any kind.
+"""Sparse attention on a graph by gather and scatter: a vector for each edge, on any device.
 
 The form that graph libraries use (arXiv:1903.02428 sec. 2). It keeps vectors by edge for the backward pass; where there
 are products of sparse matrices, the backend `edges` is several times faster and keeps nothing of the kind.
@@ -69,9 +69,9 @@ def weigh_edges(call: Call) -> tuple[Float[Tensor, "b h n"], Csr]:
     (b, h, queries, _), keys = call.q.shape, call.k.shape[2]
     csr = call.pattern.to(call.q.device).csr(queries, keys, call.start, h)
     scores = _scores(call, csr)
-    shut = _shut(call, csr)
-    if shut is not None:
-        scores = scores.masked_fill(shut, float("-inf"))
+    masked = _masked_edges(call, csr)
+    if masked is not None:
+        scores = scores.masked_fill(masked, float("-inf"))
     at = csr.rows.long().expand(b, h, -1)
     top = scores.new_full((b, h, queries), float("-inf")).scatter_reduce(2, at, scores.detach(), "amax")
     weights = (scores - top.masked_fill(top == float("-inf"), 0)[:, :, csr.rows]).exp()
@@ -97,15 +97,15 @@ def _of_edges(x: Float[Tensor, "m heads ..."], csr: Csr, call: Call) -> Float[Te
     return x.to(call.q.dtype)[csr.edges].movedim(1, 0)
 
 
-def _shut(call: Call, csr: Csr) -> Bool[Tensor, "b 1 n"] | None:
-    """Say which edges padding and packing shut."""
+def _masked_edges(call: Call, csr: Csr) -> Bool[Tensor, "b 1 n"] | None:
+    """Tell which edges padding and packing mask."""
     if call.valid is None:
         return None
-    shut = ~call.valid[:, csr.columns]
+    masked = ~call.valid[:, csr.columns]
     if call.segments is not None:
         of_queries, of_keys = call.segments
-        shut = shut | (of_queries[:, csr.rows] != of_keys[:, csr.columns])
-    return shut[:, None]
+        masked = masked | (of_queries[:, csr.rows] != of_keys[:, csr.columns])
+    return masked[:, None]
 
 
 BACKEND = Scatter()

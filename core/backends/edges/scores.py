@@ -1,4 +1,4 @@
-"""How scores on edges are computed and differentiated: as products, or as sums behind a LeakyReLU.
+"""Scores on edges and their gradients: dot products, or the additive LeakyReLU scores of GAT and GATv2.
 
 For arXiv:2105.14491 eq. 7 the score is Σ v P (q + k), with P the slope of LeakyReLU at q + k. So all gradients follow
 from two sums over edges, of the gradient of the score times P: by query, Q, and by key, K. They are v Q for q, v K for

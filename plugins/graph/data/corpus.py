@@ -1,4 +1,4 @@
-"""What the corpora of graphs share: graphs with a target each, or with one for each of their nodes.
+"""Base class of graph corpora: graphs with a target each, or with one for each node.
 
 Axes: n nodes, e edges, k labels or numbers.
 """
@@ -94,9 +94,9 @@ class GraphsCorpus(BatchedCorpus):
         chosen = [self.parts[split][place] for place in places]
         targets = [example.target for example in chosen]
         if self.task != "tag":
-            return Batch(together([example.graph for example in chosen]), torch.stack(targets))
+            return Batch(pack([example.graph for example in chosen]), torch.stack(targets))
         target = targets[0] if len(targets) == 1 else torch.cat(targets)
-        return Batch(together([example.graph for example in chosen]), target)
+        return Batch(pack([example.graph for example in chosen]), target)
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """Give the mean loss over what is asked; numbers count by their deviation."""
@@ -117,7 +117,7 @@ class GraphsCorpus(BatchedCorpus):
         return {self.metric: found[self.metric], **found}
 
 
-def together(graphs: Sequence[GraphInputs]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:
+def pack(graphs: Sequence[GraphInputs]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:
     """Give the tensors of a batch; those of a graph alone are the same each time, so what is made of them is kept."""
     if len(graphs) == 1:
         return graphs[0].x, graphs[0].edge_index, graphs[0].edge_attr, None

@@ -1,8 +1,8 @@
-"""Zachary's karate club for `zoo train`: 34 members, who meets whom, and which group they belong to.
+"""Zachary's karate club for `zoo train`: 34 nodes, their edges, and the group of each.
 
-The graph, its communities and the four members whose community is told are those of PyTorch Geometric, as in
+The graph, its communities and the four members whose community is known in training are those of PyTorch Geometric, as in
 arXiv:1609.02907 app. A.1: communities that clustering by modularity found. The factions are those into which the club
-broke up (Zachary 1977); told are those of the two leaders.
+broke up (Zachary 1977); known in training are those of the two leaders.
 """
 
 import torch
@@ -37,23 +37,23 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     kind = argument or "communities"
     if kind not in KINDS:
         raise DataError(f"karate:{argument}: it is one of {', '.join(KINDS)}")
-    graph, right, told = _communities() if kind == "communities" else _factions()
+    graph, right, in_training = _communities() if kind == "communities" else _factions()
     labels = [f"{KINDS[kind]} {group}" for group in range(int(right.max()) + 1)]
     described = (
-        f"Zachary's karate club: {len(right)} members, of {int(told.sum())} of whom the {kind} are told; "
+        f"Zachary's karate club: {len(right)} members, of {int(in_training.sum())} of whom the {kind} are told; "
         "validation is on these, too."
     )
     parts = {
-        "train": [Example(graph, right.where(told, IGNORED))],
-        "validation": [Example(graph, right.where(told, IGNORED))],
-        "test": [Example(graph, right.where(~told, IGNORED))],
+        "train": [Example(graph, right.where(in_training, IGNORED))],
+        "validation": [Example(graph, right.where(in_training, IGNORED))],
+        "test": [Example(graph, right.where(~in_training, IGNORED))],
     }
     about = DatasetInfo("karate", described, fingerprint([kind, *map(str, right.tolist())]))
     return GraphsCorpus(about, spec, Asked("tag", "class", labels, graph.x.shape[1], metric="-loss"), parts)
 
 
 def _communities() -> tuple[GraphInputs, Tensor, Tensor]:
-    """Give the graph, the community of each member, and whose is told."""
+    """Give the graph, the community of each member, and whose is known in training."""
     from torch_geometric.datasets import KarateClub
 
     data = KarateClub()[0]
@@ -65,6 +65,6 @@ def _factions() -> tuple[GraphInputs, Tensor, Tensor]:
 
     club = networkx.karate_club_graph()
     right = torch.tensor([int(club.nodes[member]["club"] == "Officer") for member in club])
-    told = torch.zeros(len(right), dtype=torch.bool)
-    told[list(LEADERS)] = True
-    return _communities()[0], right, told
+    in_training = torch.zeros(len(right), dtype=torch.bool)
+    in_training[list(LEADERS)] = True
+    return _communities()[0], right, in_training

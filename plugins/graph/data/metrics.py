@@ -1,4 +1,4 @@
-"""How answers are judged: of one class, of labels of which any may be right, and of numbers.
+"""Metrics of graph models: classification, multi-label classification and regression.
 
 Axes: m graphs or nodes, k labels or numbers.
 """
@@ -18,10 +18,10 @@ def class_scores(answer: Float[Tensor, "m k"], target: Int[Tensor, " m"]) -> dic
     """Give the share whose class ranks first, and the loss; lower is better where a name begins with a minus sign.
 
     Raises:
-        DataError: If nothing is asked.
+        DataError: If there are no targets.
     """
     asked = target != IGNORED
-    _refuse_nothing(asked)
+    _check_any(asked)
     right = (answer.argmax(-1) == target)[asked].double().mean()
     return {"accuracy": float(right), "-loss": -float(cross_entropy(answer.float(), target))}
 
@@ -30,10 +30,10 @@ def label_scores(answer: Float[Tensor, "m k"], target: Float[Tensor, "m k"]) -> 
     """Give the area under the ROC curve, the mean over the labels that have both kinds; F1 over all; and the loss.
 
     Raises:
-        DataError: If nothing is asked.
+        DataError: If there are no targets.
     """
     asked = ~target.isnan()
-    _refuse_nothing(asked)
+    _check_any(asked)
     areas = [roc_auc(answer[known, place], target[known, place]) for place, known in enumerate(asked.T)]
     found = [area for area in areas if area is not None]
     area = sum(found) / len(found) if found else 0.5
@@ -46,9 +46,9 @@ def number_scores(answer: Float[Tensor, "m k"], target: Float[Tensor, "m k"]) ->
     """Give the share of the variance that is explained, R², and the mean error; the mean over numbers.
 
     Raises:
-        DataError: If nothing is asked.
+        DataError: If there are no targets.
     """
-    _refuse_nothing(~target.isnan())
+    _check_any(~target.isnan())
     pairs = [(mine[there].double(), true[there].double()) for mine, true, there in zip(
         answer.T, target.T, (~target.isnan()).T, strict=True) if there.any()]  # fmt: skip
     explained = [_explained(mine, true) for mine, true in pairs]
@@ -76,9 +76,9 @@ def _explained(answer: Tensor, true: Tensor) -> float:
     return 1 - off / spread
 
 
-def _refuse_nothing(asked: Tensor) -> None:
+def _check_any(asked: Tensor) -> None:
     if not asked.any():
-        raise DataError("nothing is asked: there is nothing to judge")
+        raise DataError("no targets: metrics need at least one that is not missing")
 
 
 JUDGES: Mapping[str, Callable[[Any, Any], dict[str, float]]] = {

@@ -1,4 +1,4 @@
-"""Molecules in a table: a column `smiles`, and columns of what is asked."""
+"""Tables of molecules: a column `smiles`, and columns of targets."""
 
 import csv
 from collections.abc import Sequence

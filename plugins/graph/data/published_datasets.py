@@ -1,4 +1,4 @@
-"""Published data for who has the files: Cora, Citeseer and Pubmed, PPI, ZINC, read by PyTorch Geometric.
+"""Published datasets, read from local files: Cora, Citeseer and Pubmed, PPI, ZINC, read by PyTorch Geometric.
 
 Nothing is downloaded. Some of these files are Python pickles, as they were published: they run what is in them.
 """

@@ -1,4 +1,4 @@
-"""What RDKit says of molecules, as labels, and the frames by which they are parted into training and test."""
+"""Molecule properties computed by RDKit, as targets, and the scaffolds that the splits are made by."""
 
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Graphs drawn by networkx, with a label that only their structure tells: a triangle, connected, how many parts.
+"""Synthetic graphs of networkx with structural labels: has a triangle, is connected, number of components.
 
 Graphs come in groups, one with each answer: they have as many nodes and edges, and as many nodes of each degree, so
 that counting says nothing. They differ by swaps of two edges' ends, a-b and c-d to a-d and c-b, which keep degrees.

@@ -1,4 +1,4 @@
-"""The user's own graphs for `zoo train`: lines of JSON, or a table of SMILES and what is predicted."""
+"""The user's own graphs for `zoo train`: lines of JSON, or a table of SMILES and targets."""
 
 import warnings
 from collections.abc import Sequence

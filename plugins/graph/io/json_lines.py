@@ -1,4 +1,4 @@
-"""Graphs in lines of JSON: `edges` [[source, target], …], `x` and `edge_attr` of numbers, and what is asked.
+"""Graphs in lines of JSON: `edges` [[source, target], …], `x` and `edge_attr` of numbers, and targets.
 
 Axis: e edges.
 """

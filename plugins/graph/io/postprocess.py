@@ -1,4 +1,4 @@
-"""From the answers of a model to what users read: `Postprocess` gives labels or numbers, of graphs, nodes or links."""
+"""`Postprocess`: from the outputs of graph models to labels or numbers of graphs, nodes or links."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

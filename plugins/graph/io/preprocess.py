@@ -1,4 +1,4 @@
-"""From graphs of many kinds to the input of a model: `Preprocess` packs them into the tensors of one batch.
+"""`Preprocess`: from graphs in several formats to the tensors of one packed batch.
 
 Axes: n nodes, e edges, f and a features of them, p pairs.
 """

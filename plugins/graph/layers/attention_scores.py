@@ -1,4 +1,4 @@
-"""How layers on graphs ask: scaled dot product, GAT and GATv2, each with the projections of its paper.
+"""Attention scores on graphs: scaled dot product, GAT and GATv2, each with the projections of its paper.
 
 Axes: s sources, t targets, h heads, d channels of a head, e edges, a features of an edge.
 """
@@ -16,8 +16,8 @@ Channels = int | tuple[int, int]
 """Of nodes, or of sources and of targets; -1 for as many as come first."""
 
 
-class Question(NamedTuple):
-    """What the engine is asked."""
+class EdgeScoreInputs(NamedTuple):
+    """The arguments of `attend` on a graph: queries, keys, values, edges, bias and score."""
 
     q: Float[Tensor, "t h d2"]
     k: Float[Tensor, "s h d2"]
@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
 
 class ScaledDot(nn.Module):
-    """Ask as arXiv:2009.03509 eq. 3 and 4: products of projections; edges add to keys and values.
+    """Scaled dot product, arXiv:2009.03509 eq. 3 and 4: products of projections; edges add to keys and values.
 
     Args:
         channels: of nodes.
@@ -68,17 +68,17 @@ class ScaledDot(nn.Module):
         edges: Edges,
         attr: Float[Tensor, "e a"] | None,
         targets: int,
-    ) -> Question:
-        """Ask."""
+    ) -> EdgeScoreInputs:
+        """Project nodes and edge features."""
         target = present(target)
         q, k, v = (
             layer(x).unflatten(1, self.shape)
             for layer, x in ((self.query, target), (self.key, source), (self.value, source))
         )
         if self.edge is None or attr is None:
-            return Question(q, k, v, edges)
+            return EdgeScoreInputs(q, k, v, edges)
         vectors = self.edge(attr).unflatten(1, self.shape)
-        return Question(q, k, v, edges, EdgeBias(edges, to_keys=vectors, to_values=vectors))
+        return EdgeScoreInputs(q, k, v, edges, EdgeBias(edges, to_keys=vectors, to_values=vectors))
 
     def reset_parameters(self) -> None:
         """Draw fresh weights, as PyTorch Geometric's TransformerConv does."""
@@ -87,7 +87,7 @@ class ScaledDot(nn.Module):
 
 
 class Gat(nn.Module):
-    """Ask as arXiv:1710.10903 eq. 3: a number of the target and one of the source, behind a LeakyReLU.
+    """GAT, arXiv:1710.10903 eq. 3: a number of the target and one of the source, behind a LeakyReLU.
 
     Args:
         channels: of nodes, whose projection sources and targets share, or of sources and of targets, with one each.
@@ -124,8 +124,8 @@ class Gat(nn.Module):
         edges: Edges,
         attr: Float[Tensor, "e a"] | None,
         targets: int,
-    ) -> Question:
-        """Ask; targets without vectors have the number 0."""
+    ) -> EdgeScoreInputs:
+        """Project nodes and edge features; targets without vectors have the number 0."""
         v = self.value(source).unflatten(1, self.shape)
         if target is source and self.target is None:
             k, q = _numbers(v, self.of_source, self.of_target)
@@ -138,7 +138,7 @@ class Gat(nn.Module):
         if self.edge is not None and self.of_edge is not None and attr is not None:
             matrix = (self.edge.weight.unflatten(0, self.shape) * self.of_edge[..., None]).sum(1)  # (heads, features)
             bias = EdgeBias(edges, to_keys=(attr @ matrix.T.to(attr.dtype))[..., None])
-        return Question(q, k, v, edges, bias, LeakySum(None, self.slope))
+        return EdgeScoreInputs(q, k, v, edges, bias, LeakySum(None, self.slope))
 
     def reset_parameters(self) -> None:
         """Draw fresh weights by Glorot's uniform, as the paper's sec. 3.3."""
@@ -157,7 +157,7 @@ def _numbers(x: Float[Tensor, "n h d"], *vectors: Float[Tensor, "h d"]) -> tuple
 
 
 class GatV2(nn.Module):
-    """Ask as arXiv:2105.14491 eq. 7: a vector meets the LeakyReLU of the sum of both projections.
+    """GATv2, arXiv:2105.14491 eq. 7: a vector times the LeakyReLU of the sum of both projections.
 
     Args:
         channels: of nodes.
@@ -192,14 +192,14 @@ class GatV2(nn.Module):
         edges: Edges,
         attr: Float[Tensor, "e a"] | None,
         targets: int,
-    ) -> Question:
-        """Ask."""
+    ) -> EdgeScoreInputs:
+        """Project nodes and edge features."""
         target = present(target)
         k, q = self.source(source).unflatten(1, self.shape), self.target(target).unflatten(1, self.shape)
         bias = None
         if self.edge is not None and attr is not None:
             bias = EdgeBias(edges, to_keys=self.edge(attr).unflatten(1, self.shape))
-        return Question(q, k, k, edges, bias, LeakySum(self.vector, self.slope))
+        return EdgeScoreInputs(q, k, k, edges, bias, LeakySum(self.vector, self.slope))
 
     def reset_parameters(self) -> None:
         """Draw fresh weights by Glorot's uniform, as PyTorch Geometric's GATv2Conv does."""
@@ -232,7 +232,7 @@ def present(target: Tensor | None) -> Tensor:
         InputError: If there are none.
     """
     if target is None:
-        raise InputError("targets without vectors ask by the score 'gat' only, which can score sources alone")
+        raise InputError("targets without vectors: only score='gat' scores sources alone")
     return target
 
 

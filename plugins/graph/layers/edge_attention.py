@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Edges, InputError, Keys, Linear
-from zoo.plugins.graph.layers.attention_scores import Channels, Question, linear, make_score, pair
+from zoo.plugins.graph.layers.attention_scores import Channels, EdgeScoreInputs, linear, make_score, pair
 
 ROOTS = ("none", "add", "gate")
 
@@ -48,7 +48,7 @@ class EdgeAttention(nn.Module):
     ) -> None:
         super().__init__()
         if dim < 1 or heads < 1:
-            raise ConfigError(f"{heads} heads of {dim} channels: there is at least one")
+            raise ConfigError(f"heads={heads}, dim={dim}: both must be at least 1")
         if not 0 <= dropout < 1:
             raise ConfigError(f"dropout={dropout} is not in [0, 1)")
         self.score = make_score(score, channels, heads, dim, edge_dim, bias)
@@ -87,17 +87,17 @@ class EdgeAttention(nn.Module):
             keys: which sources are there; None if all are.
             targets: how many targets there are, if they have no vectors.
         """
-        return self.join(self.answer(self.ask(source, target, edges, attr, targets), keys), target)
+        return self.join(self.answer(self.score_inputs(source, target, edges, attr, targets), keys), target)
 
-    def ask(
+    def score_inputs(
         self,
         source: Float[Tensor, "s i"],
         target: Float[Tensor, "t i2"] | None,
         edges: Edges,
         attr: Float[Tensor, "e a"] | None = None,
         targets: int | None = None,
-    ) -> Question:
-        """Give what the engine is asked; see `forward`.
+    ) -> EdgeScoreInputs:
+        """Project nodes and edges to the arguments of `attend`; see `forward`.
 
         Raises:
             InputError: If features of edges are missing, or are others than the layer was made for.
@@ -125,9 +125,9 @@ class EdgeAttention(nn.Module):
         if not attr.is_floating_point() or (attr.dtype != dtype and not autocast):
             raise InputError(f"edge_attr is {attr.dtype} and x is {dtype}: edge_attr.to({dtype})")
 
-    def answer(self, question: Question, keys: Keys | None = None) -> Float[Tensor, "t h d"]:
+    def answer(self, inputs: EdgeScoreInputs, keys: Keys | None = None) -> Float[Tensor, "t h d"]:
         """Give what the heads of each target read, with dropout in training."""
-        return _answer(question, keys, self.dropout if self.training else 0.0)
+        return _answer(inputs, keys, self.dropout if self.training else 0.0)
 
     def join(self, read: Float[Tensor, "t h d"], target: Float[Tensor, "t i2"] | None) -> Float[Tensor, "t w"]:
         """Join the heads, and what was read with the target's own vector.
@@ -156,6 +156,6 @@ class EdgeAttention(nn.Module):
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def _answer(question: Question, keys: Keys | None, dropout: float) -> Float[Tensor, "t h d"]:
-    """Ask the engine outside of what is compiled: it would be compiled again for each graph."""
-    return question.answer(keys, dropout)
+def _answer(inputs: EdgeScoreInputs, keys: Keys | None, dropout: float) -> Float[Tensor, "t h d"]:
+    """Call `attend` outside of what is compiled: it would be compiled again for each graph."""
+    return inputs.answer(keys, dropout)

@@ -1,4 +1,4 @@
-"""What is asked of nodes: a label for each, their vectors, or a score for pairs of them.
+"""Heads of graph models: node labels, node vectors, and scores of node pairs (link prediction).
 
 Nodes of all graphs stand in one row; answers have no axis for it, as in PyTorch Geometric.
 Axes: n nodes, p pairs, d channels.
@@ -56,8 +56,8 @@ class Link(Classifier):
         return self.linear(left * right)
 
 
-class InUnits(nn.Module):
-    """Numbers in the units of what they are of, from answers that are about 0 and 1: times a deviation, plus a mean.
+class StandardizedHead(nn.Module):
+    """Regression head with standardised targets: the answers of a head times the standard deviation, plus the mean.
 
     Args:
         head: gives the answers; one fresh of other numbers gives them as they are.
@@ -114,7 +114,7 @@ def node_head(task: str, dim: int, num_classes: int, pool: str, units: Sequence[
         ConfigError: If the task is none of these, or the units do not fit.
     """
     if units and num_classes and task in ("classify", "tag"):
-        return InUnits(node_head(task, dim, num_classes, pool), units)  # type: ignore[arg-type]
+        return StandardizedHead(node_head(task, dim, num_classes, pool), units)  # type: ignore[arg-type]
     if task == "classify":
         return head(task, dim, num_classes, pool=pool)
     if task == "tag":

@@ -1,4 +1,4 @@
-"""Networks of attention on edges: GAT, GATv2 and layers as TransformerConv's, as models; sizes are in `gat_sizes.py`.
+"""GAT, GATv2 and TransformerConv networks as models; sizes are in `gat_sizes.py`.
 
 Axes: n nodes, e edges, a features of edges.
 """
@@ -83,7 +83,7 @@ class OnEdges(nn.Module):
     def by_edge(self, tokens: Tokens) -> tuple[Float[Tensor, "e h"], Graph]:
         """Give the weights of the edges, and the graph."""
         x, graph = tokens.x.squeeze(0), _graph(tokens)
-        return self.layer.ask(x, x, graph, graph.features).weights(), graph
+        return self.layer.score_inputs(x, x, graph, graph.features).weights(), graph
 
     def weights(self, tokens: Tokens) -> Float[Tensor, "1 h n n"]:
         """Give the weights of all pairs; 0 where no edge is, and the sum where there are several."""

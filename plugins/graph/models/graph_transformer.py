@@ -1,4 +1,4 @@
-"""The models of graphs: Transformer blocks whose attention follows the edges; sizes are in `plugin.py`."""
+"""Graph transformers: Transformer blocks whose attention follows the edges; sizes are in `plugin.py`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

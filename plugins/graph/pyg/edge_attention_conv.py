@@ -9,7 +9,7 @@ from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.typing import OptTensor
 
 from zoo.core import InputError
-from zoo.plugins.graph.layers.attention_scores import SCORES, Channels, Question
+from zoo.plugins.graph.layers.attention_scores import SCORES, Channels, EdgeScoreInputs
 from zoo.plugins.graph.layers.edge_attention import EdgeAttention
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_shapes
@@ -103,9 +103,9 @@ class EdgeAttentionConv(MessagePassing):  # type: ignore[misc]
             edge_attr = edge_attr[:, None]
         self.layer.check_features(edge_attr, source.dtype)
         read, attr, targets = _read(self.rules, source, target, edge_index, edge_attr, size)
-        question = self.layer.ask(source, target, read.edges, attr, targets)
-        weights = None if return_attention_weights is None else question.weights()
-        y = self._by_message(question, read, targets) if self._looked_into else self.layer.answer(question)
+        inputs = self.layer.score_inputs(source, target, read.edges, attr, targets)
+        weights = None if return_attention_weights is None else inputs.weights()
+        y = self._by_message(inputs, read, targets) if self._looked_into else self.layer.answer(inputs)
         y = self.layer.join(y, target)
         index = read.edges.index.flip(0) if self.flow == "target_to_source" else read.edges.index
         return y if weights is None else (y, (index, weights))
@@ -117,17 +117,17 @@ class EdgeAttentionConv(MessagePassing):  # type: ignore[misc]
             getattr(self, f"_{name}_forward_{when}") for name in HOOKS for when in ("hooks", "pre_hooks")
         )
 
-    def _by_message(self, question: Question, read: ReadEdges, targets: int) -> Tensor:
+    def _by_message(self, inputs: EdgeScoreInputs, read: ReadEdges, targets: int) -> Tensor:
         """Give what the heads read, message by message."""
-        alpha = torch.dropout(question.weights(), self.layer.dropout, self.training)
-        index, size = read.edges.index, (len(question.v), targets)
+        alpha = torch.dropout(inputs.weights(), self.layer.dropout, self.training)
+        index, size = read.edges.index, (len(inputs.v), targets)
         if self.flow == "target_to_source":
             index, size = index.flip(0), size[::-1]
-        added = None if question.bias is None else question.bias.to_values
+        added = None if inputs.bias is None else inputs.bias.to_values
         self._explained = read
         try:
             # propagate_type: (value: Tensor, alpha: Tensor, added: Optional[Tensor])
-            return self.propagate(index, value=question.v, alpha=alpha, added=added, size=size)
+            return self.propagate(index, value=inputs.v, alpha=alpha, added=added, size=size)
         finally:
             self._explained = None
 

@@ -1,1 +1,1 @@
-"""Graphs that are too large for one step."""
+"""Large graphs: neighbour sampling and blockwise inference."""

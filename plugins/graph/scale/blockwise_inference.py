@@ -1,4 +1,4 @@
-"""Models of graphs that do not fit: evaluation block by block of nodes, layer after layer, equal to the whole.
+"""Blockwise inference on large graphs: layer after layer, a block of nodes at a time, with the exact result.
 
 Beside the graph, memory holds the vectors of all nodes before and behind a layer; all else follows the block: its
 nodes, the edges that lead to them, and the nodes that those come from.

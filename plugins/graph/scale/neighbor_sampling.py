@@ -1,4 +1,4 @@
-"""Training on a graph too large for a step: some nodes at a time, with some of those that they read, drawn anew.
+"""Neighbour sampling for training on large graphs: seed nodes with a random sample of their neighbours.
 
 A model works out positions (`position=` random-walk, laplacian or degree) from the edges that it is given, here those
 of the drawn part: a node's differ from draw to draw, and from those in the whole graph, and so do the answers, even if
@@ -28,7 +28,7 @@ def neighbours(data: "Data", counts: Sequence[int], batch_size: int, **options: 
     Args:
         data: the whole graph.
         counts: how many edges to a node are drawn, for each layer of the model, the last first; -1 for all.
-        batch_size: nodes that are asked about at a time.
+        batch_size: seed nodes of a batch.
         options: of the loader, such as `input_nodes`, `shuffle`, `num_workers`.
 
     Raises:
@@ -36,9 +36,9 @@ def neighbours(data: "Data", counts: Sequence[int], batch_size: int, **options: 
     """
     if not any(find_spec(name) for name in NATIVE):
         raise MissingLibraryError(
-            "PyTorch Geometric draws neighbours by pyg-lib (or torch-sparse), built for this very torch: its pages say "
-            "how to install it. Without it there are whole graphs, torch_geometric.loader.RandomNodeLoader, and "
-            "zoo.plugins.graph.scale.blockwise_inference to evaluate"
+            "neighbour sampling needs pyg-lib or torch-sparse, built for the installed torch: see the installation "
+            "page of PyTorch Geometric. Without them, train on whole graphs or with "
+            "torch_geometric.loader.RandomNodeLoader, and evaluate with zoo.plugins.graph.scale.blockwise_inference"
         )
     from torch_geometric.loader import NeighborLoader
 

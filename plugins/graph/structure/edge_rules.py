@@ -1,4 +1,4 @@
-"""Which edges of a graph are read: self-loops, direction and equal edges as explicit choices.
+"""`EdgeRules`: self-loops, direction and duplicate edges as explicit choices.
 
 Axes: e edges as given, r edges that are read, n nodes, a features of an edge.
 """

@@ -1,4 +1,4 @@
-"""`Graph`, edges with features as a pattern; `GraphStructure`, what is worked out from the edges of graphs, once.
+"""`Graph`, edges with features as a pattern; `GraphStructure`, cached values derived from the edges.
 
 Axes: n nodes, e edges, a edges with features, f features.
 """

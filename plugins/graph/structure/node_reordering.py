@@ -1,4 +1,4 @@
-"""`Order`: nodes in an order in which neighbours stand close together, so that a large graph's vectors are read nearby.
+"""`Order`: a permutation of nodes that places neighbours close together, for memory locality on large graphs.
 
 Axes: n nodes, e edges.
 """

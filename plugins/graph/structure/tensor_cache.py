@@ -1,4 +1,4 @@
-"""A cache of what is worked out from tensors, which lives as long as they do: a graph is prepared once."""
+"""Cache of values derived from tensors, which lives as long as the tensors: a graph is prepared once."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar

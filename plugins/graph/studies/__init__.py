@@ -1,1 +1,1 @@
-"""Published results on graphs, run again."""
+"""Studies that reproduce published results on graphs."""

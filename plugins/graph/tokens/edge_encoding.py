@@ -1,4 +1,4 @@
-"""What edges say to attention: a number for each score, or a vector for each key and value.
+"""Edge features inside attention: a bias for each score, or a vector added to each key and value.
 
 Axes: e edges, h heads, d channels of a head.
 """

@@ -1,4 +1,4 @@
-"""Where a node stands in its graph, as numbers: eigenvectors of the Laplacian, and returns of a random walk.
+"""Structural node features: eigenvectors of the graph Laplacian, and return probabilities of random walks.
 
 Everything is computed graph by graph, so that no number depends on the other graphs of a batch; SciPy's sparse matrices
 serve large graphs.

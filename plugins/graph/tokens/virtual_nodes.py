@@ -1,4 +1,4 @@
-"""Nodes that read a whole graph and are read by it: virtual ones, or some of its own.
+"""Nodes with global attention: virtual nodes, or some of the graph's own.
 
 Axes: n nodes, g graphs, v virtual nodes of each.
 """

@@ -1,4 +1,4 @@
-"""When each token of a transcript was said: the likeliest alignment of what vectors emit.
+"""CTC forced alignment: the start and end of each token of a transcript.
 
 Axes: b sounds, n vectors, m tokens.
 """

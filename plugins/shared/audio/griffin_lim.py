@@ -1,4 +1,4 @@
-"""From frames back to samples: the energies of bands are spread over frequencies, and phases found that fit them.
+"""Griffin-Lim: from log-mel frames to samples, by inverting the mel filters and estimating phases.
 
 Axes: b sounds, n frames, m bands, f frequencies, t samples.
 """

@@ -1,4 +1,4 @@
-"""How many frames and vectors there are, exactly, and zeros where none are.
+"""Exact lengths of frames and vectors, and zeros at padding.
 
 Axes: b sounds, n samples, frames or vectors.
 """

@@ -1,4 +1,4 @@
-"""`SpecAugment`: features of which bands and stretches of time are hidden in training.
+"""`SpecAugment`: masks frequency bands and stretches of time in training.
 
 Axes: b sounds, n frames, m bands.
 """

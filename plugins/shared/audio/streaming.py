@@ -1,4 +1,4 @@
-"""Sound that is answered while it comes: `with model.stream() as s: s.push(chunk)`.
+"""Streaming inference on audio: `with model.stream() as s: s.push(chunk)`.
 
 1. Samples become frames, frames are normed by those before, two convolutions and the blocks follow: all are stages of
    `zoo.core.streaming.stages`, made by the parts of the model, so this file adds only what is asked of sounds.
@@ -26,7 +26,7 @@ class Streams:
     """Let a model of sounds answer while they come: a base beside `Model`, for models with a `FrameStem`."""
 
     def stream(self, batch: int = 1) -> "SoundStream":
-        """Begin to listen to so many sounds at once.
+        """Start a stream of a batch of sounds.
 
         Raises:
             ConfigError: If a part of the model has to see the whole sound; the text says which option makes one that
@@ -75,7 +75,7 @@ class SoundStream:
         """The longest time for one chunk, ms."""
 
     def push(self, chunk: Tensor | NDArray[Any]) -> Float[Tensor, "b n d"]:
-        """Give the answers for the vectors that can be told now, and were not told before; there may be none.
+        """Process a chunk and give the answers that became ready, perhaps none.
 
         Args:
             chunk: the samples that follow (b, t), of PyTorch or NumPy, at 16 kHz, in -1 … 1; of one sound also without
@@ -84,7 +84,7 @@ class SoundStream:
         Raises:
             InputError: If shape, dtype, device or values do not fit, or the stream has ended.
         """
-        self._refuse_ended("push")
+        self._check_open("push")
         chunk = torch.as_tensor(chunk)
         if chunk.ndim == 1 and self.batch == 1:
             chunk = chunk[None]
@@ -99,7 +99,7 @@ class SoundStream:
         Raises:
             InputError: If they are shorter than a frame, or have ended before.
         """
-        self._refuse_ended("finish")
+        self._check_open("finish")
         self.ended = True
         if self.samples < self.stem.features.length:
             self.stem.check(torch.zeros(self.batch, self.samples))
@@ -154,7 +154,7 @@ class SoundStream:
         self.slowest = max(self.slowest, 1000 * took)
         return answers
 
-    def _refuse_ended(self, what: str) -> None:
+    def _check_open(self, what: str) -> None:
         if self.ended:
             raise InputError(f"{what} after the stream of {self.samples} samples has ended: begin another")
 

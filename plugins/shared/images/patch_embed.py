@@ -1,4 +1,4 @@
-"""From pictures to tokens: patches, each by one matrix product, and what is refused.
+"""Patch embedding: from images to tokens, one matrix product for each patch, with checks of the images.
 
 Axes: b images, c channels, h and w pixels, n tokens, d channels of a token.
 """

@@ -1,4 +1,4 @@
-"""`choose_tokenizer`: from the word a user gives to a tokenizer."""
+"""`choose_tokenizer`: from the value of `tokenizer=` to a tokenizer."""
 
 from collections.abc import Sequence
 

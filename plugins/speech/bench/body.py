@@ -31,10 +31,10 @@ def pair(position: str = "none") -> tuple[nn.Module, nn.Module]:
     torch.manual_seed(0)
     model: Any = zoo.create(NAME, kernel_size=KERNEL, position=position, dropout=0.0)
     sizes = (model.spec.config[key] for key in ("dim", "num_heads", "mlp_dim", "depth"))
-    return Ours(model.encoder), Theirs(Conformer(*sizes, KERNEL))
+    return OwnEncoder(model.encoder), PeerEncoder(Conformer(*sizes, KERNEL))
 
 
-class Ours(nn.Module):
+class OwnEncoder(nn.Module):
     """Let our encoder take frames and lengths.
 
     Args:
@@ -50,7 +50,7 @@ class Ours(nn.Module):
         return self.encoder(Tokens(x, keys=None if lengths is None else Lengths(lengths))).x
 
 
-class Theirs(nn.Module):
+class PeerEncoder(nn.Module):
     """Let torchaudio's encoder give vectors alone.
 
     Args:

@@ -1,4 +1,4 @@
-"""Long sounds: `speech-small` with its window beside the same model without one, and beside itself on half of it."""
+"""Long audio: `speech-small` with windowed attention against full attention, and against itself at half the length."""
 
 from functools import partial
 

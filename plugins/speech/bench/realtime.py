@@ -1,4 +1,4 @@
-"""A Conformer that listens: the time it takes for a sound in chunks, over the time that the sound itself takes."""
+"""Real-time factor of a streaming Conformer: processing time over audio duration."""
 
 from functools import partial
 from typing import Any
@@ -24,12 +24,12 @@ def job(dtype: torch.dtype, milliseconds: int) -> tuple[Job, Seconds]:
     sound = 0.1 * torch.randn(SECONDS * RATE, generator=torch.Generator().manual_seed(0))
     chunks = sound.split(RATE * milliseconds // 1000)
 
-    def listen() -> None:
+    def run() -> None:
         with model.stream() as stream:
             for chunk in chunks:
                 stream.push(chunk)
 
-    return listen, float(SECONDS)
+    return run, float(SECONDS)
 
 
 CASES = [

@@ -34,7 +34,7 @@ class Word:
 
 @dataclass(frozen=True)
 class PartialTranscript:
-    """What is new in a transcript: text, complete words, and the word that is still incomplete."""
+    """Increment of a streaming transcript: new text, completed words, and the word that is still incomplete."""
 
     text: str = ""
     words: tuple[Word, ...] = ()

@@ -1,4 +1,4 @@
-"""Where the sounds of a corpus lie: in one long tensor, or in files, of which as many are kept as memory is granted.
+"""Audio of a corpus: in one long tensor, or in files, cached in memory up to a limit.
 
 Axes: t samples.
 """
@@ -65,8 +65,8 @@ class Files:
         return self.kept[path] if path in self.kept else Preprocess().samples(path)
 
 
-class Heard(NamedTuple):
-    """Hold what was found in files.
+class AudioIndex(NamedTuple):
+    """Lengths of the audio files of a corpus, and the samples that memory has room for.
 
     Args:
         lengths: samples of each that can be read, by path.
@@ -79,15 +79,15 @@ class Heard(NamedTuple):
     skipped: dict[Path, str]
 
 
-def hear(paths: Sequence[Path], most: int = KEPT) -> Heard:
+def index_audio(paths: Sequence[Path], most: int = KEPT) -> AudioIndex:
     """Read every file once, so that none fails in the middle of a training.
 
     Args:
         paths: of the files.
         most: bytes of sounds that are kept.
     """
-    found, room = Heard({}, {}, {}), most
-    for path, sound in zip(paths, shown(together(_read, paths), len(paths), "reading sounds"), strict=True):
+    found, room = AudioIndex({}, {}, {}), most
+    for path, sound in zip(paths, shown(map_in_threads(_read, paths), len(paths), "reading sounds"), strict=True):
         if isinstance(sound, str):
             found.skipped[path] = sound
             continue
@@ -99,8 +99,8 @@ def hear(paths: Sequence[Path], most: int = KEPT) -> Heard:
     return found
 
 
-def together(change: Callable[[Thing], Answer], things: Iterable[Thing]) -> Iterable[Answer]:
-    """Give what becomes of things, in their order, some of them at a time on each processor."""
+def map_in_threads(change: Callable[[Thing], Answer], things: Iterable[Thing]) -> Iterable[Answer]:
+    """Map a function over items with a thread pool, in their order."""
     pool = ThreadPoolExecutor(cpu_count())
     try:
         waiting = list(things)

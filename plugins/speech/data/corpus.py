@@ -1,4 +1,4 @@
-"""What the corpora of sounds share: sounds that are kept or read again, heard another way in training; and clips.
+"""Base class of audio corpora, with augmentation in training; and `ClipsCorpus` of labelled clips.
 
 Axes: b sounds, t samples.
 """

@@ -1,4 +1,4 @@
-"""Rates of errors of transcripts: edits that make one text of another, over what was said."""
+"""Word and character error rates of transcripts: edit distance over the length of the reference."""
 
 from collections.abc import Iterable, Sequence
 

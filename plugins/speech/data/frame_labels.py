@@ -1,4 +1,4 @@
-"""Clips strung together with pauses, and a label for every 40 ms: which clip is heard there, or none.
+"""Frame classification data: concatenated clips with pauses, and a label for every 40 ms.
 
 Axes: t samples.
 """

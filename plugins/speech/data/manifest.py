@@ -1,4 +1,4 @@
-"""The user's recordings, listed: a manifest, or a folder of class folders; sounds are not read here."""
+"""Lists of the user's recordings: a manifest, or a folder of class folders; audio is not read here."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The user's recordings for `zoo train`: what opens `recordings:DIR`, and what opens whatever is listed likewise."""
+"""The user's recordings for `zoo train`: the source `recordings:DIR`, and corpora of any list of recordings."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of
 from zoo.plugins.shared.text.choice import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
-from zoo.plugins.speech.data.audio_store import Files, Heard, hear
+from zoo.plugins.speech.data.audio_store import AudioIndex, Files, index_audio
 from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
 from zoo.plugins.speech.data.manifest import Recording, list_recordings
-from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, refuse_symbols
+from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, check_symbols, fault
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 
@@ -45,54 +45,54 @@ def corpus_of(name: str, recordings: Sequence[Recording], spec: ModelSpec, seed:
         DataError: If nothing is left, or some recordings have a transcript and others a label.
     """
     wants_text = _wants_text(name, recordings, spec)
-    heard = hear([each.path for each in recordings])
-    skipped = [Skipped(str(path), why) for path, why in heard.skipped.items()]
-    good = [each for each in recordings if each.path in heard.lengths]
-    _refuse_empty(name, good, skipped, len(recordings))
+    index = index_audio([each.path for each in recordings])
+    skipped = [Skipped(str(path), why) for path, why in index.skipped.items()]
+    good = [each for each in recordings if each.path in index.lengths]
+    _check_not_empty(name, good, skipped, len(recordings))
     parts = _split(name, good, seed)
     corpus: SoundCorpus
     if wants_text:
-        corpus, more = _transcripts(name, parts, heard, spec, seed, tokenizer)
+        corpus, more = _transcripts(name, parts, index, spec, seed, tokenizer)
         skipped += more
     else:
-        corpus = _clips(name, parts, heard, spec, seed)
+        corpus = _clips(name, parts, index, spec, seed)
     if skipped:
         warnings.warn(list_skipped(skipped, len(recordings), "recordings"), stacklevel=2)
     return corpus
 
 
-def _clips(name: str, parts: Parts[Recording], heard: Heard, spec: ModelSpec, seed: int) -> ClipsCorpus:
+def _clips(name: str, parts: Parts[Recording], index: AudioIndex, spec: ModelSpec, seed: int) -> ClipsCorpus:
     labels = names_of((str(each.label) for part in parts for each in part), name)
     classes = {
         split: torch.tensor([labels.index(str(each.label)) for each in part]) for split, part in parts.by_name().items()
     }
-    about = _about(name, f"with {len(labels)} labels", parts, heard, [str(seed), *labels])
-    return ClipsCorpus(about, spec, _sounds(parts, heard), classes, labels, WAYS)
+    about = _about(name, f"with {len(labels)} labels", parts, index, [str(seed), *labels])
+    return ClipsCorpus(about, spec, _sounds(parts, index), classes, labels, WAYS)
 
 
 def _transcripts(
-    name: str, parts: Parts[Recording], heard: Heard, spec: ModelSpec, seed: int, tokenizer: str
+    name: str, parts: Parts[Recording], index: AudioIndex, spec: ModelSpec, seed: int, tokenizer: str
 ) -> tuple[TranscriptsCorpus, list[Skipped]]:
-    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [said(each) for each in parts.train])
-    refuse_symbols(chosen)
-    kept, skipped = _learnable(parts, heard, chosen, spec)
+    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [transcript_of(each) for each in parts.train])
+    check_symbols(chosen)
+    kept, skipped = _learnable(parts, index, chosen, spec)
     for split, part in kept.by_name().items():
         if not part:
             raise DataError(
                 f"{name}: nothing is left for {split}. {list_skipped(skipped, sum(map(len, parts)), 'recordings')}"
             )
-    about = _about(name, "with transcripts", kept, heard, [str(seed), chosen.content])
-    texts = {split: [said(each) for each in part] for split, part in kept.by_name().items()}
-    return TranscriptsCorpus(about, spec, chosen, _sounds(kept, heard), texts, WAYS), skipped
+    about = _about(name, "with transcripts", kept, index, [str(seed), chosen.content])
+    texts = {split: [transcript_of(each) for each in part] for split, part in kept.by_name().items()}
+    return TranscriptsCorpus(about, spec, chosen, _sounds(kept, index), texts, WAYS), skipped
 
 
-def said(recording: Recording) -> str:
-    """Give what is said, in words with one space between."""
+def transcript_of(recording: Recording) -> str:
+    """Give the transcript, in words with one space between."""
     return " ".join((recording.text or "").split())
 
 
 def _learnable(
-    parts: Parts[Recording], heard: Heard, tokenizer: Tokenizer, spec: ModelSpec
+    parts: Parts[Recording], index: AudioIndex, tokenizer: Tokenizer, spec: ModelSpec
 ) -> tuple[Parts[Recording], list[Skipped]]:
     """Part what a model can learn from what it cannot."""
     aligned = spec.config.get("by") != "attention"
@@ -101,7 +101,7 @@ def _learnable(
     for part in parts:
         kept.append([])
         for each in part:
-            why = fault(said(each), heard.lengths[each.path], tokenizer, aligned)
+            why = fault(transcript_of(each), index.lengths[each.path], tokenizer, aligned)
             if why:
                 skipped.append(Skipped(str(each.path), why))
             else:
@@ -132,21 +132,21 @@ def _wants_text(name: str, recordings: Sequence[Recording], spec: ModelSpec) -> 
     return texts == len(recordings)
 
 
-def _sounds(parts: Parts[Recording], heard: Heard) -> Mapping[str, Files]:
+def _sounds(parts: Parts[Recording], index: AudioIndex) -> Mapping[str, Files]:
     return {
-        split: Files([each.path for each in part], [heard.lengths[each.path] for each in part], heard.kept)
+        split: Files([each.path for each in part], [index.lengths[each.path] for each in part], index.kept)
         for split, part in parts.by_name().items()
     }
 
 
-def _refuse_empty(name: str, good: Sequence[Recording], skipped: Sequence[Skipped], total: int) -> None:
+def _check_not_empty(name: str, good: Sequence[Recording], skipped: Sequence[Skipped], total: int) -> None:
     if not good:
         raise DataError(f"{name}: none of the recordings can be read. {list_skipped(skipped, total, 'recordings')}")
 
 
-def _about(name: str, what: str, parts: Parts[Recording], heard: Heard, further: Sequence[str]) -> DatasetInfo:
+def _about(name: str, what: str, parts: Parts[Recording], index: AudioIndex, further: Sequence[str]) -> DatasetInfo:
     every = [each for part in parts for each in part]
-    hours = sum(heard.lengths[each.path] for each in every) / RATE / 3600
-    pieces = (f"{each.path.name} {each.label} {each.text} {heard.lengths[each.path]}" for each in every)
+    hours = sum(index.lengths[each.path] for each in every) / RATE / 3600
+    pieces = (f"{each.path.name} {each.label} {each.text} {index.lengths[each.path]}" for each in every)
     described = f"`{name}` holds {len(every):,} recordings {what}, {hours:.2f} hours."
     return DatasetInfo(name, described, fingerprint([*pieces, *further]))

@@ -1,4 +1,4 @@
-"""`TranscriptsCorpus`: sounds with what is said in them, for models that write; and which of them can be learned.
+"""`TranscriptsCorpus`: audio with transcripts for speech recognition, and checks of which of them can be learned.
 
 Axes: b sounds, n tokens.
 """
@@ -25,8 +25,8 @@ _LONGER = 2
 """Times the longest transcript of the training that a model may write."""
 
 
-class Written(NamedTuple):
-    """Hold what a model wrote of a sound, and what was said in it."""
+class Transcription(NamedTuple):
+    """A transcript that a model wrote, and its reference."""
 
     text: str
     wanted: str
@@ -61,8 +61,8 @@ class TranscriptsCorpus(SoundCorpus):
         ways: Ways = AS_THEY_ARE,
     ) -> None:
         super().__init__(about, spec, sounds, ways)
-        refuse_writer(about, spec)
-        refuse_symbols(tokenizer)
+        check_reads_sound(about, spec)
+        check_symbols(tokenizer)
         self.tokenizer = tokenizer
         self.texts = texts
         frame = Frame((tokenizer.bos,), (tokenizer.eos,))
@@ -79,16 +79,16 @@ class TranscriptsCorpus(SoundCorpus):
         """Say how many samples are needed to write the transcript, if each vector writes a token."""
         return samples_for(self.rows[split][place][1:-1])
 
-    def write(self, model: Any, split: str, batch_size: int) -> list[Written]:
+    def write(self, model: Any, split: str, batch_size: int) -> list[Transcription]:
         """Let a model write what it hears in the sounds of a part, greedily."""
-        written: list[Written] = []
+        written: list[Transcription] = []
         most = _LONGER * int(self.rows["train"].lengths.max())
         with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
                 sounds, lengths = self.heard(split, places, None)
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
                 wanted = (self.texts[split][place] for place in places)
-                written += map(Written, self.tokenizer.decode_batch(best), wanted)
+                written += map(Transcription, self.tokenizer.decode_batch(best), wanted)
         return written
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
@@ -102,8 +102,8 @@ class TranscriptsCorpus(SoundCorpus):
         }
 
 
-def refuse_writer(about: DatasetInfo, spec: ModelSpec) -> None:
-    """Refuse a model that reads texts.
+def check_reads_sound(about: DatasetInfo, spec: ModelSpec) -> None:
+    """Check that a model reads audio.
 
     Raises:
         ConfigError: If it does.
@@ -112,8 +112,8 @@ def refuse_writer(about: DatasetInfo, spec: ModelSpec) -> None:
         raise ConfigError(f"'{about.name}' are sounds to be written down, and '{spec.name}' reads no sounds")
 
 
-def refuse_symbols(tokenizer: Tokenizer) -> None:
-    """Refuse a vocabulary whose symbols are not where the models of speech expect them.
+def check_symbols(tokenizer: Tokenizer) -> None:
+    """Check that the special tokens of a vocabulary are those that speech models expect.
 
     Raises:
         ConfigError: If they are not.
@@ -146,7 +146,7 @@ def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
         aligned: whether the model writes at most a token with each vector, as CTC does.
     """
     if not text.strip():
-        return "nothing is said"
+        return "its transcript is empty"
     (row,) = _rows([text], tokenizer)
     if not row:
         return f"{text!r} has no tokens"

@@ -1,4 +1,4 @@
-"""Files of sound: WAV, FLAC, OGG and what else libsndfile reads, of any width of samples; half a file is no sound.
+"""Files of sound: WAV, FLAC, OGG and what else libsndfile reads, of any width of samples; truncated files are errors.
 
 Axes: t samples, c channels.
 """
@@ -32,20 +32,20 @@ def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
     require(f"reading {str(path)!r}", (SOUNDFILE,))
     import soundfile
 
-    _refuse_other(Path(path))
+    _check_file(Path(path))
     try:
         with soundfile.SoundFile(path) as file:
-            told, rate, about = file.frames, file.samplerate, file.extra_info
+            reported, rate, about = file.frames, file.samplerate, file.extra_info
             samples = file.read(dtype="float32", always_2d=True)
     except (soundfile.SoundFileError, RuntimeError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be read as sound: {error}") from error
-    lost = missing(path, about, told - len(samples))
+    lost = missing(path, about, reported - len(samples))
     if lost:
         raise InputError(f"{str(path)!r} is truncated: {lost}")
     return torch.from_numpy(samples), rate
 
 
-def _refuse_other(path: Path) -> None:
+def _check_file(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder: name the files in it")
     if path.is_fifo():

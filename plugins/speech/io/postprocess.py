@@ -1,4 +1,4 @@
-"""From the answers of a model to what users read: `Postprocess` gives labels, or what is said."""
+"""`Postprocess`: from the outputs of speech models to labels or transcripts."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

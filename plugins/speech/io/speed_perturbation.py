@@ -1,4 +1,4 @@
-"""What makes more of little sound, in training: other speeds. What hides features is part of the stem."""
+"""Speed perturbation of audio in training; SpecAugment is part of the stem."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sounds brought to 16 kHz while they come: chunks give what the whole gives.
+"""Streaming resampling to 16 kHz: chunks give the same samples as the whole.
 
 Axes: b sounds, t and t2 samples, m windows.
 """

@@ -1,4 +1,4 @@
-"""The entries around `speech-synthesis-…`: an example of its inputs, and from its answer to samples.
+"""Preprocessing example and postprocessing of `speech-synthesis-…`: from frames to samples.
 
 Nothing heavy is imported before a library that is missing was named.
 """
@@ -13,7 +13,7 @@ from zoo.registry import require
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from zoo.plugins.speech.models.text_to_speech import Spoken
+    from zoo.plugins.speech.models.text_to_speech import SpeechOutput
 
 CHARACTERS, STEPS = 12, 10
 """Of the longest text of an example, and of all its sounds."""
@@ -47,7 +47,7 @@ class Sounds:
 
         self.features = LogMel(bands)
 
-    def __call__(self, spoken: "Spoken") -> "list[Tensor]":
+    def __call__(self, spoken: "SpeechOutput") -> "list[Tensor]":
         """Give the samples of each text, in -1 … 1: louder ones are made softer as a whole."""
         from zoo.plugins.shared.audio.griffin_lim import waveform
 

@@ -1,4 +1,4 @@
-"""The speech encoder: a Transformer on vectors of 40 ms, each of which looks only so far; sizes are in `plugin.py`."""
+"""The speech encoder: a Transformer with windowed attention on vectors of 40 ms; sizes are in `plugin.py`."""
 
 from dataclasses import dataclass
 

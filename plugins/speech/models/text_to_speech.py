@@ -1,4 +1,4 @@
-"""Text to speech: a decoder that writes frames instead of tokens, several at each step, and says when it is done.
+"""Text to speech: a decoder that generates frames, several at each step, and predicts the end.
 
 Axes: b texts, c characters, s steps, r frames of a step, m bands, n frames.
 """
@@ -38,8 +38,8 @@ ENDS = 5.0
 """Weight of a step that ends, arXiv:1809.08895 sec. 3.7: there is one for each text."""
 
 
-class Spoken(NamedTuple):
-    """Hold what was written.
+class SpeechOutput(NamedTuple):
+    """Frames that text to speech generated.
 
     Args:
         frames: log-mel energies as `LogMel` gives them; what lies behind the length of a text is no speech.
@@ -202,7 +202,9 @@ class Synthesiser(Composition):
         ends = binary_cross_entropy_with_logits(y[..., -1], wanted, reduction="none") * (1 + (ENDS - 1) * last)
         return ((far + ends) * asked).sum() / count
 
-    def generate(self, ids: Int[Tensor, "b c"], there: ValidMask = None, *, max_steps: int | None = None) -> Spoken:
+    def generate(
+        self, ids: Int[Tensor, "b c"], there: ValidMask = None, *, max_steps: int | None = None
+    ) -> SpeechOutput:
         """Speak texts, in evaluation mode and without gradients; each ends on its own.
 
         Args:
@@ -219,7 +221,7 @@ class Synthesiser(Composition):
         with evaluating(self.modules()):
             steps, counts = self._write(self.encode(ids, there), most)
         frames = steps.flatten(1, 2) * DEVIATION + MEAN
-        return Spoken(frames, counts * self.step[0])
+        return SpeechOutput(frames, counts * self.step[0])
 
     def _write(self, context: Tokens, most: int) -> tuple[Float[Tensor, "b s r m"], Int[Tensor, " b"]]:
         b, device = len(context.x), context.x.device

@@ -117,7 +117,7 @@ class Wav2Vec2(Model):
         init_weights(self)
 
     def stream(self, batch: int = 1) -> NoReturn:
-        """Refuse to listen.
+        """Refuse streaming.
 
         Raises:
             ConfigError: In any case.

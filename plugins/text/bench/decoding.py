@@ -1,4 +1,4 @@
-"""Writing: GPT-2 token by token, and one step of it beside what the memory allows."""
+"""Decoding: GPT-2 token by token, and one step of it against the limit of memory bandwidth."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reading: BERT forward, on rows of one length and on rows of many."""
+"""Encoding: BERT forward, on rows of equal and of unequal lengths."""
 
 from functools import partial
 from typing import Any

@@ -1,1 +1,1 @@
-"""Texts to train on, and their metrics."""
+"""Text corpora and their metrics."""

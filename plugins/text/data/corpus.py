@@ -1,4 +1,4 @@
-"""What the corpora of texts share: a tokenizer that is saved, lengths that a model reads, and symbols."""
+"""Base class of text corpora: the saved tokenizer, length limits and special tokens."""
 
 from abc import ABC
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Scores of what models write: BLEU, and exact matches."""
+"""Metrics of generated text: BLEU and exact match."""
 
 from collections.abc import Sequence
 

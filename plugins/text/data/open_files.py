@@ -1,4 +1,4 @@
-"""The user's data for `zoo train`: what opens `parallel:FILE`, `labelled:FILE`, `tagged:FILE` and `lines:FILE`."""
+"""The user's data for `zoo train`: the sources `parallel:FILE`, `labelled:FILE`, `tagged:FILE` and `lines:FILE`."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path

@@ -26,8 +26,8 @@ class Pair(NamedTuple):
     place: str = ""
 
 
-class Written(NamedTuple):
-    """Hold what a model wrote for a pair, and what was wanted in the same spelling of the tokenizer."""
+class GeneratedPair(NamedTuple):
+    """A pair with the text that a model generated, and the reference as the tokenizer decodes it."""
 
     pair: Pair
     text: str
@@ -104,9 +104,9 @@ class ParallelCorpus(TextCorpus):
         rows = [self.sources[split][place] for place in places]
         return pad_rows(rows, self.tokenizer.pad, "left" if self.alone else "right")
 
-    def write(self, model: Any, split: str, batch_size: int) -> list[Written]:
+    def write(self, model: Any, split: str, batch_size: int) -> list[GeneratedPair]:
         """Let a model write a text for each pair of a part, greedily."""
-        written: list[Written] = []
+        written: list[GeneratedPair] = []
         most = int(self.targets["train"].lengths.max())
         with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
@@ -116,10 +116,10 @@ class ParallelCorpus(TextCorpus):
                 texts = self.tokenizer.decode_batch(best)
                 wanted = self.tokenizer.decode_batch(self.targets[split][place] for place in places)
                 pairs = (self.parts[split][place] for place in places)
-                written += map(Written, pairs, texts, wanted)
+                written += map(GeneratedPair, pairs, texts, wanted)
         return written
 
-    def judge(self, written: Sequence[Written]) -> dict[str, float]:
+    def judge(self, written: Sequence[GeneratedPair]) -> dict[str, float]:
         """Score what was written; the metric comes first."""
         texts = [each.text for each in written]
         found = {"exact match": exact_match(texts, [each.wanted for each in written])}

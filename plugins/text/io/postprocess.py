@@ -1,4 +1,4 @@
-"""From the answers of a model to texts and labels: `Postprocess`."""
+"""`Postprocess`: from the outputs of text models to texts and labels."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

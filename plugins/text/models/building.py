@@ -1,4 +1,4 @@
-"""What the text models share: the sizes of heads and the initial weights."""
+"""Shared code of the text models: head sizes and initial weights."""
 
 from functools import partial
 

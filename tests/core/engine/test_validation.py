@@ -28,7 +28,7 @@ from zoo.core import (
 from zoo.core.engine.validation import check, check_kinds, check_placed, check_start
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.scoring.bias import Bias, Dense
-from zoo.core.scoring.relative_bias import refuse_shape
+from zoo.core.scoring.relative_bias import check_shape
 
 VECTORS: tuple[Tensor, Tensor, Tensor] = (torch.ones(2, 3, 2, 8), torch.ones(2, 3, 1, 8), torch.ones(2, 3, 1, 6))
 """Queries, keys and values of two rows, which fit each other."""
@@ -81,7 +81,7 @@ def test_lengths_that_are_no_tensor_are_refused_with_what_to_write() -> None:
 
 def test_a_bias_of_numbers_that_are_no_tensor_is_refused() -> None:
     with pytest.raises(InputError, match=r"slopes of ALiBi is 3: it is a tensor \(heads,\)"):
-        refuse_shape(ALiBi(torch.ones(1)), "slopes", 3, "(heads,)")
+        check_shape(ALiBi(torch.ones(1)), "slopes", 3, "(heads,)")
 
 
 def test_a_bias_without_all_axes_is_refused_for_that() -> None:
@@ -99,7 +99,7 @@ def test_a_bias_without_all_axes_is_refused_for_that() -> None:
         ((Causal(), torch.tensor([1, 2]), None, "softmax"), r"keys=tensor\(\[1, 2\]\) is no Keys"),
         (
             (Causal(), None, torch.ones(1, 1, 3, 3, dtype=torch.bool), "softmax"),
-            "bias is of torch.bool: what may be read",
+            "bias is of torch.bool: a mask is given as",
         ),
         ((Causal(), None, None, Kernel), "Kernel'> is not softmax, nor a Kernel or Hard"),
         ((Causal(), None, None, "sum"), "norm='sum' is not softmax"),

@@ -202,7 +202,7 @@ def test_widths_and_grids_are_above_zero() -> None:
 
 def test_patterns_contexts_and_other_channels_are_refused() -> None:
     attention, x = QuadraticAttention(3, 9), torch.randn(1, 16, 3)
-    with pytest.raises(ConfigError, match="pattern=causal: who reads whom is said by the places"):
+    with pytest.raises(ConfigError, match="pattern=causal: this layer attends by a fixed kernel"):
         attention(Tokens(x, pattern=Causal()))
     with pytest.raises(InputError, match="give no context and no state"):
         attention(Tokens(x), Tokens(x))

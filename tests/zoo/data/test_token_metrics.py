@@ -30,5 +30,5 @@ def test_scores_are_those_of_the_tokens_that_are_asked_for() -> None:
 
 def test_nothing_asked_for_is_an_error() -> None:
     batch = Batch((torch.zeros(1, 1, dtype=torch.long),), torch.tensor([[IGNORED]]))
-    with pytest.raises(DataError, match="no token"):
+    with pytest.raises(DataError, match="no targets"):
         token_scores(logits, [batch], CPU)

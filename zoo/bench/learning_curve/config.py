@@ -1,4 +1,4 @@
-"""What the user asks of a learning-curve study, and the checks before anything is trained."""
+"""`StudyConfig`: the settings of a learning-curve study, and their checks before anything is trained."""
 
 import logging
 from collections.abc import Iterable, Sequence

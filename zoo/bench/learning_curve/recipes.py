@@ -1,4 +1,4 @@
-"""How each kind of model is trained: one table, with the reasons.
+"""Training hyperparameters of a learning-curve study, for each kind of model, with the reasons.
 
 Held equal for all: batch size, optimiser steps at each size, schedule, gradient clipping, validation protocol.
 `zoo bench data-size --lr-sweep` repeats that choice on any data.

@@ -1,4 +1,4 @@
-"""What a study leaves in its folder: results.csv, summary.json, the figure and a report that stands alone."""
+"""Report of a study, the files in its folder: results.csv, summary.json, the figure and a report that stands alone."""
 
 import csv
 import html

@@ -1,4 +1,4 @@
-"""What a data-size study found: points, fits and crossings, computed from its records and nothing else."""
+"""Results of a data-size study: points, fits and crossings, computed from its records alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

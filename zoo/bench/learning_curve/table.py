@@ -1,4 +1,4 @@
-"""What a study found, in words and tables for the terminal."""
+"""Results of a study as tables for the terminal."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""How much memory a function needs at its height: of tensors, counted by PyTorch's allocator, or of its process."""
+"""Peak memory of a function: of tensors, by PyTorch's allocator, or of its process."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How long it takes until the zoo answers: `import zoo` over bare Python, `zoo list` over typer and rich."""
+"""Start-up time: `import zoo` over bare Python, `zoo list` over typer and rich."""
 
 import statistics
 import subprocess

@@ -1,4 +1,4 @@
-"""Time two things in turns, in one process, so that a noisy machine weighs on both alike: ratios, not seconds."""
+"""Timing of two functions in turns in one process, so that noise affects both alike: ratios, not seconds."""
 
 import statistics
 import time

@@ -1,1 +1,1 @@
-"""What a training does besides its steps: the run folder, progress, signals, the loss curve."""
+"""Callbacks of the training loop: run folder, progress, signals, loss curve."""

@@ -1,1 +1,1 @@
-"""Speech that programs make."""
+"""Synthetic speech data."""

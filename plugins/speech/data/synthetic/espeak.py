@@ -1,4 +1,4 @@
-"""espeak-ng, the program that speaks: found, asked for its version, and called for one utterance at a time."""
+"""espeak-ng, the text-to-speech program: its path, its version, and synthesis of one utterance at a time."""
 
 import re
 import shutil
@@ -31,11 +31,11 @@ def version() -> str:
     """
     if shutil.which(PROGRAM) is None:
         raise DataError(f"these data need the program {PROGRAM}, and it is not installed: {INSTALL}")
-    told = _run(["--version"]).decode(errors="replace")
-    found = re.search(r"(\d+)\.(\d+)[\w.]*", told)
+    version = _run(["--version"]).decode(errors="replace")
+    found = re.search(r"(\d+)\.(\d+)[\w.]*", version)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
         raise DataError(
-            f"these data need {PROGRAM} {'.'.join(map(str, OLDEST))} or newer, here is {told.strip()!r}: {INSTALL}"
+            f"these data need {PROGRAM} {'.'.join(map(str, OLDEST))} or newer, here is {version.strip()!r}: {INSTALL}"
         )
     return found[0]
 

@@ -1,4 +1,4 @@
-"""Let clean speech be heard as in a room: silence around it, echoes, noise; another room each time.
+"""Room simulation for augmentation: surrounding silence, reverberation and noise, drawn for each example.
 
 Axes: t samples.
 """

@@ -1,4 +1,4 @@
-"""Spoken digits without a download: what opens `spoken-digits`; espeak-ng speaks them once, and they are kept."""
+"""The source `spoken-digits`: digits synthesised by espeak-ng and cached on disk, without a download."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from torch import Tensor
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, cached_file, fingerprint, parse, shown
 from zoo.plugins.shared.text.choice import choose_tokenizer
-from zoo.plugins.speech.data.audio_store import Joined, together
+from zoo.plugins.speech.data.audio_store import Joined, map_in_threads
 from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
 from zoo.plugins.speech.data.frame_labels import FramesCorpus, Strung, strings
 from zoo.plugins.speech.data.synthetic import espeak
@@ -105,7 +105,7 @@ def sounds_of(kind: str, utterances: Parts[Utterance]) -> Mapping[str, Joined]:
 
 
 def _speak(utterances: Sequence[Utterance], path: Path) -> None:
-    spoken = shown(together(espeak.speak, utterances), len(utterances), f"{espeak.PROGRAM} speaks")
+    spoken = shown(map_in_threads(espeak.speak, utterances), len(utterances), f"{espeak.PROGRAM} speaks")
     samples = [(sound.clamp(-1, 1) * (2**15 - 1)).round().to(torch.int16) for sound in spoken]
     lengths = torch.tensor([len(sound) for sound in samples])
     save_file({"samples": torch.cat(samples), "lengths": lengths}, path)

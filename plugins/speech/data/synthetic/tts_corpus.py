@@ -1,4 +1,4 @@
-"""`SpeakingCorpus`: texts with the sounds that say them, for models that speak.
+"""`SpeakingCorpus`: texts with their audio, for text to speech.
 
 Axes: b texts, s steps, r frames of a step, m bands.
 """

@@ -1,4 +1,4 @@
-"""Who speaks what: digits drawn from a seed, and voices of espeak-ng, some of them in validation or test only."""
+"""Utterances of synthetic speech: digits drawn from a seed, and espeak-ng voices split by speaker."""
 
 import random
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ STRING = (3, 7)
 
 
 class Utterance(NamedTuple):
-    """Say what is spoken, by whom, and how."""
+    """Text, voice, speed and pitch of an utterance."""
 
     text: str
     accent: str
@@ -37,7 +37,7 @@ class Utterance(NamedTuple):
 
 
 def speakers(seed: int) -> Parts[str]:
-    """Part the speakers: nobody is heard in two parts."""
+    """Split the speakers: each is in one split only."""
     order = random.Random(seed).sample(SPEAKERS, len(SPEAKERS))
     validation, test = HELD_OUT
     return Parts(order[validation + test :], order[:validation], order[validation : validation + test])

@@ -1,1 +1,1 @@
-"""Texts that programs write."""
+"""Synthetic text data."""

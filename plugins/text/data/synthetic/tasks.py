@@ -1,4 +1,4 @@
-"""Tasks whose examples are made here, the same for each seed: what opens `reverse`, `numbers:en`, `parse`, ….
+"""Synthetic tasks, reproducible by seed: the sources `reverse`, `numbers:en`, `parse`, ….
 
 Thousands of examples, nothing downloaded; what is tested was never trained on.
 """

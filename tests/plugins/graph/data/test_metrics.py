@@ -50,5 +50,5 @@ def test_only_classes_that_are_asked_are_counted() -> None:
 
 
 def test_nothing_asked_is_an_error() -> None:
-    with pytest.raises(DataError, match="nothing is asked"):
+    with pytest.raises(DataError, match="no targets"):
         class_scores(torch.eye(2), torch.tensor([IGNORED, IGNORED]))

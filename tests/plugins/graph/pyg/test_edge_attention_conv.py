@@ -445,7 +445,7 @@ def test_other_inputs_that_do_not_fit_are_refused() -> None:
         plain((vectors(), vectors(2)), EMPTY, size=(7, 3))
     with pytest.raises(InputError, match=r"targets without vectors: say how many there are"):
         plain((vectors(), None), EMPTY)
-    with pytest.raises(InputError, match="targets without vectors ask by the score 'gat' only"):
+    with pytest.raises(InputError, match="targets without vectors: only score='gat'"):
         plain((vectors(), None), EMPTY, size=(7, 2))
     with pytest.raises(InputError, match=r"x is torch.int64: vectors are numbers, x.float\(\)"):
         plain(vectors().long(), INDEX)
@@ -456,7 +456,7 @@ def test_other_inputs_that_do_not_fit_are_refused() -> None:
     [
         ({"score": "cosine"}, "score='cosine' is not one of scaled_dot, gat, gatv2"),
         ({"root": "keep"}, "root='keep' is not one of none, add, gate"),
-        ({"heads": 0}, "0 heads of 4 channels"),
+        ({"heads": 0}, "heads=0, dim=4: both must be at least 1"),
         ({"dropout": 1.0}, r"dropout=1.0 is not in \[0, 1\)"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from zoo.plugins.speech.data.audio_store import Files, Joined, hear, together
+from zoo.plugins.speech.data.audio_store import Files, Joined, index_audio, map_in_threads
 from zoo.plugins.speech.io.preprocess import Preprocess
 
 Write = Callable[..., Path]
@@ -24,7 +24,7 @@ def test_sounds_lie_one_behind_the_other() -> None:
 @pytest.mark.parametrize(("most", "kept"), [(10**9, 2), (4 * 3_200, 1), (0, 0)])
 def test_as_many_are_kept_as_memory_is_granted(write: Write, most: int, kept: int) -> None:
     paths = [write("a.wav"), write("b.flac", rate=8_000)]
-    heard = hear(paths, most)
+    heard = index_audio(paths, most)
     assert len(heard.kept) == kept
     assert not heard.skipped
     files = Files(paths, [heard.lengths[path] for path in paths], heard.kept)
@@ -35,13 +35,13 @@ def test_as_many_are_kept_as_memory_is_granted(write: Write, most: int, kept: in
 
 def test_a_sound_that_memory_is_too_small_for_leaves_it_to_others(write: Write) -> None:
     big, small = write("big.wav", seconds=1.0), write("small.wav")
-    assert list(hear([big, small], 4 * 3_200).kept) == [small]
+    assert list(index_audio([big, small], 4 * 3_200).kept) == [small]
 
 
 def test_what_cannot_be_read_is_named(write: Write, tmp_path: Path) -> None:
     good, half, short = write("good.wav"), write("half.wav"), write("short.wav", seconds=0.02)
     half.write_bytes(half.read_bytes()[:2_000])
-    heard = hear([half, good, short, tmp_path / "none.wav"])
+    heard = index_audio([half, good, short, tmp_path / "none.wav"])
     assert list(heard.lengths) == list(heard.kept) == [good]
     assert [path.name for path in heard.skipped] == ["half.wav", "short.wav", "none.wav"]
     for why, path in zip(("truncated", "shorter than one frame", "no file"), heard.skipped, strict=True):
@@ -57,12 +57,12 @@ def test_things_are_done_at_the_same_time_and_given_in_order(monkeypatch: pytest
         time.sleep(0.01 * (number % 2 == 0))
         return number * number
 
-    assert list(together(change, range(130))) == [number * number for number in range(130)]
+    assert list(map_in_threads(change, range(130))) == [number * number for number in range(130)]
 
 
 def test_who_stops_listening_stops_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
-    source = iter(together(done.append, range(1_000)))
+    source = iter(map_in_threads(done.append, range(1_000)))
     next(source)
     del source
     assert len(done) <= 64

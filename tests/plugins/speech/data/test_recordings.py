@@ -112,7 +112,7 @@ def test_what_cannot_be_learned_is_named_skipped_and_counted(listed: Listed, tmp
         "0.wav: .*shorter than one frame",
         "15.wav: .*cannot be read",
         "1.wav: 80 tokens need 119 vectors, 0.30 s have 7: CTC writes one with each 40 ms",
-        "2.wav: nothing is said",
+        "2.wav: its transcript is empty",
         "3.wav: not in the vocabulary: '\u00e9'",
     ]
     with pytest.warns(UserWarning, match="skipped") as caught:

@@ -113,7 +113,7 @@ def test_samples_are_as_many_as_the_vectors_of_a_model_need(row: list[int]) -> N
     ("text", "samples", "kind", "words"),
     [
         ("one two", 9_000, "word", ""),
-        (" ", 9_000, "word", "nothing is said"),
+        (" ", 9_000, "word", "its transcript is empty"),
         ("one eleven zero one", 9_000, "word", "not in the vocabulary: 'eleven', 'zero'"),
         ("one </s>", 9_000, "word", "not in the vocabulary: '</s>'"),
         ("one Ünn", 9_000, "char", "not in the vocabulary: 'Ü'"),
