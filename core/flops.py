@@ -1,4 +1,4 @@
-"""Counting what a model computes, without computing it: attention by its plan, the rest by torch's formulas."""
+"""FLOP counts of a model, without running it: attention by its plan, the rest by torch's formulas."""
 
 import copy
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Names: what is legal, how they are compared, sorted, filtered and suggested.
+"""Names: validation, comparison, sorting, filtering and suggestions.
 
 [plugin:]family-size[.tag]       vit-small   vision:vit-small   vit-small.augreg   Vit_Small
 """

@@ -1,4 +1,4 @@
-"""`plan`, the choice of how an attention is computed: backends say what they would cost, and the cheapest serves."""
+"""`plan`, the choice of a backend: each backend predicts its cost, and the cheapest is used."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Beam search with a length penalty: the likeliest answers of each row.
+"""Beam search with a length penalty: the most probable sequences of each row.
 
 A row's beams stand one behind the other in the batch that a model reads.
 Axes: b rows, w beams of each, c candidates, p finished hypotheses, t tokens written.

@@ -1,4 +1,4 @@
-"""Check the keywords of `generate`: one that a model does not take is refused with the nearest that it takes."""
+"""Check the keywords of `generate`: an unknown one is an error that names the nearest."""
 
 import inspect
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""`TokenEmbed`: from token ids to `Tokens`, for texts and for whatever a decoder writes."""
+"""`TokenEmbed`: token embedding with positions, from ids to `Tokens`."""
 
 import math
 from typing import Any

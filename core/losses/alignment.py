@@ -1,4 +1,4 @@
-"""Losses on attention weights: two priors on the alignment that cross-attention finds.
+"""Losses on attention weights: two alignment priors for cross-attention.
 
 Axes: b rows, h heads, q queries (what is written), k keys (what is read).
 """

@@ -1,4 +1,4 @@
-"""Convolution is attention: heads that look at fixed places beside the query (arXiv:1911.03584).
+"""Convolution is attention: heads that attend to fixed offsets from the query (arXiv:1911.03584).
 
 `as_attention` turns a convolution into attention; `QuadraticAttention` learns where its heads look, and how sharply.
 Axes: b rows, n queries, m keys (the padded grid), h heads, d channels.

@@ -1,4 +1,4 @@
-"""`Ctc`, a model trained by connectionist temporal classification; and what `Joint` shares with it."""
+"""`Ctc`, a model trained by connectionist temporal classification; and code that `Joint` shares."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Linear layers that multiply in the precision that is fast on this machine."""
+"""`Linear`: a linear layer that multiplies in the fastest precision of the machine."""
 
 import functools
 

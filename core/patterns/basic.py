@@ -1,4 +1,4 @@
-"""Basic patterns: causal, and a mask that is given.
+"""Basic patterns: `Causal`, and `Explicit`, a given mask.
 
 Axes: see `zoo.core.patterns.pattern`.
 """

@@ -1,4 +1,4 @@
-"""Patterns of neighbours: windows and chunks on a line, neighbourhoods on a grid.
+"""Local patterns: windows and chunks on a line, neighbourhoods on a grid.
 
 Axes: see `zoo.core.patterns.pattern`.
 """

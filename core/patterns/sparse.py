@@ -1,4 +1,4 @@
-"""Patterns with holes: global positions, blocks, columns, and the two patterns of the Sparse Transformer.
+"""Sparse patterns: global positions, blocks, columns, and the two patterns of the Sparse Transformer.
 
 Axes: see `zoo.core.patterns.pattern`.
 """

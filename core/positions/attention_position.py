@@ -1,4 +1,4 @@
-"""Position encodings inside attention: what they may do to queries, keys and scores.
+"""`AttentionPosition`, the interface of position encodings that act on queries, keys or scores.
 
 See `zoo.core.positions.rotary` and `zoo.core.positions.relative`; `zoo.core.positions.absolute` has those that are
 added to the vectors. Positions are absolute, so a step at position t and a whole sequence agree.

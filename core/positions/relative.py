@@ -1,4 +1,4 @@
-"""Positions that add to the scores by how far apart query and key stand: parts of an `Attention` that hold parameters.
+"""Relative position encodings with parameters, as parts of an `Attention`, which add to the scores by offset.
 
 They give the values of `zoo.core.scoring.bias`, which every backend understands. Offset: position of the key minus the
 query's.

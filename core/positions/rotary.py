@@ -1,4 +1,4 @@
-"""Rotary positions: queries and keys are turned by where they stand, so their product knows the distance only.
+"""Rotary position encoding (RoPE): queries and keys are rotated, so their product depends on the offset only.
 
 Axes: b rows (or 1), n vectors, h heads, d head size.
 """

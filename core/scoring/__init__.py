@@ -1,1 +1,1 @@
-"""How a query and a key become a score, a bias added to it, and how scores become weights."""
+"""Attention scores, biases, and their normalisation to weights."""

@@ -1,4 +1,4 @@
-"""Biases, what is added to the scores: what all share, and dense tensors; see also `zoo.core.scoring.relative_bias`.
+"""`Bias`, base class of attention biases, and dense biases; see also `zoo.core.scoring.relative_bias`.
 
 A bias is a value that holds tensors; the modules that learn them are in `zoo.core.positions.attention_position`.
 Axes: b rows, h heads, q queries, k keys, o offsets, d, e head sizes; # may be 1.

@@ -1,4 +1,4 @@
-"""`EdgeBias`: what the edges of a graph add to scores, keys and values, and the bias that a pattern needs by itself.
+"""`EdgeBias`: edge features added to scores, keys and values; and the bias that a pattern implies.
 
 Axes: e edges, h heads, b rows, q queries, k keys, d, c head sizes.
 """

@@ -1,4 +1,4 @@
-"""How scores become weights: softmax, a hard choice with its gradient, or a kernel whose sums have any order.
+"""Normalisation of scores to weights: softmax, hard attention with its gradient, or a kernel (linear attention).
 
 Axes: b rows (or draws), q queries, k keys, n vectors, d head size.
 """

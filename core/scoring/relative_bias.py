@@ -1,4 +1,4 @@
-"""Relative biases: what is added to scores by how far apart query and key are.
+"""Relative biases: added to the scores by the offset of query and key.
 
 A relative bias says what it adds for a range of offsets (key minus query), and `skew` turns that into a matrix or a
 band, so dense and windowed attention share one definition.

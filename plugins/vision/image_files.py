@@ -1,4 +1,4 @@
-"""Reading the user's pictures: class folders and NumPy archives, with errors that name what is wrong."""
+"""Readers of the user's images: class folders and NumPy archives, with errors that name what is wrong."""
 
 import zipfile
 import zlib

@@ -1,4 +1,4 @@
-"""Sources of labelled images: what an image corpus asks of them, and what a `SourceSpec.entry` returns."""
+"""Sources of labelled images: the interface that an image corpus requires, and that a `SourceSpec.entry` returns."""
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 

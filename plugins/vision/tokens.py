@@ -1,4 +1,4 @@
-"""From images to tokens: convolutional stems, and what prepares an image for a model.
+"""From images to tokens: convolutional stems, and image preprocessing.
 
 Axes: b images, c channels, h and w pixels.
 """

@@ -1,4 +1,4 @@
-"""`zoo plan PATTERN`: which backend computes an attention, and what the others would cost; torch comes when it runs."""
+"""`zoo plan PATTERN`: the backend chosen for an attention, and the cost of each; torch is imported when it runs."""
 
 import importlib
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""Options behind what a source takes: `FILE?key=value&key=value`."""
+"""Options of a source, after its argument: `FILE?key=value&key=value`."""
 
 from collections.abc import Sequence
 from urllib.parse import parse_qsl

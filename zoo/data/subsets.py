@@ -1,4 +1,4 @@
-"""Subsets of the training examples, and what else a learning curve asks of a corpus: any corpus will do."""
+"""Subsets of the training examples, for learning curves on any corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

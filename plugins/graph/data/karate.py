@@ -1,6 +1,6 @@
 """Zachary's karate club for `zoo train`: 34 nodes, their edges, and the group of each.
 
-The graph, its communities and the four members whose community is known in training are those of PyTorch Geometric, as in
+The graph, its communities and the four members labelled for training are those of PyTorch Geometric, as in
 arXiv:1609.02907 app. A.1: communities that clustering by modularity found. The factions are those into which the club
 broke up (Zachary 1977); known in training are those of the two leaders.
 """

@@ -1,4 +1,4 @@
-"""Molecules: from SMILES to graphs whose nodes are atoms and whose edges are bonds, by RDKit and PyTorch Geometric."""
+"""SMILES parsing: from molecules to graphs of atoms and bonds, by RDKit and PyTorch Geometric."""
 
 from zoo import InputError
 from zoo.plugins.graph.requirements import RDKIT

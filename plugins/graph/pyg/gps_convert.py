@@ -1,4 +1,4 @@
-"""Blocks of PyTorch Geometric's GPSConv, with the same weights, and back."""
+"""Conversion of PyTorch Geometric's GPSConv weights to our blocks and back."""
 
 from collections.abc import Callable
 from typing import Any

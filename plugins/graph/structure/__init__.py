@@ -1,1 +1,1 @@
-"""Batches of graphs, the pattern of their edges, and what is cached of both."""
+"""Batches of graphs, the attention pattern of their edges, and caches of both."""

@@ -1,4 +1,4 @@
-"""`FrameStem`: from sounds to `Tokens`, a vector every 40 ms; and how far each of them looks, in milliseconds.
+"""`FrameStem`: from sounds to `Tokens`, a vector every 40 ms; and attention windows in milliseconds.
 
 Axes: b sounds, t samples, n frames, m bands, d channels.
 """

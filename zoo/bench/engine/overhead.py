@@ -1,4 +1,4 @@
-"""What the engine costs where it has nothing to save: `attend` beside the bare kernel; and what a decoder keeps."""
+"""Overhead of the engine: `attend` against the bare kernel; and the size of a decoder's cache."""
 
 from collections.abc import Callable
 from functools import partial
