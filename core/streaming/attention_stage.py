@@ -56,7 +56,7 @@ class AttentionStream(Stream):
         self.v: Tensor | None = None
         self.seen = 0
         """Vectors that came."""
-        self.asked = 0
+        self.answered = 0
         """Position of the first query that waits."""
         self.first = 0
         """Position of the first key that is kept."""
@@ -71,13 +71,13 @@ class AttentionStream(Stream):
         """See `Stream.push`."""
         if x.shape[1]:
             self._append(x)
-        count = (self.seen if last else self.ready(self.seen)) - self.asked
+        count = (self.seen if last else self.ready(self.seen)) - self.answered
         if not count:
             return x[:, :0]
         assert self.q is not None
         assert self.k is not None
         assert self.v is not None
-        q, start = self.q[:, :count], self.asked - self.first
+        q, start = self.q[:, :count], self.answered - self.first
         plain = self.attention.score == "scaled_dot" and self.attention.norm == "softmax"
         if count > FEW or not plain or (self.bias is not None and self.bias.adds_values):
             parts = {"score": self.attention.make_score(), "norm": self.attention.norm}
@@ -129,8 +129,8 @@ class AttentionStream(Stream):
         assert self.q is not None
         assert self.k is not None
         assert self.v is not None
-        self.asked += count
-        first = max(0, self.asked - self.left) // self.period * self.period
+        self.answered += count
+        first = max(0, self.answered - self.left) // self.period * self.period
         self.q = behind(self.q, count)
         self.k, self.v = behind(self.k, first - self.first), behind(self.v, first - self.first)
         self.first = first

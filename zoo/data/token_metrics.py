@@ -24,16 +24,16 @@ def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> 
     """Evaluate each target that is not ignored, given the right tokens before it or around it (teacher forcing).
 
     Raises:
-        DataError: If none is asked for.
+        DataError: If there is no target.
     """
     loss, right, count = 0.0, 0, 0
     for batch in batches:
         inputs, target = to_device(batch, device)
         answer: Tensor = model(*inputs)
-        asked = target != IGNORED
-        number = int(asked.sum())
+        has_target = target != IGNORED
+        number = int(has_target.sum())
         loss += float(cross_entropy(answer.float(), target)) * number
-        right += int((answer.argmax(-1) == target)[asked].sum())
+        right += int((answer.argmax(-1) == target)[has_target].sum())
         count += number
     if not count:
         raise DataError("no targets: every position is ignored")

@@ -127,8 +127,8 @@ def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads
     return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
 
 
-def _check_numbers(option: str, asked: Sequence[int], there: set[int], what: str) -> None:
-    for number in asked:
+def _check_numbers(option: str, numbers: Sequence[int], there: set[int], what: str) -> None:
+    for number in numbers:
         if number not in there:
             raise ConfigError(f"{option} {number}: there are {what} 1 … {max(there)}")
 

@@ -80,11 +80,11 @@ class GraphsCorpus(BatchedCorpus):
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
-        kinds = {"node_features": self.asked.node_features, "edge_features": self.asked.edge_features}
+        features = {"node_features": self.asked.node_features, "edge_features": self.asked.edge_features}
         parameters = signature(load(self.spec)).parameters
-        wishes = {**self.asked.fitting} | ({"units": self.units} if self.units else {})
-        known = {key: value for key, value in wishes.items() if key in parameters}
-        found = super().overrides() | kinds | known
+        keywords = {**self.asked.fitting} | ({"units": self.units} if self.units else {})
+        known = {key: value for key, value in keywords.items() if key in parameters}
+        found = super().overrides() | features | known
         if self.asked.target != "class":
             found["target"] = self.asked.target
         return found

@@ -20,9 +20,9 @@ def class_scores(answer: Float[Tensor, "m k"], target: Int[Tensor, " m"]) -> dic
     Raises:
         DataError: If there are no targets.
     """
-    asked = target != IGNORED
-    _check_any(asked)
-    right = (answer.argmax(-1) == target)[asked].double().mean()
+    has_target = target != IGNORED
+    _check_any(has_target)
+    right = (answer.argmax(-1) == target)[has_target].double().mean()
     return {"accuracy": float(right), "-loss": -float(cross_entropy(answer.float(), target))}
 
 
@@ -32,13 +32,13 @@ def label_scores(answer: Float[Tensor, "m k"], target: Float[Tensor, "m k"]) -> 
     Raises:
         DataError: If there are no targets.
     """
-    asked = ~target.isnan()
-    _check_any(asked)
-    areas = [roc_auc(answer[known, place], target[known, place]) for place, known in enumerate(asked.T)]
+    has_target = ~target.isnan()
+    _check_any(has_target)
+    areas = [roc_auc(answer[known, place], target[known, place]) for place, known in enumerate(has_target.T)]
     found = [area for area in areas if area is not None]
     area = sum(found) / len(found) if found else 0.5
-    said, true = (answer > 0)[asked], (target == 1)[asked]
-    f1 = 2 * int((said & true).sum()) / max(1, int(said.sum() + true.sum()))
+    predicted, true = (answer > 0)[has_target], (target == 1)[has_target]
+    f1 = 2 * int((predicted & true).sum()) / max(1, int(predicted.sum() + true.sum()))
     return {"roc-auc": area, "f1": f1, "-loss": -float(binary_cross_entropy(answer.float(), target))}
 
 
@@ -76,8 +76,8 @@ def _explained(answer: Tensor, true: Tensor) -> float:
     return 1 - off / spread
 
 
-def _check_any(asked: Tensor) -> None:
-    if not asked.any():
+def _check_any(has_target: Tensor) -> None:
+    if not has_target.any():
         raise DataError("no targets: metrics need at least one that is not missing")
 
 

@@ -14,7 +14,7 @@ class StopOnSignal(Callback):
     """Request the end of a training once a signal has come; a second one ends at once. A context manager."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.stop_requested = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "StopOnSignal":
@@ -28,9 +28,9 @@ class StopOnSignal(Callback):
 
     def request(self) -> Request:
         """Request a checkpoint and the end, once a signal has come."""
-        return Request(self.asked, self.asked)
+        return Request(self.stop_requested, self.stop_requested)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.stop_requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.stop_requested = True
