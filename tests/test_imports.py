@@ -152,7 +152,7 @@ ORDER = {
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers mechanisms losses generation models",
     "zoo.core.backends": "costs problem banded edges",
-    "zoo.training": "config checkpoint distributed train_state callbacks loop trainer api",
+    "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "speed engine grid learning_curve",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",

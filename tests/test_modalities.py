@@ -26,7 +26,7 @@ ALLOWED = {
     "viz/graph_plot.py": "graph",
     "viz/heatmap.py": "image",  # matplotlib's word for an array that is drawn
     "bench/learning_curve/command.py": "image images",  # --image-size and --augment of the study of data sizes
-    "bench/learning_curve/config.py": "image",
+    "bench/learning_curve/config.py": "image images",
     "bench/learning_curve/plan.py": "image images",
     "bench/learning_curve/run.py": "image",
     "bench/learning_curve/report.py": "text",  # a class of its style sheet

@@ -73,8 +73,8 @@ def train(
     from zoo.factory.keywords import handed_on
     from zoo.training.distributed.devices import is_first_process
     from zoo.training.initial_model import InitialModel
-    from zoo.training.random_state import process_state_restored
-    from zoo.training.run_folder import RunFolder
+    from zoo.training.resume.random_state import process_state_restored
+    from zoo.training.resume.run_folder import RunFolder
     from zoo.training.trainer import Trainer
 
     if not isinstance(data, str) and not all(hasattr(data, part) for part in ("task", "epoch", "batch", "score")):

@@ -23,10 +23,10 @@ from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
-from zoo.training.checkpoint import Snapshot
 from zoo.training.distributed.fsdp import copy_weights, follow, in_training
 from zoo.training.optimizers import Schedule
-from zoo.training.train_state import DivergedError, Outcome, Training, Validation
+from zoo.training.resume.checkpoint import Snapshot
+from zoo.training.resume.train_state import DivergedError, Outcome, Training, Validation
 
 __all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "fit", "plain", "shuffled"]
 

@@ -17,7 +17,6 @@ from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
 from zoo.training.callbacks.run_folder import CURVE, SaveRunFolder
 from zoo.training.callbacks.signals import StopOnSignal
-from zoo.training.checkpoint import Snapshot
 from zoo.training.config import Devices, Settings
 from zoo.training.defaults import resolved
 from zoo.training.distributed.devices import accelerator_of, launch
@@ -27,10 +26,11 @@ from zoo.training.loop import Objective, Plan, fit
 from zoo.training.objectives import objective_for
 from zoo.training.optimizers import optimizers_for, schedule_for
 from zoo.training.precision import resolve_precision
-from zoo.training.random_state import FABRIC_LOG, seed_all
-from zoo.training.run_folder import RunFolder
+from zoo.training.resume.checkpoint import Snapshot
+from zoo.training.resume.random_state import FABRIC_LOG, seed_all
+from zoo.training.resume.run_folder import RunFolder
+from zoo.training.resume.train_state import Outcome
 from zoo.training.sampler import Sampler
-from zoo.training.train_state import Outcome
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, DataError, MissingLibraryError, WeightsError
 from zoo.training.config import Devices
 from zoo.training.distributed.devices import launch
-from zoo.training.train_state import Outcome
+from zoo.training.resume.train_state import Outcome
 from zoo.training.trainer import Trained
 
 Train = Callable[..., Trained]
@@ -192,7 +192,7 @@ def test_a_disk_that_is_full_is_named(train: Train, tmp_path: Path, monkeypatch:
     def full(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("zoo.training.checkpoint.write_text", full)
+    monkeypatch.setattr("zoo.training.resume.checkpoint.write_text", full)
     with pytest.raises(WeightsError, match=r"out='.*out' cannot be written: .*No space left"):
         train(tmp_path / "out")
 

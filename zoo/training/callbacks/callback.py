@@ -8,8 +8,8 @@ from typing import NamedTuple
 from torch import Tensor
 from typing_extensions import override
 
-from zoo.training.checkpoint import Snapshot
-from zoo.training.train_state import Outcome
+from zoo.training.resume.checkpoint import Snapshot
+from zoo.training.resume.train_state import Outcome
 
 
 class Request(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.training.train_state import Outcome, as_json
+from zoo.training.resume.train_state import Outcome, as_json
 
 POINTS = 100
 """Points of the curve: to read one, the device has to be waited for."""

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor
 
 from zoo.training.callbacks.callback import Callback
-from zoo.training.train_state import Outcome
+from zoo.training.resume.train_state import Outcome
 
 _PAUSE = 0.5
 """Seconds between two reads of the loss, which make an accelerator wait."""

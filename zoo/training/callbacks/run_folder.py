@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from zoo.data.corpus import Corpus
 from zoo.errors import WeightsError
-from zoo.training import checkpoint
 from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.callbacks.loss_curve import LossCurve, draw
-from zoo.training.checkpoint import Snapshot
-from zoo.training.run_folder import FIGURE, RECORD, STATE, UNFINISHED
-from zoo.training.train_state import Outcome
+from zoo.training.resume import checkpoint
+from zoo.training.resume.checkpoint import Snapshot
+from zoo.training.resume.run_folder import FIGURE, RECORD, STATE, UNFINISHED
+from zoo.training.resume.train_state import Outcome
 from zoo.version import __version__
 from zoo.weights import checkpoint as weights
 

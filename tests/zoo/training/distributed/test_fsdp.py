@@ -15,7 +15,7 @@ from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
 from zoo.training.distributed.fsdp import copy_weights, follow, full, placed, shard, sharding
-from zoo.training.train_state import optimizer_tensors, set_optimizer_tensors
+from zoo.training.resume.train_state import optimizer_tensors, set_optimizer_tensors
 
 Make = Callable[..., Generator]
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from zoo.errors import WeightsError
-from zoo.training import checkpoint
-from zoo.training.checkpoint import Snapshot, read, write, write_text
+from zoo.training.resume import checkpoint
+from zoo.training.resume.checkpoint import Snapshot, read, write, write_text
 
 
 def snapshot(step: int) -> Snapshot:

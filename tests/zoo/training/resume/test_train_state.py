@@ -14,7 +14,7 @@ from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import WeightsError
 from zoo.training.distributed.fsdp import follow, shard
-from zoo.training.train_state import Training
+from zoo.training.resume.train_state import Training
 
 Make = Callable[..., Generator]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import ConfigError, DataError, WeightsError
-from zoo.training import checkpoint
-from zoo.training.checkpoint import Snapshot
+from zoo.training.resume import checkpoint
+from zoo.training.resume.checkpoint import Snapshot
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
 WRITTEN = (RECORD, STATE, FIGURE, "model.safetensors", "config.json", "tokenizer.json", "labels.json")

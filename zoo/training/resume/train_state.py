@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from zoo.errors import WeightsError, ZooError
-from zoo.training.checkpoint import Snapshot
 from zoo.training.distributed.fsdp import copy_weights, full, placed
-from zoo.training.random_state import random_state, set_random_state
+from zoo.training.resume.checkpoint import Snapshot
+from zoo.training.resume.random_state import random_state, set_random_state
 
 Weights = dict[str, Tensor]
 

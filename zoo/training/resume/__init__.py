@@ -1,0 +1,1 @@
+"""What a training writes so that it can be resumed: checkpoints, its state, its folder."""
