@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.core import Ctc, Encoder, Generator, Joint
 from zoo.core.errors import ConfigError
@@ -32,7 +32,8 @@ def sounds(lengths: list[int]) -> tuple[Tensor, Tensor]:
 
 def test_each_way_is_a_composition_of_the_engine() -> None:
     parts: dict[str, set[str]] = {"ctc": set(), "attention": {"decoder"}, "joint": {"decoder", "emitter"}}
-    for by, kind in zip(WAYS, (Ctc, Generator, Joint), strict=True):
+    kinds: tuple[type[nn.Module], ...] = (Ctc, Generator, Joint)
+    for by, kind in zip(WAYS, kinds, strict=True):
         model = listener(by)
         assert isinstance(model, kind)
         assert {"decoder", "emitter"} & dict(model.named_children()).keys() == parts[by]
