@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
-from typing_extensions import override
 
 if TYPE_CHECKING:
     from zoo.plugins.speech.cli.word_timestamps import PartialTranscript, Word
@@ -34,13 +33,13 @@ class TranscriptOutput(ABC):
 class TextOutput(TranscriptOutput):
     """Prints text piece by piece."""
 
-    @override
     def write(self, partial: "PartialTranscript") -> None:
+        """See `TranscriptOutput.write`."""
         if partial.text:
             typer.echo(partial.text, nl=False)
 
-    @override
     def end(self) -> None:
+        """See `TranscriptOutput.end`."""
         typer.echo()
 
 
@@ -55,8 +54,8 @@ class TimedOutput(TranscriptOutput):
         self.live = live
         self.shown = ""
 
-    @override
     def write(self, partial: "PartialTranscript") -> None:
+        """See `TranscriptOutput.write`."""
         rows = [line_of(word) for word in partial.words]
         unfinished = line_of(partial.open) if self.live and partial.open is not None else ""
         if rows or unfinished != self.shown:
@@ -64,21 +63,21 @@ class TimedOutput(TranscriptOutput):
             typer.echo(back + "".join(f"{row}\n" for row in rows) + unfinished, nl=False, color=self.live)
         self.shown = unfinished
 
-    @override
     def end(self) -> None:
+        """See `TranscriptOutput.end`."""
         pass
 
 
 class JsonOutput(TranscriptOutput):
     """Prints a line of JSON for each complete word."""
 
-    @override
     def write(self, partial: "PartialTranscript") -> None:
+        """See `TranscriptOutput.write`."""
         for word in partial.words:
             typer.echo(json.dumps(asdict(word), ensure_ascii=False))
 
-    @override
     def end(self) -> None:
+        """See `TranscriptOutput.end`."""
         pass
 
 

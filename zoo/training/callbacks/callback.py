@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import NamedTuple
 
 from torch import Tensor
-from typing_extensions import override
 
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.train_state import Outcome
@@ -52,28 +51,28 @@ class Callbacks(Callback):
         self.callbacks = callbacks
         self._entered = ExitStack()
 
-    @override
     def on_start(self, outcome: Outcome) -> None:
+        """See `Callback.on_start`."""
         for each in self.callbacks:
             each.on_start(outcome)
 
-    @override
     def on_step(self, step: int, loss: Tensor) -> None:
+        """See `Callback.on_step`."""
         for each in self.callbacks:
             each.on_step(step, loss)
 
-    @override
     def on_validation(self, outcome: Outcome) -> None:
+        """See `Callback.on_validation`."""
         for each in self.callbacks:
             each.on_validation(outcome)
 
-    @override
     def request(self) -> Request:
+        """See `Callback.request`."""
         requests = [each.request() for each in self.callbacks]
         return Request(any(each.save for each in requests), any(each.stop for each in requests))
 
-    @override
     def on_checkpoint(self, snapshot: Snapshot) -> None:
+        """See `Callback.on_checkpoint`."""
         for each in self.callbacks:
             each.on_checkpoint(snapshot)
 
