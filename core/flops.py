@@ -68,9 +68,9 @@ def _count(model: nn.Module, inputs: Sequence[Any], device: str) -> Operations:
     attention: Counter[str] = Counter()
 
     def note(plan: Plan, problem: Problem) -> None:
-        there = choose(replace(problem, device=device))
+        planned = choose(replace(problem, device=device))
         for name in counter.mod_tracker.parents:
-            attention[name] += there.flops
+            attention[name] += planned.flops
 
     with torch.no_grad(), tracing.watch(note), counter:
         model(*inputs)

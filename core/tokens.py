@@ -19,9 +19,9 @@ class Tokens:
     Args:
         x: the vectors; b sets of n vectors, d channels.
         pattern: who may read whom; None if everyone reads everyone.
-        keys: which vectors are there (padding, packing); None if all are.
-        position: where each vector stands; None for 0, 1, 2, …, or for what follows where a state is read. Vectors that
-            are not there may stand anywhere.
+        keys: which vectors are valid (padding, packing); None if all are.
+        position: where each vector stands; None for 0, 1, 2, …, or for what follows where a state is read. Padding may
+            have any position.
     """
 
     x: Float[Tensor, "b n d"]
@@ -35,12 +35,14 @@ class Tokens:
 
     def without_padding(self) -> "Tokens":
         """Give the same set with zeros where no vector is, so that nothing in the padding can leak."""
-        there = self.there()
-        return self if there is None else self.with_x(self.x.masked_fill(~there[..., None], 0))
+        valid = self.valid()
+        return self if valid is None else self.with_x(self.x.masked_fill(~valid[..., None], 0))
 
-    def there(self) -> Bool[Tensor, "b n"] | None:
-        """Tell which vectors are there; None if all are."""
+    def valid(self) -> Bool[Tensor, "b n"] | None:
+        """Return the mask of the valid vectors, False where padding is; None if all are valid."""
         return None if self.keys is None else self.keys.valid(self.x.shape[0], self.x.shape[1], self.x.device)
+
+    there = valid  # the name before, which layers of other authors call
 
     @property
     def positions(self) -> Int[Tensor, "#b n"]:
@@ -61,12 +63,12 @@ class Tokens:
         shift = (self.positions - torch.arange(n, device=self.x.device)).expand(b, n)
         if n == 1:
             return shift[:, 0]
-        there = self.there()
-        if there is None:
+        valid = self.valid()
+        if valid is None:
             lowest = highest = shift
         else:  # what is not there may stand anywhere
             limit = torch.iinfo(shift.dtype)
-            lowest, highest = shift.masked_fill(~there, limit.max), shift.masked_fill(~there, limit.min)
+            lowest, highest = shift.masked_fill(~valid, limit.max), shift.masked_fill(~valid, limit.min)
         first, last = lowest.amin(1), highest.amax(1)
         if not torch.compiler.is_compiling() and bool((first < last).any()):
             row = int((first < last).nonzero()[0, 0])
@@ -91,11 +93,11 @@ def tokens_of(value: Any) -> Tokens:
 
 def rows(tokens: Tokens, index: Int[Tensor, " rows"]) -> Tokens:
     """Take these rows of a batch in this order."""
-    there, position = tokens.there(), tokens.position
+    valid, position = tokens.valid(), tokens.position
     return replace(
         tokens,
         x=tokens.x[index],
-        keys=None if there is None else Valid(there[index]),
+        keys=None if valid is None else Valid(valid[index]),
         position=position if position is None or len(position) == 1 else position[index],
     )
 

@@ -138,8 +138,8 @@ def _buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torc
         s, m = _widths(bucket)
         i = torch.tensor([group[0] + [-1] * (s - len(group[0])) for group in bucket], device=device)
         j = torch.tensor([group[1] + [-1] * (m - len(group[1])) for group in bucket], device=device)
-        there = (i >= 0)[:, :, None] & (j >= 0)[:, None]
-        allowed = there & pattern.allows(i.clamp(min=0)[:, :, None], j.clamp(min=0)[:, None])
+        inside = (i >= 0)[:, :, None] & (j >= 0)[:, None]
+        allowed = inside & pattern.allows(i.clamp(min=0)[:, :, None], j.clamp(min=0)[:, None])
         made.append(Bucket(torch.where(i < 0, -1, i - start), j, allowed))
     return made
 

@@ -74,9 +74,9 @@ def _mask(call: Call, stride: int, rows: int) -> Bool[Tensor, "#b 1 r c keys"]:
     far_mask = (far < i - stride) & (far < length)
     mask = torch.cat([near_mask, far_mask], -1)[None]
     if call.valid is not None:
-        there = pad(call.valid, (0, rows * stride - length))
+        valid = pad(call.valid, (0, rows * stride - length))
         index = torch.cat([near.expand(-1, stride, -1), far], -1).clamp(0, rows * stride - 1)
-        mask = mask & there[:, index]
+        mask = mask & valid[:, index]
     return mask[:, None]
 
 

@@ -28,16 +28,16 @@ class Growing(Slots):
         self,
         k: Float[Tensor, "b n g d"],
         v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
+        valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
         """See `KeyValues.append`."""
         self.check(k)
-        if there is None and position is None and self.regular and isinstance(self.length, int):
+        if valid is None and position is None and self.regular and isinstance(self.length, int):
             return self._follow(k, v)
-        number, where = self.advance(k.shape[1], there, position, k.device)
+        number, where = self.advance(k.shape[1], valid, position, k.device)
         self._make_room(k, v)
-        self.keep({"k": k, "v": v, "position": where}, number, there)
+        self.keep({"k": k, "v": v, "position": where}, number, valid)
         return self.read()
 
     def _follow(self, k: Tensor, v: Tensor) -> Read:

@@ -32,16 +32,16 @@ class LinearAttentionState(State):
         return self.tensors.get("sums")
 
     def append(
-        self, k: Float[Tensor, "b n g d"], v: Float[Tensor, "b n g e"], there: Bool[Tensor, "b n"] | None = None
+        self, k: Float[Tensor, "b n g d"], v: Float[Tensor, "b n g e"], valid: Bool[Tensor, "b n"] | None = None
     ) -> None:
         """Add keys and values.
 
         Args:
             k: keys.
             v: values.
-            there: which of them are there; all if None.
+            valid: which of them are there; all if None.
         """
-        self._add(*self._features(k, v, there), there, None)
+        self._add(*self._features(k, v, valid), valid, None)
 
     def read(self, q: Float[Tensor, "b q h d"]) -> Float[Tensor, "b q h e"]:
         """Let queries read all that was appended.
@@ -59,7 +59,7 @@ class LinearAttentionState(State):
         q: Float[Tensor, "b n h d"],
         k: Float[Tensor, "b n g d"],
         v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
+        valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Float[Tensor, "b n h e"]:
         """Append keys and values, and let the query of each read all up to its own.
@@ -68,12 +68,12 @@ class LinearAttentionState(State):
             q: queries.
             k: keys.
             v: values.
-            there: which of them are there; all if None.
+            valid: which of them are there; all if None.
             position: where they stand; what follows if None.
         """
-        phi_k, values = self._features(k, v, there)
+        phi_k, values = self._features(k, v, valid)
         before = self._sums(phi_k, values)
-        self._add(phi_k, values, there, position)
+        self._add(phi_k, values, valid, position)
         if q.shape[1] == 1:
             return self.read(q)
         y = divide(running(query_features(self.norm, q.transpose(1, 2), k.shape[2]), phi_k, values, before))
@@ -97,18 +97,18 @@ class LinearAttentionState(State):
         """
         raise ConfigError(f"crop({length}): sums of keys cannot be taken apart; copy the state before, or read again")
 
-    def _features(self, k: Tensor, v: Tensor, there: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _features(self, k: Tensor, v: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
         self.check(k)
-        if there is not None:
-            k, v = (x.masked_fill(~there[..., None, None], 0) for x in (k, v))
-        return key_features(self.norm, k.transpose(1, 2), v.transpose(1, 2), there)
+        if valid is not None:
+            k, v = (x.masked_fill(~valid[..., None, None], 0) for x in (k, v))
+        return key_features(self.norm, k.transpose(1, 2), v.transpose(1, 2), valid)
 
     def _sums(self, k: Tensor, v: Tensor) -> Tensor:
         return k.new_zeros(*k.shape[:2], k.shape[3], v.shape[3]) if self.sums is None else self.sums
 
-    def _add(self, k: Tensor, v: Tensor, there: Tensor | None, position: Tensor | None) -> None:
+    def _add(self, k: Tensor, v: Tensor, valid: Tensor | None, position: Tensor | None) -> None:
         self.tensors["sums"] = self._sums(k, v) + total(k, v)
-        self.count(k.shape[2], there, position, k.device)
+        self.count(k.shape[2], valid, position, k.device)
 
 
 Sums = LinearAttentionState

@@ -44,7 +44,7 @@ class Ring(Slots):
         self,
         k: Float[Tensor, "b n g d"],
         v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
+        valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
         """See `KeyValues.append`; several at once read the cache and each other, before the oldest are overwritten."""
@@ -52,24 +52,24 @@ class Ring(Slots):
         self._make_room(k, v)
         counted = position is None and self.longest == 0
         before = self.read() if k.shape[1] > 1 and self.longest else None
-        number, where = self.advance(k.shape[1], there, position, k.device)
-        self.whole = self.whole and there is None
-        seen = Read(k, v, None if there is None else Valid(there), where.expand(self.batch, -1))
+        number, where = self.advance(k.shape[1], valid, position, k.device)
+        self.whole = self.whole and valid is None
+        seen = Read(k, v, None if valid is None else Valid(valid), where.expand(self.batch, -1))
         if before is not None:
             seen = joined(before, seen)  # a copy: what is kept is overwritten next
         elif counted:
             seen = seen._replace(positions=None)
         last = self.length if isinstance(self.length, int) else self.length[:, None]
         chosen = (number < self.pinned) | (number >= last - self.size)
-        new = {"k": k, "v": v, "position": where, "there": torch.ones_like(where, dtype=torch.bool)}
-        self.keep(new, number, chosen if there is None else chosen & there)
+        new = {"k": k, "v": v, "position": where, "valid": torch.ones_like(where, dtype=torch.bool)}
+        self.keep(new, number, chosen if valid is None else chosen & valid)
         return self.read() if k.shape[1] == 1 else seen
 
     def read(self) -> Read:
         """Give all that is kept; slots are in no order."""
         n = min(self.longest, self.pinned + self.size)
-        k, v, position, there = (self.tensors[name][:, :n] for name in ("k", "v", "position", "there"))
-        return Read(k, v, None if self.whole else Valid(there), position)
+        k, v, position, valid = (self.tensors[name][:, :n] for name in ("k", "v", "position", "valid"))
+        return Read(k, v, None if self.whole else Valid(valid), position)
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
         """See `State.crop`.
@@ -81,7 +81,7 @@ class Ring(Slots):
         self.check_length(length)
         if not self.tensors:
             return
-        device = self.tensors["there"].device
+        device = self.tensors["valid"].device
         after = torch.minimum(before.to(device), per_row(length, self.batch).to(device))
         before = before.to(device)
         lost = (before - self.size).clamp(min=self.pinned) > (after - self.left).clamp(min=self.pinned)
@@ -95,7 +95,7 @@ class Ring(Slots):
         newest = before[:, None] - 1
         token = newest - (newest - slots) % self.size  # the newest token that stands in the slot
         token = torch.where(slots < self.pinned, slots, token)
-        self.tensors["there"] = self.tensors["there"] & (token < after[:, None])
+        self.tensors["valid"] = self.tensors["valid"] & (token < after[:, None])
         self.whole = False
 
     def _make_room(self, k: Tensor, v: Tensor) -> None:
@@ -106,7 +106,7 @@ class Ring(Slots):
             "k": k.new_zeros(*slots, *k.shape[2:]),
             "v": v.new_zeros(*slots, *v.shape[2:]),
             "position": torch.zeros(slots, dtype=torch.long, device=k.device),
-            "there": torch.zeros(slots, dtype=torch.bool, device=k.device),
+            "valid": torch.zeros(slots, dtype=torch.bool, device=k.device),
         }
 
 
@@ -117,11 +117,11 @@ def joined(before: Read, new: Read) -> Read:
     assert new.positions is not None
     keys = None
     if before.keys is not None or new.keys is not None:
-        keys = Valid(torch.cat([_there(before), _there(new)], dim=1))
+        keys = Valid(torch.cat([_valid(before), _valid(new)], dim=1))
     return Read(k, v, keys, torch.cat([before.positions, new.positions], dim=1))
 
 
-def _there(read: Read) -> Bool[Tensor, "b k"]:
+def _valid(read: Read) -> Bool[Tensor, "b k"]:
     b, k = read.k.shape[:2]
     everything = torch.ones(b, k, dtype=torch.bool, device=read.k.device)
     return everything if read.keys is None else read.keys.valid(b, k, read.k.device)

@@ -26,16 +26,16 @@ class Slots(KeyValues):
         return token
 
     def advance(
-        self, n: int, there: Bool[Tensor, "b n"] | None, position: Int[Tensor, "#b n"] | None, device: torch.device
+        self, n: int, valid: Bool[Tensor, "b n"] | None, position: Int[Tensor, "#b n"] | None, device: torch.device
     ) -> tuple[Int[Tensor, "#b n"], Int[Tensor, "#b n"]]:
         """Count new tokens; give each one's number in its row and its position."""
         before = self.length if isinstance(self.length, int) else self.length[:, None].to(device)
-        where = self.count(n, there, position, device)
-        number = (torch.arange(n, device=device)[None] if there is None else there.cumsum(1) - 1) + before
-        self.longest = self.longest + n if there is None else int(self.lengths.max())
-        if there is not None or position is not None:
+        where = self.count(n, valid, position, device)
+        number = (torch.arange(n, device=device)[None] if valid is None else valid.cumsum(1) - 1) + before
+        self.longest = self.longest + n if valid is None else int(self.lengths.max())
+        if valid is not None or position is not None:
             fits = where == number
-            self.regular = self.regular and bool((fits if there is None else fits | ~there).all())
+            self.regular = self.regular and bool((fits if valid is None else fits | ~valid).all())
         return number, where
 
     def keep(self, new: dict[str, Tensor], number: Int[Tensor, "#b n"], chosen: Bool[Tensor, "#b n"] | None) -> None:

@@ -107,25 +107,25 @@ class State(ABC):
         return torch.arange(n, device=device)[None] + start
 
     def count(
-        self, n: int, there: Bool[Tensor, "b n"] | None, position: Int[Tensor, "#b n"] | None, device: torch.device
+        self, n: int, valid: Bool[Tensor, "b n"] | None, position: Int[Tensor, "#b n"] | None, device: torch.device
     ) -> Int[Tensor, "#b n"]:
         """Count n new tokens of each row, and give their positions.
 
         Args:
             n: new tokens.
-            there: which of them are there; all if None.
+            valid: which of them are there; all if None.
             position: where they stand; what follows if None.
             device: of the tokens.
         """
         where = self.placed(n, position, device)
-        if there is None:
+        if valid is None:
             self.length = self.length + n
             self.next = self.next + n if position is None else per_row(where[:, -1] + 1, self.batch) if n else self.next
         else:
-            self.length = self.lengths.to(device) + there.sum(1)
+            self.length = self.lengths.to(device) + valid.sum(1)
             if n:  # a row goes on behind its last token that is there
-                after = where.masked_fill(~there, torch.iinfo(where.dtype).min).amax(1) + 1
-                self.next = after.where(there.any(1), per_row(self.next, self.batch).to(device))
+                after = where.masked_fill(~valid, torch.iinfo(where.dtype).min).amax(1) + 1
+                self.next = after.where(valid.any(1), per_row(self.next, self.batch).to(device))
         self.last = where
         return where
 
@@ -138,7 +138,7 @@ class KeyValues(State):
         self,
         k: Float[Tensor, "b n g d"],
         v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
+        valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
         """Keep new keys and values, and give what their queries read.
@@ -146,7 +146,7 @@ class KeyValues(State):
         Args:
             k: keys, already rotated if positions rotate them.
             v: values.
-            there: which of them are there; all if None.
+            valid: which of them are there; all if None.
             position: where they stand; what follows if None.
         """
 

@@ -33,7 +33,7 @@ class Static(KeyValues):
         self,
         k: Float[Tensor, "b n g d"],
         v: Float[Tensor, "b n g e"],
-        there: Bool[Tensor, "b n"] | None = None,
+        valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
         """See `KeyValues.append`.
@@ -45,17 +45,17 @@ class Static(KeyValues):
             raise InputError(f"a static state of {self.tensors['k'].shape[1]} vectors is given {k.shape[1]} more")
         self.check(k)
         self.tensors = {"k": k, "v": v}
-        if there is not None:
-            self.tensors["there"] = there
+        if valid is not None:
+            self.tensors["valid"] = valid
         if position is not None:
             self.tensors["position"] = position.to(k.device).expand(self.batch, -1)
-        self.length = k.shape[1] if there is None else there.sum(1)
+        self.length = k.shape[1] if valid is None else valid.sum(1)
         return self.read()
 
     def read(self) -> Read:
         """Give all that is kept."""
-        there = self.tensors.get("there")
-        keys = None if there is None else Valid(there)
+        valid = self.tensors.get("valid")
+        keys = None if valid is None else Valid(valid)
         return Read(self.tensors["k"], self.tensors["v"], keys, self.tensors.get("position"))
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:

@@ -134,6 +134,6 @@ class CutAtEnd(Length):
 
 def counts(tokens: Tokens) -> Int[Tensor, " b"]:
     """Give how many vectors of each row are there."""
-    there = tokens.there()
+    valid = tokens.valid()
     b, n = tokens.x.shape[:2]
-    return torch.full((b,), n, device=tokens.x.device) if there is None else there.sum(1)
+    return torch.full((b,), n, device=tokens.x.device) if valid is None else valid.sum(1)

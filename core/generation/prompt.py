@@ -28,7 +28,7 @@ class Prompt(NamedTuple):
         return [n] * b if self.lengths is None else self.lengths.tolist()
 
 
-def prompt_of(ids: Tensor, there: ValidMask, symbols: Symbols) -> Prompt:
+def prompt_of(ids: Tensor, valid: ValidMask, symbols: Symbols) -> Prompt:
     """Move the tokens that are there to the front of their rows, so that all rows start at position 0.
 
     Raises:
@@ -39,17 +39,17 @@ def prompt_of(ids: Tensor, there: ValidMask, symbols: Symbols) -> Prompt:
     b, n = ids.shape
     if b == 0:
         raise InputError("a prompt of 0 rows: at least one is needed")
-    keys = as_keys(there)
-    valid = torch.ones_like(ids, dtype=torch.bool) if keys is None else keys.valid(b, n, ids.device)
-    means = valid if symbols.pad in (symbols.bos, symbols.eos) else valid & (ids != symbols.pad)
+    keys = as_keys(valid)
+    mask = torch.ones_like(ids, dtype=torch.bool) if keys is None else keys.valid(b, n, ids.device)
+    means = mask if symbols.pad in (symbols.bos, symbols.eos) else mask & (ids != symbols.pad)
     empty = ~means.any(1)
     if bool(empty.any()):
         raise InputError(f"row {int(empty.nonzero()[0, 0])} of the prompt is padding only: give it at least one token")
-    lengths = valid.sum(1)
+    lengths = mask.sum(1)
     shortest, longest = int(lengths.min()), int(lengths.max())
     if shortest == n:
         return Prompt(ids)
-    front = (~valid).long().argsort(dim=1, stable=True)[:, :longest]
+    front = (~mask).long().argsort(dim=1, stable=True)[:, :longest]
     ids = ids.gather(1, front)
     return Prompt(ids) if shortest == longest else Prompt(ids, lengths)
 

@@ -194,7 +194,7 @@ class Attention(nn.Module):
         """Append the tokens to what is read."""
         start = state.next if tokens.position is None else tokens.start()
         q, k, v = self._placed(tokens, state)
-        read = state.append(k, v, tokens.there(), tokens.position)
+        read = state.append(k, v, tokens.valid(), tokens.position)
         pattern = self.restrict(tokens)
         last = tokens.x.shape[1] == 1 and read.positions is None
         if last and bias is None and canonical(pattern) == Causal():  # one query after all cached keys attends to all
@@ -207,7 +207,7 @@ class Attention(nn.Module):
         pattern = self.restrict(tokens)
         if canonical(pattern) != Causal():
             raise ConfigError(f"{pattern!r} with a state of linear attention, whose sums are read by Causal() only")
-        return state.step(*self._placed(tokens, state), tokens.there(), tokens.position)
+        return state.step(*self._placed(tokens, state), tokens.valid(), tokens.position)
 
     def _placed(self, tokens: Tokens, state: State) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, keys and values of tokens that follow on what a state keeps."""
@@ -228,7 +228,7 @@ class Attention(nn.Module):
             q, k, v = self.project(tokens, context)
             if self.position is not None:
                 (k,) = self.position.turn(context.positions, k)
-            read, state.pattern = state.append(k, v, context.there(), context.position), context.pattern
+            read, state.pattern = state.append(k, v, context.valid(), context.position), context.pattern
         if self.position is not None:
             (q,) = self.position.turn(tokens.positions, q)
         pattern = self.pattern if state.pattern is None else state.pattern & self.pattern

@@ -93,8 +93,8 @@ class Tag(Classifier):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n classes"]:
         """Give a score for each label, for each vector; 0 where none is."""
-        scores, there = self.linear(tokens.x[:, self.prefix :]), tokens.there()
-        return scores if there is None else scores.masked_fill(~there[:, self.prefix :, None], 0)
+        scores, valid = self.linear(tokens.x[:, self.prefix :]), tokens.valid()
+        return scores if valid is None else scores.masked_fill(~valid[:, self.prefix :, None], 0)
 
 
 class Features(nn.Module):

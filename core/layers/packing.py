@@ -53,21 +53,21 @@ def pack(tokens: Tokens) -> Packed | None:
         return None
     if tracing.row_by_row() or not (tokens.pattern is None or by_offset(tokens.pattern)):
         return None
-    there = tokens.there()
-    assert there is not None
-    index = there.flatten().nonzero()[:, 0]
-    if not 0 < len(index) <= FULL * there.numel() or (isinstance(tokens.keys, Valid) and has_holes(there)):
+    valid = tokens.valid()
+    assert valid is not None
+    index = valid.flatten().nonzero()[:, 0]
+    if not 0 < len(index) <= FULL * valid.numel() or (isinstance(tokens.keys, Valid) and has_holes(valid)):
         return None
-    row, column = index // there.shape[1], index % there.shape[1]
-    position = column if tokens.position is None else tokens.positions.expand(there.shape)[row, column]
+    row, column = index // valid.shape[1], index % valid.shape[1]
+    position = column if tokens.position is None else tokens.positions.expand(valid.shape)[row, column]
     x = tokens.x.flatten(0, 1).index_select(0, index)
     return Packed(replace(tokens, x=x[None], keys=Segments(row[None]), position=position[None]), index, tokens)
 
 
-def has_holes(there: Bool[Tensor, "b n"]) -> bool:
+def has_holes(valid: Bool[Tensor, "b n"]) -> bool:
     """Tell whether something is missing between the vectors of a row: packed, they would stand side by side."""
-    begins = there.clone()
-    begins[:, 1:] &= ~there[:, :-1]
+    begins = valid.clone()
+    begins[:, 1:] &= ~valid[:, :-1]
     return bool((begins.sum(1) > 1).any())
 
 

@@ -41,20 +41,20 @@ def pooled(tokens: Tokens, pool: str) -> Float[Tensor, "s d"]:
         return _of_segments(tokens, tokens.keys, pool)
     if pool == "first":
         return first(tokens)
-    there = tokens.there()
+    valid = tokens.valid()
     if pool == "max":
         if not tokens.x.shape[1]:
             return tokens.x.sum(1)
-        if there is None:
+        if valid is None:
             return tokens.x.amax(1)
-        most = tokens.x.masked_fill(~there[..., None], float("-inf")).amax(1)
-        return most.masked_fill(~there.any(1)[:, None], 0)
-    if pool == "mean" and there is None and tokens.x.shape[1]:
+        most = tokens.x.masked_fill(~valid[..., None], float("-inf")).amax(1)
+        return most.masked_fill(~valid.any(1)[:, None], 0)
+    if pool == "mean" and valid is None and tokens.x.shape[1]:
         return tokens.x.mean(1)
     total = tokens.without_padding().x.sum(1)
-    if pool == "sum" or there is None:
+    if pool == "sum" or valid is None:
         return total
-    return total / there.sum(1, keepdim=True).clamp(min=1).to(total.dtype)
+    return total / valid.sum(1, keepdim=True).clamp(min=1).to(total.dtype)
 
 
 def first(tokens: Tokens) -> Float[Tensor, "b d"]:
@@ -75,13 +75,13 @@ def first(tokens: Tokens) -> Float[Tensor, "b d"]:
 def _of_segments(tokens: Tokens, keys: Segments, pool: str) -> Float[Tensor, "s d"]:
     """Pool packed sets; sums are float32 in half precision."""
     b, n, d = tokens.x.shape
-    there = keys.valid(b, n, tokens.x.device).flatten()
+    valid = keys.valid(b, n, tokens.x.device).flatten()
     sets = keys.sets
-    rows = torch.arange(b, device=there.device)[:, None] * sets
-    ids = (keys.ids.to(there.device) + rows).flatten()
+    rows = torch.arange(b, device=valid.device)[:, None] * sets
+    ids = (keys.ids.to(valid.device) + rows).flatten()
     x = tokens.x.flatten(0, 1)
-    if not bool(there.all()):
-        ids, x = ids[there], x[there]
+    if not bool(valid.all()):
+        ids, x = ids[valid], x[valid]
     if pool == "max":
         index = ids[:, None].expand_as(x)
         return x.new_zeros(b * sets, d).scatter_reduce(0, index, x, "amax", include_self=False)

@@ -49,25 +49,25 @@ class TokenEmbed(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, ids: Shaped[Tensor, "b n"], there: ValidMask = None, position: Int[Tensor, "#b n"] | None = None
+        self, ids: Shaped[Tensor, "b n"], valid: ValidMask = None, position: Int[Tensor, "#b n"] | None = None
     ) -> Tokens:
         """Give the vectors.
 
         Args:
             ids: tokens, whole numbers; what is not there may be any of the vocabulary.
-            there: how many tokens each row has, from its front, or which; all if None.
+            valid: how many tokens each row has, from its front, or which; all if None.
             position: where they stand; counted from the first token that is there if None.
 
         Raises:
-            InputError: If an id is no token of the vocabulary, or `there` is neither lengths nor a mask.
+            InputError: If an id is no token of the vocabulary, or `valid` is neither lengths nor a mask.
         """
         check_ids(ids, self.embed.num_embeddings)
-        keys = as_keys(there)
+        keys = as_keys(valid)
         if position is None and isinstance(keys, Valid):
-            position = (keys.there.long().cumsum(1) - 1).to(ids.device)
+            position = (keys.mask.long().cumsum(1) - 1).to(ids.device)
         return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
 
-    def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], there: ValidMask = None) -> Tokens:
+    def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], valid: ValidMask = None) -> Tokens:
         """Give the vectors of tokens that follow on what a state keeps, which counts their positions itself.
 
         The ids are not checked: they are a model's own, and a check would wait for the device.
@@ -75,11 +75,11 @@ class TokenEmbed(nn.Module):
         Args:
             ids: tokens.
             start: position of the first token that is there, for all rows or for each.
-            there: as in `forward`.
+            valid: as in `forward`.
         """
-        keys = as_keys(there)
+        keys = as_keys(valid)
         if isinstance(keys, Valid):
-            position = keys.there.long().cumsum(1) - 1 + (start if isinstance(start, int) else start[:, None])
+            position = keys.mask.long().cumsum(1) - 1 + (start if isinstance(start, int) else start[:, None])
             return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
         return Tokens(self.dropout(self.vectors(ids, start)), None, keys)
 
@@ -115,21 +115,21 @@ class TokenEmbed(nn.Module):
         return at
 
 
-def as_keys(there: ValidMask) -> Keys | None:
+def as_keys(valid: ValidMask) -> Keys | None:
     """Turn lengths or a mask into keys.
 
     Raises:
         InputError: If it is neither.
     """
-    if there is None:
+    if valid is None:
         return None
-    if there.dtype == torch.bool and there.ndim == 2:
-        return Valid(there)
-    if there.dtype in _WHOLE and there.ndim == 1:
-        return Lengths(there)
+    if valid.dtype == torch.bool and valid.ndim == 2:
+        return Valid(valid)
+    if valid.dtype in _WHOLE and valid.ndim == 1:
+        return Lengths(valid)
     raise InputError(
-        f"there of shape {tuple(there.shape)} of {there.dtype}: give lengths (b,), whole numbers, or a boolean mask "
-        "(b, n); one of 0 and 1 is made one by .bool()"
+        f"padding mask of shape {tuple(valid.shape)} of {valid.dtype}: give lengths (b,), whole numbers, or a "
+        "boolean mask (b, n); mask.bool() makes one of 0 and 1"
     )
 
 

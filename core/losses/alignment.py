@@ -32,13 +32,13 @@ def guided_attention(
     """
     if sigma <= 0:
         raise ConfigError(f"sigma={sigma}: the diagonal has a positive width")
-    at_query, there_query = _places(weights, 2, queries)
-    at_key, there_key = _places(weights, 3, keys)
+    at_query, valid_query = _places(weights, 2, queries)
+    at_key, valid_key = _places(weights, 3, keys)
     far = at_key[:, None, :] - at_query[:, :, None]
     penalty = 1 - torch.exp(-(far**2) / (2 * sigma**2))
-    there = there_query[:, :, None] & there_key[:, None, :]
-    total = (weights * (penalty * there)[:, None]).sum()
-    return total / (there.sum() * weights.shape[1]).clamp(min=1)
+    valid = valid_query[:, :, None] & valid_key[:, None, :]
+    total = (weights * (penalty * valid)[:, None]).sum()
+    return total / (valid.sum() * weights.shape[1]).clamp(min=1)
 
 
 def monotonic(
@@ -56,11 +56,11 @@ def monotonic(
         The mean way back, as a share of the keys, over pairs of neighbouring queries; 0 where there are none.
     """
     at_key, _ = _places(weights, 3, keys)
-    _, there = _places(weights, 2, queries)
+    _, valid = _places(weights, 2, queries)
     position = torch.einsum("bhqk,bk->bhq", weights, at_key.to(weights.dtype))
-    wanted = margin / there.sum(1).clamp(min=1)
+    wanted = margin / valid.sum(1).clamp(min=1)
     back = (position[..., :-1] - position[..., 1:] + wanted[:, None, None]).clamp(min=0)
-    pairs = there[:, 1:]
+    pairs = valid[:, 1:]
     return (back * pairs[:, None]).sum() / (pairs.sum() * weights.shape[1]).clamp(min=1)
 
 

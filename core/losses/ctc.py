@@ -52,7 +52,7 @@ def ctc_loss(
     loss = functional.ctc_loss(log.transpose(0, 1), ids, lengths, counts, blank=symbols.pad, reduction="none")
     if not smoothing:
         return loss
-    even = -log.mean(-1).masked_fill(~_there(scores, lengths), 0).sum(1)
+    even = -log.mean(-1).masked_fill(~_valid(scores, lengths), 0).sum(1)
     return (1 - smoothing) * loss + smoothing * even
 
 
@@ -67,7 +67,7 @@ def ctc_log_probs(
     log[..., [symbols.bos, symbols.eos]] = -math.inf
     nothing = log.new_full(log.shape[2:], -math.inf)
     nothing[symbols.pad] = 0
-    return torch.where(_there(scores, lengths)[..., None], log, nothing)
+    return torch.where(_valid(scores, lengths)[..., None], log, nothing)
 
 
 def transcripts(target: Int[Tensor, "b m"], symbols: Symbols) -> tuple[Int[Tensor, "b t"], Int[Tensor, " b"]]:
@@ -118,5 +118,5 @@ def fronted(
     return x.masked_fill(~kept, filler).gather(-1, order), counts
 
 
-def _there(scores: Tensor, lengths: Tensor) -> Bool[Tensor, "b n"]:
+def _valid(scores: Tensor, lengths: Tensor) -> Bool[Tensor, "b n"]:
     return Lengths(lengths).valid(scores.shape[0], scores.shape[1], scores.device)

@@ -116,9 +116,9 @@ def transcribed(
 def ctc_logits(encoded: Tokens, head: nn.Module) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:
     """Give the CTC logits of vectors, the valid ones in front, and how many these are."""
     scores: Tensor = head(encoded)
-    there = encoded.there()
-    if there is not None and not isinstance(encoded.keys, Lengths):
-        scores = scores.take_along_dim((~there).long().argsort(dim=1, stable=True)[..., None], 1)
+    valid = encoded.valid()
+    if valid is not None and not isinstance(encoded.keys, Lengths):
+        scores = scores.take_along_dim((~valid).long().argsort(dim=1, stable=True)[..., None], 1)
     return scores, counts(encoded)
 
 

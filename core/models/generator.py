@@ -83,7 +83,7 @@ class Generator(Composition):
         ids: Int[Tensor, "b n"],
         state: DecoderState | None,
         context: Tokens | None = None,
-        there: ValidMask = None,
+        valid: ValidMask = None,
     ) -> Float[Tensor, "b vocab"]:
         """Give the scores of what follows on each row's last token.
 
@@ -91,13 +91,13 @@ class Generator(Composition):
             ids: tokens; with a state, those that follow on what it keeps.
             state: what was read; it changes. None to read without one.
             context: the encoder's vectors; with a state needed the first time only.
-            there: which of the ids are there, as for `TokenEmbed`; all if None.
+            valid: which of the ids are there, as for `TokenEmbed`; all if None.
         """
         start = 0 if state is None else state.start
         if isinstance(start, int) and start == 0:
-            tokens = self.target(ids, there)
+            tokens = self.target(ids, valid)
         else:
-            tokens = self.target.follow(ids, start, there)
+            tokens = self.target.follow(ids, start, valid)
         return self.head(Tokens(last(self.decoder(tokens, context, state))))[:, 0]
 
     def generate(
@@ -204,10 +204,10 @@ class Generator(Composition):
 
 def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
     """Give each row's last vector that is there."""
-    there = tokens.there()
-    if there is None:
+    valid = tokens.valid()
+    if valid is None:
         return tokens.x[:, -1:]
-    place = torch.arange(tokens.x.shape[1], device=tokens.x.device) * there
+    place = torch.arange(tokens.x.shape[1], device=tokens.x.device) * valid
     return tokens.x.gather(1, place.amax(1)[:, None, None].expand(-1, 1, tokens.x.shape[2]))
 
 
@@ -218,14 +218,14 @@ def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, ValidMask]:
         InputError: If there are not as many rows.
     """
     b = len(context.x)
-    ids, there = prompt if isinstance(prompt, tuple) else (prompt, None)
+    ids, valid = prompt if isinstance(prompt, tuple) else (prompt, None)
     if ids is None:
         ids = torch.full((b, 1), bos, device=context.x.device)
     if ids.ndim == 1:
         ids = ids.expand(b, -1)
     if len(ids) != b:
         raise InputError(f"a prompt of {len(ids)} rows for a source of {b}: give one for each, or one for all")
-    return ids, there
+    return ids, valid
 
 
 def check_whole(**numbers: Any) -> None:

@@ -102,9 +102,9 @@ class NonAutoregressive(Composition):
         t = torch.arange(int(places.max()), device=source.x.device)
         index = t * counts(source)[:, None] // places[:, None].clamp(min=1)
         index = index.clamp(max=source.x.shape[1] - 1)  # behind a row's last place there is padding
-        there = source.there()
-        if there is not None:  # the vectors that are there may stand anywhere
-            index = (~there).long().argsort(dim=1, stable=True).gather(1, index)
+        valid = source.valid()
+        if valid is not None:  # the vectors that are there may stand anywhere
+            index = (~valid).long().argsort(dim=1, stable=True).gather(1, index)
         x = source.without_padding().x.take_along_dim(index[..., None], 1)
         if self.position is not None:
             x = x + self.position((len(t),)).to(x.dtype)
@@ -184,9 +184,9 @@ def best_of(
     t = torch.arange(ids.shape[1], device=ids.device)
     ends = (ids == symbols.eos) & (t < places[:, None])
     count = torch.where(ends.any(1), ends.int().argmax(1) + 1, places)
-    there = t < count[:, None]
-    ids = ids.masked_fill(~there, symbols.pad)
-    chance = (best - scores.logsumexp(-1)).masked_fill(~there, 0).sum(1) / count
+    valid = t < count[:, None]
+    ids = ids.masked_fill(~valid, symbols.pad)
+    chance = (best - scores.logsumexp(-1)).masked_fill(~valid, 0).sum(1) / count
     chosen = chance.view(batch, -1).max(1).indices
     chosen = chosen + torch.arange(batch, device=ids.device) * (len(ids) // batch)
     ids, count = ids[chosen], count[chosen]

@@ -15,11 +15,11 @@ from zoo.core.errors import InputError
 
 
 class Keys(ABC):
-    """Say which keys are there."""
+    """Padding mask: says which keys are valid, and which are padding."""
 
     @abstractmethod
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """Give True where a key is there.
+        """Return the mask (batch, length), True where a key is valid.
 
         Raises:
             InputError: If what is stored does not fit this batch and length.
@@ -32,7 +32,7 @@ class Keys(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Lengths(Keys):
-    """Let the first `t` keys of each row be there."""
+    """Padding mask from lengths: the first `t` keys of each row are valid."""
 
     t: Int[Tensor, " b"]
 
@@ -53,20 +53,20 @@ class Lengths(Keys):
 
 @dataclass(frozen=True, eq=False)
 class Valid(Keys):
-    """Let the keys be there where the mask is True."""
+    """Padding mask from a boolean mask, True where a key is valid."""
 
-    there: Tensor
+    mask: Tensor
 
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
         """See `Keys.valid`."""
-        if self.there.dtype != torch.bool or self.there.shape != (batch, length):
-            shape, dtype = tuple(self.there.shape), self.there.dtype
+        if self.mask.dtype != torch.bool or self.mask.shape != (batch, length):
+            shape, dtype = tuple(self.mask.shape), self.mask.dtype
             raise InputError(f"Valid needs a boolean mask of {(batch, length)}; got {shape} of {dtype}")
-        return self.there.to(device)
+        return self.mask.to(device)
 
     def row(self, index: int) -> "Valid":
         """See `Keys.row`."""
-        return Valid(self.there[index : index + 1])
+        return Valid(self.mask[index : index + 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class Unpacked:
     def pad(self, x: Float[Tensor, "b n h d"]) -> Float[Tensor, "s longest h d"]:
         """Give the rows; what is not there is 0."""
         rows = x.new_zeros(len(self.lengths) * self.longest, *x.shape[2:])
-        return rows.index_copy(0, self.place.to(x.device), self._there(x)).unflatten(0, (-1, self.longest))
+        return rows.index_copy(0, self.place.to(x.device), self._vectors(x)).unflatten(0, (-1, self.longest))
 
     def repack(self, y: Float[Tensor, "s longest h d"], batch: int, length: int) -> Float[Tensor, "b n h d"]:
         """Put what was computed back; what is not there is 0."""
@@ -167,7 +167,7 @@ class Unpacked:
 
     def each(self, x: Float[Tensor, "b n h d"]) -> list[Float[Tensor, "1 _ h d"]]:
         """Give the vectors of each set alone."""
-        return [one[None] for one in self._there(x).split(self.lengths.tolist())]
+        return [one[None] for one in self._vectors(x).split(self.lengths.tolist())]
 
     def concatenate(self, ys: list[Float[Tensor, "1 _ h d"]], batch: int, length: int) -> Float[Tensor, "b n h d"]:
         """Put what was computed of each set back; what is not there is 0."""
@@ -177,7 +177,7 @@ class Unpacked:
             found = none.index_copy(0, self.index.to(found.device), found)
         return found.unflatten(0, (batch, length))
 
-    def _there(self, x: Tensor) -> Tensor:
+    def _vectors(self, x: Tensor) -> Tensor:
         flat = x.flatten(0, 1)
         return flat if self._fills(*x.shape[:2]) else flat.index_select(0, self.index.to(x.device))
 

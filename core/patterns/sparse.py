@@ -41,11 +41,11 @@ class Globals(Pattern):
 
     def misfit(self, extent: ShapeInfo) -> str | None:
         """See `Pattern.misfit`; a position is that of a query or of a key, and where nothing is, it names nothing."""
-        last, there = self.index[-1] if self.index else -1, max(extent.end, extent.keys)
-        known = extent.whole and extent.start is not None and (there or extent.fixed)
-        if not known or last < there:
+        last, count = self.index[-1] if self.index else -1, max(extent.end, extent.keys)
+        known = extent.whole and extent.start is not None and (count or extent.fixed)
+        if not known or last < count:
             return None
-        return f"{self} names position {last}, and the {there} there are end at {there - 1}"
+        return f"{self} names position {last}, and the {count} there are end at {count - 1}"
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`."""

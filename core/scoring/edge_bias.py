@@ -143,7 +143,7 @@ class EdgeBias(Bias):
         first, count = self.edges.find(i[:, :, None], j[:, None])
         most = max(1, int(count.max()) if count.numel() else 0)
         rank = torch.arange(most, device=first.device)[:, None, None, None]
-        there = (count > rank)[:, :, None]
+        valid = (count > rank)[:, :, None]
         order = self.edges.to(q.device).order
         order = torch.cat([order, order.new_zeros(1)])  # for a graph without edges
         places = order[torch.where(count > rank, first + rank, len(order) - 1)]
@@ -161,7 +161,7 @@ class EdgeBias(Bias):
                 score, keys = compared[0], compared[1][:, :, None]
                 moved = torch.stack([score.compare(queries, keys + each) for each in vectors])
                 scores = scores + moved - score.compare(queries, keys)
-        return scores.masked_fill(~there, torch.finfo(q.dtype).min), places
+        return scores.masked_fill(~valid, torch.finfo(q.dtype).min), places
 
 
 def for_pattern(pattern: Pattern, bias: Bias | None) -> Bias | None:

@@ -73,9 +73,9 @@ class Layout:
 
     def _name(self, key: str, back: bool) -> str | None:
         for ours, theirs in self.names.items():
-            here, there = (ours, theirs) if back else (theirs, ours)
-            if match := re.fullmatch(_pattern(here), key):
-                return there.format(**match.groupdict())
+            given, wanted = (ours, theirs) if back else (theirs, ours)
+            if match := re.fullmatch(_pattern(given), key):
+                return wanted.format(**match.groupdict())
         return None
 
     def _is_copy(self, key: str, theirs: StateDict) -> bool:

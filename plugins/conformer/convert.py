@@ -212,11 +212,11 @@ def _check_config(ours: StateDict, model: nn.Module) -> None:
     """Refuse weights whose model is made otherwise; sizes show by their shapes."""
     block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
     depthwise, kernel = block.convolution.depthwise, ours[DEPTHWISE].shape[2]
-    there = any("attention.position" in key for key, _ in block.named_parameters())
+    placed = any("attention.position" in key for key, _ in block.named_parameters())
     wanted = {
         "kernel_size": (kernel, depthwise.kernel_size == kernel),
         "convolution": ("same", depthwise.padding == same(depthwise.kernel_size)),
-        "position": ("transformer-xl" if _is_relative(ours) else "none", _is_relative(ours) == there),
+        "position": ("transformer-xl" if _is_relative(ours) else "none", _is_relative(ours) == placed),
         "norm": (_norm(ours), isinstance(block.convolution.inner_norm, NORMS[_norm(ours)])),  # type: ignore[arg-type]
     }
     others = [f"{keyword}={value!r}" for keyword, (value, fits) in wanted.items() if not fits]

@@ -36,10 +36,10 @@ class FrameBatchNorm(nn.BatchNorm1d):
         if not self.training:
             return super().forward(frames).view_as(input)
         where = None if keys is None else keys.valid(b, n, input.device).flatten().nonzero()[:, 0]
-        there = frames if where is None else frames.index_select(0, where)
-        if len(there) < 2:
-            raise InputError(f"batch norm in training of {len(there)} frames in {b} rows of {n}: it needs two or more")
-        y = super().forward(there)
+        x = frames if where is None else frames.index_select(0, where)
+        if len(x) < 2:
+            raise InputError(f"batch norm in training of {len(x)} frames in {b} rows of {n}: it needs two or more")
+        y = super().forward(x)
         return (y if where is None else y.new_zeros(frames.shape).index_copy(0, where, y)).view_as(input)
 
 
@@ -88,9 +88,9 @@ class FrameGroupNorm(nn.GroupNorm):
                 "group norm takes statistics of a whole row, so packed sets would mix: norm by batch or layer"
             )
         b, n, _ = input.shape
-        there = keys.valid(b, n, input.device)
-        groups = upcast(input).masked_fill(~there[..., None], 0).unflatten(2, (self.num_groups, -1))
-        weight = there[..., None, None].to(groups.dtype)
+        valid = keys.valid(b, n, input.device)
+        groups = upcast(input).masked_fill(~valid[..., None], 0).unflatten(2, (self.num_groups, -1))
+        weight = valid[..., None, None].to(groups.dtype)
         count = weight.sum((1, 3), keepdim=True).clamp(min=1) * groups.shape[3]
         centred = (groups - groups.sum((1, 3), keepdim=True) / count) * weight
         variance = centred.square().sum((1, 3), keepdim=True) / count

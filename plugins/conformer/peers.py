@@ -49,8 +49,8 @@ class TorchaudioBlocks(nn.Module):
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
         """Give each vector what it reads of the others."""
         b, n = tokens.x.shape[:2]
-        there = tokens.there()
-        lengths = torch.full((b,), n, device=tokens.x.device) if there is None else there.sum(1)
+        valid = tokens.valid()
+        lengths = torch.full((b,), n, device=tokens.x.device) if valid is None else valid.sum(1)
         longest = int(lengths.max())  # which they count to
         return nn.functional.pad(self.net(tokens.x[:, :longest], lengths)[0], (0, 0, 0, n - longest))
 
@@ -70,9 +70,9 @@ class ParakeetBlocks(nn.Module):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
         """Give each vector what it reads of the others."""
-        x, there = tokens.x, tokens.there()
+        x, valid = tokens.x, tokens.valid()
         positions = self.positions(x)
-        mask = None if there is None else (there[:, None] & there[:, :, None])[:, None]
+        mask = None if valid is None else (valid[:, None] & valid[:, :, None])[:, None]
         for layer in self.layers:
             x = layer(x, attention_mask=mask, position_embeddings=positions)
         return x

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from zoo.core import InputError, Lengths, Linear, Tokens, gelu, multiply, upcast
 from zoo.plugins.shared.audio.frame_stem import check_lengths, check_values
-from zoo.plugins.shared.audio.lengths import Count, cleared, there
+from zoo.plugins.shared.audio.lengths import Count, cleared, valid_mask
 
 KERNELS = ((10, 5), (3, 2), (3, 2), (3, 2), (3, 2), (2, 2), (2, 2))
 """Frames that each convolution reads, and from one to the next: arXiv:2006.11477 sec. 4.2."""
@@ -200,4 +200,4 @@ def shares(x: Float[Tensor, "b n e"], count: Int[Tensor, " b"] | None) -> Float[
     b, n = x.shape[:2]
     if count is None:
         return x.new_full((b, 1, n), 1 / n)
-    return (there(count, n, x.device).to(x.dtype) / count.to(x.device, x.dtype)[:, None])[:, None]
+    return (valid_mask(count, n, x.device).to(x.dtype) / count.to(x.device, x.dtype)[:, None])[:, None]

@@ -35,9 +35,9 @@ class HuggingFacePeer(nn.Module):
         self.net = net
         self.answer = answer
 
-    def forward(self, ids: Int[Tensor, "b n"], there: ValidMask = None) -> Tensor:
+    def forward(self, ids: Int[Tensor, "b n"], valid: ValidMask = None) -> Tensor:
         """Run the model on ids of which those are there."""
-        given = self.net(input_ids=ids, attention_mask=mask(ids, there))
+        given = self.net(input_ids=ids, attention_mask=mask(ids, valid))
         return getattr(given, self.answer)
 
 
@@ -61,10 +61,10 @@ class TorchPeer(nn.Module):
         self.train(first.training)
 
     def forward(
-        self, source: Int[Tensor, "b n"], there: ValidMask, target: Int[Tensor, "b m"]
+        self, source: Int[Tensor, "b n"], valid: ValidMask, target: Int[Tensor, "b m"]
     ) -> Float[Tensor, "b m vocab"]:
         """Give the scores of the token that follows on each of the target's."""
-        absent = mask(source, there)
+        absent = mask(source, valid)
         absent = None if absent is None else ~absent
         later = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool, device=target.device).triu(1)
         x = self.net(
@@ -173,9 +173,9 @@ def torch_peer(model: Generator) -> nn.Module:
     return TorchPeer(model)
 
 
-def mask(ids: Int[Tensor, "b n"], there: ValidMask) -> Bool[Tensor, "b n"] | None:
+def mask(ids: Int[Tensor, "b n"], valid: ValidMask) -> Bool[Tensor, "b n"] | None:
     """Tell which ids are there; None for all."""
-    keys = as_keys(there)
+    keys = as_keys(valid)
     return None if keys is None else keys.valid(len(ids), ids.shape[1], ids.device)
 
 

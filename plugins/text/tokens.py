@@ -38,19 +38,19 @@ class BertStem(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, ids: Int[Tensor, "b n"], there: ValidMask = None, segments: Int[Tensor, "b n"] | None = None
+        self, ids: Int[Tensor, "b n"], valid: ValidMask = None, segments: Int[Tensor, "b n"] | None = None
     ) -> Tokens:
         """Give the vectors.
 
         Args:
             ids: tokens; what is not there may be any of the vocabulary.
-            there: how many tokens each row has, from its front, or which; all if None.
+            valid: how many tokens each row has, from its front, or which; all if None.
             segments: 0 for tokens of the first text, 1 for those of the second; all 0 if None.
 
         Raises:
             InputError: If an id is no token, or a segment is neither.
         """
-        tokens = self.tokens(ids, there)
+        tokens = self.tokens(ids, valid)
         if segments is None:
             added = self.segments.weight[0]
         else:

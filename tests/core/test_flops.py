@@ -168,8 +168,8 @@ def test_integers_that_meet_vectors_become_shapes() -> None:
             super().__init__()
             self.linear = nn.Linear(3, 4)
 
-        def forward(self, x: Tensor, there: Tensor) -> Tensor:
-            return self.linear(x * there[:, None])
+        def forward(self, x: Tensor, valid: Tensor) -> Tensor:
+            return self.linear(x * valid[:, None])
 
     assert count(Masked(), torch.randn(2, 3), torch.ones(2, dtype=torch.bool)).multiply_adds == 24
 

@@ -102,11 +102,11 @@ def check_padding(model: nn.Module, inputs: Inputs) -> None:
     other = parts.poisoned(inputs)
     if other is None:
         pytest.skip("the inputs have no padding")
-    there = parts.lengths(inputs)
-    assert there is not None
+    lengths = parts.lengths(inputs)
+    assert lengths is not None
     clean, dirty = answer(model, inputs), answer(model, other)
     if clean.ndim == 3 and clean.shape[1] == inputs[0].shape[1]:
-        mask = (torch.arange(clean.shape[1]) < there[:, None])[..., None]
+        mask = (torch.arange(clean.shape[1]) < lengths[:, None])[..., None]
         clean, dirty = (y.masked_fill(~mask, 0.0) for y in (clean, dirty))
     same(dirty, clean, "with other values in the padding")
 

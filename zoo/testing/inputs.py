@@ -44,11 +44,11 @@ def lengths(inputs: Inputs) -> Tensor | None:
 
 def poisoned(inputs: Inputs) -> Inputs | None:
     """Put NaN, or other tokens, where padding is; None where there is no padding."""
-    there = lengths(inputs)
+    counts = lengths(inputs)
     x = inputs[0]
-    if there is None or bool((there >= x.shape[1]).all()):
+    if counts is None or bool((counts >= x.shape[1]).all()):
         return None
-    padding = torch.arange(x.shape[1]) >= there[:, None]
+    padding = torch.arange(x.shape[1]) >= counts[:, None]
     x = x.clone()
     x[padding] = float("nan") if x.is_floating_point() else x.max() - x[padding]
     return (x, *inputs[1:])
@@ -66,8 +66,8 @@ def permuted(inputs: Inputs) -> tuple[Inputs, Tensor]:
     if graph_inputs.are_graphs(inputs):
         return graph_inputs.relabelled(inputs)
     x = inputs[0]
-    there = lengths(inputs)
-    order = torch.arange(x.shape[1] if there is None else int(there.min())).flip(0)
+    counts = lengths(inputs)
+    order = torch.arange(x.shape[1] if counts is None else int(counts.min())).flip(0)
     return (torch.cat([x[:, order], x[:, len(order) :]], dim=1), *inputs[1:]), order
 
 

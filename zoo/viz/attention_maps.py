@@ -127,10 +127,10 @@ def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads
     return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
 
 
-def _check_numbers(option: str, numbers: Sequence[int], there: set[int], what: str) -> None:
+def _check_numbers(option: str, numbers: Sequence[int], available: set[int], what: str) -> None:
     for number in numbers:
-        if number not in there:
-            raise ConfigError(f"{option} {number}: there are {what} 1 … {max(there)}")
+        if number not in available:
+            raise ConfigError(f"{option} {number}: there are {what} 1 … {max(available)}")
 
 
 def _of_heads(drawn: Drawn, heads: Sequence[int]) -> Drawn:

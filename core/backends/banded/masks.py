@@ -61,10 +61,10 @@ def _of_pattern(pattern: Pattern, chunks: Chunks, columns: tuple[int, ...], devi
         first = chunks.first + chunks.size * torch.tensor(at, device=device)[:, None, None]
         i = first + chunks.left + torch.arange(chunks.size, device=device)[:, None]
         j = first + torch.arange(chunks.width, device=device)
-        there = (j >= 0) & (j < chunks.keys)
+        inside = (j >= 0) & (j < chunks.keys)
         for column in columns:
-            there &= j != column
-        masks = ~(pattern.allows(i, j.clamp(0, chunks.keys - 1)) & there)
+            inside &= j != column
+        masks = ~(pattern.allows(i, j.clamp(0, chunks.keys - 1)) & inside)
         if columns:
             beyond = ~pattern.allows(i, torch.tensor(columns, device=device).expand(1, 1, -1))
             masks = torch.cat([masks, beyond.expand(*masks.shape[:2], -1)], 2)

@@ -133,7 +133,7 @@ def _units(targets: Sequence[Tensor]) -> list[list[float]]:
     """Give the mean and the deviation of each number; 1 where all are one."""
     units = []
     for column in torch.cat([target.reshape(-1, target.shape[-1]) for target in targets]).double().T:
-        there = column[~column.isnan()]
-        spread = float(there.std(correction=0)) if len(there) else 0.0
-        units.append([float(there.mean()) if len(there) else 0.0, spread or 1.0])
+        known = column[~column.isnan()]
+        spread = float(known.std(correction=0)) if len(known) else 0.0
+        units.append([float(known.mean()) if len(known) else 0.0, spread or 1.0])
     return units

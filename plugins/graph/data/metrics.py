@@ -49,8 +49,8 @@ def number_scores(answer: Float[Tensor, "m k"], target: Float[Tensor, "m k"]) ->
         DataError: If there are no targets.
     """
     _check_any(~target.isnan())
-    pairs = [(mine[there].double(), true[there].double()) for mine, true, there in zip(
-        answer.T, target.T, (~target.isnan()).T, strict=True) if there.any()]  # fmt: skip
+    pairs = [(mine[known].double(), true[known].double()) for mine, true, known in zip(
+        answer.T, target.T, (~target.isnan()).T, strict=True) if known.any()]  # fmt: skip
     explained = [_explained(mine, true) for mine, true in pairs]
     errors = [float((mine - true).abs().mean()) for mine, true in pairs]
     return {"r2": sum(explained) / len(pairs), "-mae": -sum(errors) / len(pairs)}

@@ -180,12 +180,12 @@ def _read(
     if not source.is_floating_point():
         raise InputError(f"x is {source.dtype}: vectors are numbers, x.float()")
     if target is not None:
-        there = len(source), len(target)
+        shape = len(source), len(target)
     elif size is not None:
-        there = len(source), size[1]
+        shape = len(source), size[1]
     else:
         raise InputError("targets without vectors: say how many there are, size=(sources, targets)")
-    if size is not None and tuple(size) != there:
-        raise InputError(f"size={tuple(size)} for {there[0]} vectors that are read and {there[1]} that read")
-    read = rules.read(edge_index, *there)
-    return read, None if edge_attr is None else read.features(edge_attr), there[1]
+    if size is not None and tuple(size) != shape:
+        raise InputError(f"size={tuple(size)} for {shape[0]} vectors that are read and {shape[1]} that read")
+    read = rules.read(edge_index, *shape)
+    return read, None if edge_attr is None else read.features(edge_attr), shape[1]

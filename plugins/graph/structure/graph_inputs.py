@@ -112,8 +112,8 @@ def check_ends(name: str, ends: Tensor, nodes: int) -> None:
     if not ends.numel() or (int(ends.min()) >= 0 and int(ends.max()) < nodes):
         return
     place = int(((ends < 0) | (ends >= nodes)).any(0).nonzero()[0])
-    there = f"there are {nodes} nodes, 0 … {nodes - 1}" if nodes else "there are no nodes"
-    raise InputError(f"{name}[:, {place}] is {tuple(ends[:, place].tolist())}, and {there}")
+    nodes_range = f"there are {nodes} nodes, 0 … {nodes - 1}" if nodes else "there are no nodes"
+    raise InputError(f"{name}[:, {place}] is {tuple(ends[:, place].tolist())}, and {nodes_range}")
 
 
 def check_batch(batch: Tensor, index: Tensor, graphs: int | None) -> None:

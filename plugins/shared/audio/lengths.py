@@ -22,7 +22,7 @@ def quartered(count: Count) -> Count:
     return halved(halved(count))
 
 
-def there(count: Int[Tensor, " b"], n: int, device: torch.device) -> Bool[Tensor, "b n"]:
+def valid_mask(count: Int[Tensor, " b"], n: int, device: torch.device) -> Bool[Tensor, "b n"]:
     """Tell which of n places are taken."""
     return torch.arange(n, device=device) < count.to(device)[:, None]
 
@@ -36,5 +36,5 @@ def cleared(x: Shaped[Tensor, "b n *rest"], count: Int[Tensor, " b"] | None) -> 
     """
     if count is None:
         return x
-    taken = there(count, x.shape[1], x.device)
+    taken = valid_mask(count, x.shape[1], x.device)
     return x.masked_fill(~taken.view(*taken.shape, *(1,) * (x.ndim - 2)), 0)

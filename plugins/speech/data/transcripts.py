@@ -152,11 +152,11 @@ def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
         return f"{text!r} has no tokens"
     if tokenizer.symbols.intersection(row):
         return f"not in the vocabulary: {', '.join(map(repr, _unknown(text, tokenizer)))}"
-    needed, there = vectors_for(row), 1 + (samples - FRAME) // VECTOR
-    if aligned and needed > there:
+    needed, available = vectors_for(row), 1 + (samples - FRAME) // VECTOR
+    if aligned and needed > available:
         return (
-            f"{len(row)} tokens need {needed} vectors, {samples / RATE:.2f} s have {there}: CTC writes one with each "
-            "40 ms, and parts equal ones"
+            f"{len(row)} tokens need {needed} vectors, {samples / RATE:.2f} s have {available}: CTC writes one "
+            "with each 40 ms, and parts equal ones"
         )
     return ""
 

@@ -203,13 +203,13 @@ class Synthesiser(Composition):
         return ((far + ends) * asked).sum() / count
 
     def generate(
-        self, ids: Int[Tensor, "b c"], there: ValidMask = None, *, max_steps: int | None = None
+        self, ids: Int[Tensor, "b c"], valid: ValidMask = None, *, max_steps: int | None = None
     ) -> SpeechOutput:
         """Speak texts, in evaluation mode and without gradients; each ends on its own.
 
         Args:
             ids: characters.
-            there: which of them are there; all if None.
+            valid: which of them are there; all if None.
             max_steps: the most steps, at most as many as the model holds.
 
         Raises:
@@ -219,7 +219,7 @@ class Synthesiser(Composition):
         if not 1 <= most <= self.max_steps:
             raise ConfigError(f"max_steps={most}: a number from 1 to {self.max_steps}, the model's own")
         with evaluating(self.modules()):
-            steps, counts = self._write(self.encode(ids, there), most)
+            steps, counts = self._write(self.encode(ids, valid), most)
         frames = steps.flatten(1, 2) * DEVIATION + MEAN
         return SpeechOutput(frames, counts * self.step[0])
 

@@ -19,12 +19,10 @@ def write(model: Any, prompt: Tensor, beam: int) -> None:
     model.generate(prompt, max_len=NEW, beam=beam)
 
 
-def write_there(model: Any, prompt: Tensor, beam: int) -> None:
+def peer_write(model: Any, prompt: Tensor, beam: int) -> None:
     """Let the peer write as many."""
-    there = torch.ones_like(prompt)
-    model.generate(
-        prompt, attention_mask=there, max_new_tokens=NEW, min_new_tokens=NEW, num_beams=beam, do_sample=False
-    )
+    mask = torch.ones_like(prompt)
+    model.generate(prompt, attention_mask=mask, max_new_tokens=NEW, min_new_tokens=NEW, num_beams=beam, do_sample=False)
 
 
 def generate(dtype: torch.dtype, rows: int, beam: int = 1) -> tuple[Job, Job]:
@@ -33,7 +31,7 @@ def generate(dtype: torch.dtype, rows: int, beam: int = 1) -> tuple[Job, Job]:
     ours.symbols = ours.symbols._replace(eos=-1)
     prompt = ids(VOCABULARY - 10, rows, PROMPT)
     peer: Any = theirs
-    return partial(write, ours, prompt, beam), partial(write_there, peer.net, prompt, beam)
+    return partial(write, ours, prompt, beam), partial(peer_write, peer.net, prompt, beam)
 
 
 SIDE = 4096

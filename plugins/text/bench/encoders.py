@@ -28,8 +28,8 @@ def forward(dtype: torch.dtype, rows: int, lengths: tuple[int, ...] | None = Non
         rows: of the batch, each of 128 tokens with the padding.
         lengths: how many of them are there; all if None.
     """
-    tokens, there = ids(VOCABULARY, rows, 128), None if lengths is None else torch.tensor(lengths)
-    ours, theirs = (partial(run, model, tokens, there) for model in pair(NAME, dtype))
+    tokens, valid = ids(VOCABULARY, rows, 128), None if lengths is None else torch.tensor(lengths)
+    ours, theirs = (partial(run, model, tokens, valid) for model in pair(NAME, dtype))
     return ours, theirs
 
 

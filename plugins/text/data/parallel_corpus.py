@@ -110,9 +110,9 @@ class ParallelCorpus(TextCorpus):
         most = int(self.targets["train"].lengths.max())
         with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
-                ids, there = self.prompts(split, places)
+                ids, valid = self.prompts(split, places)
                 limit = _room(model, max(most, _LONGER * ids.shape[1]), ids.shape[1] if self.alone else 0)
-                best = model.generate(ids.to(device), there.to(device), max_len=limit).best()
+                best = model.generate(ids.to(device), valid.to(device), max_len=limit).best()
                 texts = self.tokenizer.decode_batch(best)
                 wanted = self.tokenizer.decode_batch(self.targets[split][place] for place in places)
                 pairs = (self.parts[split][place] for place in places)

@@ -36,14 +36,20 @@ class Postprocess:
         return tokenizer_of(self.config)
 
     def __call__(
-        self, answer: Any, texts: str | Sequence[str] | None = None, there: Tensor | None = None
+        self,
+        answer: Any,
+        texts: str | Sequence[str] | None = None,
+        valid: Tensor | None = None,
+        *,
+        there: Tensor | None = None,
     ) -> list[str] | list[dict[str, float]] | list[list[str]]:
         """Give texts for what was generated, labels with probabilities for sets, labels for words or tokens.
 
         Args:
             answer: what `generate` gave, rows of ids, or scores (batch, labels) or (batch, tokens, labels).
             texts: what was given to `preprocess`: each of its words gets a label. Without, each token does.
-            there: which tokens are there, for labels of tokens.
+            valid: which tokens are no padding, for labels of tokens: lengths (batch,) or a mask (batch, tokens).
+            there: the name of `valid` before.
 
         Raises:
             InputError: If the answer is none of these or empty, or there are not as many texts.
@@ -63,9 +69,9 @@ class Postprocess:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
         if self.task == "masked-token":
             return self._filled(answer, texts)
-        return self._tags(answer.argmax(-1), texts, there)
+        return self._tags(answer.argmax(-1), texts, there if valid is None else valid)
 
-    def _tags(self, classes: Tensor, texts: Sequence[str] | None, there: Tensor | None) -> list[list[str]]:
+    def _tags(self, classes: Tensor, texts: Sequence[str] | None, valid: Tensor | None) -> list[list[str]]:
         """Read the labels at the first token of each word, or at every token that is there."""
         names = self._names(int(classes.max()) + 1)
         if texts is not None:
@@ -73,9 +79,9 @@ class Postprocess:
             read = self.tokenizer.word_rows(texts, frame, classes.shape[1], truncate=True)
             return [[names[row[place]] for place in places] for row, (_, places) in zip(classes, read, strict=True)]
         mask = torch.ones_like(classes, dtype=torch.bool)
-        if there is not None:
-            place = torch.arange(classes.shape[1], device=there.device)
-            mask = (there if there.dtype == torch.bool else place < there[:, None]).to(classes.device)
+        if valid is not None:
+            place = torch.arange(classes.shape[1], device=valid.device)
+            mask = (valid if valid.dtype == torch.bool else place < valid[:, None]).to(classes.device)
         return [[names[place] for place in row[kept]] for row, kept in zip(classes, mask, strict=True)]
 
     def _filled(self, scores: Tensor, texts: Sequence[str] | None) -> list[str]:

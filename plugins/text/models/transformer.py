@@ -104,14 +104,14 @@ class Transformer(Generator):
         if not (self.training and self.shift) or len(inputs) < 2:
             return super().read(*inputs)
         source, (target,) = self.split(inputs)
-        ids, there = (*source, None)[:2]
+        ids, valid = (*source, None)[:2]
         most = self.shift
         if self.max_len is not None:
             most = max(0, min(most, self.max_len - max(ids.shape[1], target.shape[1])))
         start = torch.randint(most + 1, (len(ids), 1), device=ids.device)
-        places = (torch.ones_like(ids) if there is None or there.dtype != torch.bool else there).long().cumsum(1) - 1
+        places = (torch.ones_like(ids) if valid is None or valid.dtype != torch.bool else valid).long().cumsum(1) - 1
         written = start + torch.arange(target.shape[1], device=ids.device)
-        return self.target(target, None, written), self.encode(ids, there, start + places)
+        return self.target(target, None, written), self.encode(ids, valid, start + places)
 
 
 @dataclass(frozen=True, kw_only=True)

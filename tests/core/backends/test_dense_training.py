@@ -109,7 +109,7 @@ def test_attention_with_transformer_xls_bias_trains_as_the_reference(
     monkeypatch.setattr(dense, "Blockwise", Seen)
     for one, other in zip(gradients(keys, start), gradients(keys, start, "reference"), strict=True):
         torch.testing.assert_close(one, other)
-    holes = isinstance(keys, Valid) and not bool(keys.there[2, 6])
+    holes = isinstance(keys, Valid) and not bool(keys.mask[2, 6])
     assert bool(called) is not holes
 
 

@@ -44,8 +44,8 @@ def problem(pattern: Pattern) -> Problem:
 def problems(draw_from: st.DrawFn) -> tuple[tuple[Tensor, Tensor, Tensor], Pattern, Keys | None, int]:
     b, q, k = draw_from(st.integers(1, 2)), draw_from(st.integers(0, 11)), draw_from(st.integers(0, 11))
     seed = draw_from(st.integers(0, 1000))
-    there = torch.rand(b, k, generator=torch.Generator().manual_seed(seed)) < 0.6
-    keys = draw_from(st.sampled_from([None, Valid(there)]))
+    valid = torch.rand(b, k, generator=torch.Generator().manual_seed(seed)) < 0.6
+    keys = draw_from(st.sampled_from([None, Valid(valid)]))
     return draw(seed, b, q, k), draw_from(st.sampled_from([Full(), Causal()])), keys, draw_from(st.integers(-3, 8))
 
 
@@ -145,8 +145,8 @@ def test_nan_in_the_padding_reaches_neither_answer_nor_gradient(pattern: Pattern
 @pytest.mark.parametrize("pattern", [Full(), Causal()])
 def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(pattern: Pattern) -> None:
     q, k, v = (x.requires_grad_() for x in draw(10, 2, 3, 3))
-    there = torch.tensor([[False, False, False], [True, True, True]])
-    y = attend(q, k, v, pattern, Valid(there), norm=Kernel(), backend="linear")
+    valid = torch.tensor([[False, False, False], [True, True, True]])
+    y = attend(q, k, v, pattern, Valid(valid), norm=Kernel(), backend="linear")
     y.square().sum().backward()
     assert not y[0].any()
     assert q.grad is not None

@@ -23,18 +23,18 @@ def test_step_by_step_equals_all_at_once_with_gradients(seed: int, cuts: list[in
     tensors = draw(seed, 2, 9, 9)
     for x in tensors:
         x.requires_grad_()
-    there = torch.rand(2, 9, generator=torch.Generator().manual_seed(seed)) < 0.6 if padded else None
-    keys = None if there is None else Valid(there)
+    valid = torch.rand(2, 9, generator=torch.Generator().manual_seed(seed)) < 0.6 if padded else None
+    keys = None if valid is None else Valid(valid)
     whole = attend(*tensors, Causal(), keys, norm=Kernel(), backend="reference")
     state, answers = Sums(Kernel(), 2), []
     for first, last in zip([0, *sorted(cuts)], [*sorted(cuts), 9], strict=True):
         q, k, v = (x[:, first:last] for x in tensors)
-        answers.append(state.step(q, k, v, None if there is None else there[:, first:last]))
+        answers.append(state.step(q, k, v, None if valid is None else valid[:, first:last]))
     stepped = torch.cat(answers, dim=1)
     torch.testing.assert_close(stepped, whole, atol=1e-12, rtol=0)
     gradients = [torch.autograd.grad(y.square().sum(), tensors) for y in (stepped, whole)]
     torch.testing.assert_close(*gradients, atol=1e-10, rtol=0)
-    assert state.lengths.tolist() == ([9, 9] if there is None else there.sum(1).tolist())
+    assert state.lengths.tolist() == ([9, 9] if valid is None else valid.sum(1).tolist())
 
 
 def test_the_state_does_not_grow_and_holds_the_two_sums_of_the_paper() -> None:

@@ -166,10 +166,10 @@ def test_each_row_agrees_with_itself_alone_whatever_happened_to_the_state(
         fresh = [x[i, n - c :] if event == "left" else x[i, :c] for i, c in enumerate(counts)]
         tokens = Tokens(x, keys=Lengths(torch.tensor(counts)) if event == "right" else None)
         if event == "left":
-            there = torch.arange(n) >= n - torch.tensor(counts)[:, None]
+            valid = torch.arange(n) >= n - torch.tensor(counts)[:, None]
             first = torch.tensor([len(row) for row in rows]) - (n - torch.tensor(counts))
             tokens = Tokens(
-                x.masked_fill(~there[..., None], torch.nan), None, Valid(there), torch.arange(n) + first[:, None]
+                x.masked_fill(~valid[..., None], torch.nan), None, Valid(valid), torch.arange(n) + first[:, None]
             )
         y = decoder(tokens, state=state).x
         rows = [torch.cat([row, new]) for row, new in zip(rows, fresh, strict=True)]
@@ -196,13 +196,13 @@ def test_left_padding_with_a_cache_averages_nothing_and_moves_nothing(pattern: P
 @torch.no_grad()
 def test_padding_in_front_that_is_counted_as_positions_agrees_with_the_padded_whole(pattern: Pattern) -> None:
     decoder, x = decoder_with(pattern, lambda: ShawPosition(SIZE, 2)), vectors(1, 2, 6)
-    there = torch.tensor([[False, False, True, True], [True] * 4])
+    valid = torch.tensor([[False, False, True, True], [True] * 4])
     state = decoder.state(2)
-    y = [decoder(Tokens(x[:, :4], keys=Valid(there)), state=state).x]
+    y = [decoder(Tokens(x[:, :4], keys=Valid(valid)), state=state).x]
     y += [decoder(Tokens(x[:, t : t + 1]), state=state).x for t in (4, 5)]
     assert state.next.tolist() == [6, 6]
     assert state.lengths.tolist() == [4, 6]
-    whole = decoder(Tokens(x, keys=Valid(torch.cat([there, torch.ones(2, 2, dtype=torch.bool)], dim=1)))).x
+    whole = decoder(Tokens(x, keys=Valid(torch.cat([valid, torch.ones(2, 2, dtype=torch.bool)], dim=1)))).x
     torch.testing.assert_close(torch.cat(y, dim=1)[0, 2:], whole[0, 2:], atol=1e-9, rtol=0)
     torch.testing.assert_close(torch.cat(y, dim=1)[1], whole[1], atol=1e-9, rtol=0)
 

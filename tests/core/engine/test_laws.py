@@ -210,8 +210,8 @@ def answer_from(case: Case, tensors: list[Tensor], backend: str, starts: Tensor)
 def test_6_full_attention_is_permutation_equivariant(backend: str, n: int, seed: int, padded: bool) -> None:
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(n, generator=generator)
-    there = torch.rand(2, n, generator=generator) < 0.6
-    keys = (Valid(there), Valid(there[:, order])) if padded else (None, None)
+    valid = torch.rand(2, n, generator=generator) < 0.6
+    keys = (Valid(valid), Valid(valid[:, order])) if padded else (None, None)
     norm = Kernel() if backend == "linear" else "softmax"
     case = Case(Full(), keys[0], 2, n, n, 0, seed, norm=norm)
     moved = [x[:, order] for x in case.tensors()]

@@ -131,8 +131,8 @@ def test_local_attention_reads_one_to_eight_keys_in_a_window_of_four() -> None:
 
 
 def test_a_window_of_masked_keys_gives_zero() -> None:
-    there = Valid(torch.tensor([[True] * 2 + [False] * 5 + [True] * 3]))
-    for backend, y in answers(4, 10, Window(1), there).items():
+    valid = Valid(torch.tensor([[True] * 2 + [False] * 5 + [True] * 3]))
+    for backend, y in answers(4, 10, Window(1), valid).items():
         assert (y[0] == 0).all(-1).all(-1).tolist() == [False] * 3 + [True] * 3 + [False] * 4, backend
 
 
@@ -228,12 +228,12 @@ def test_a_window_costs_its_pairs_and_not_the_square() -> None:
 
 
 def test_true_means_may_read_everywhere() -> None:
-    there = torch.tensor([[True, False, True]])
-    assert reads(Full(), 3, Valid(there)).tolist() == [[True, False, True]] * 3
+    valid = torch.tensor([[True, False, True]])
+    assert reads(Full(), 3, Valid(valid)).tolist() == [[True, False, True]] * 3
     assert Causal().mask(torch.arange(2)[None], torch.arange(2))[0, 0].tolist() == [[True, False], [True, True]]
     q, k, v = (x.transpose(1, 2) for x in draw(6, 3))
-    theirs = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=there[:, None, None])
-    torch.testing.assert_close(attend(*draw(6, 3), keys=Valid(there)), theirs.transpose(1, 2))
+    theirs = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=valid[:, None, None])
+    torch.testing.assert_close(attend(*draw(6, 3), keys=Valid(valid)), theirs.transpose(1, 2))
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -33,8 +33,8 @@ def totals_of(model: Any, prompt: list[int], every: list[list[int]], source: tor
     with torch.no_grad():
         chances = model(*given, ids[:, :-1]).log_softmax(-1)[:, len(prompt) - 1 :]
     chances = chances.gather(2, ids[:, len(prompt) :, None])[..., 0]
-    there = torch.arange(n) < torch.tensor([[len(one)] for one in every])
-    totals: list[float] = (chances * there).sum(1).tolist()
+    valid = torch.arange(n) < torch.tensor([[len(one)] for one in every])
+    totals: list[float] = (chances * valid).sum(1).tolist()
     return totals
 
 

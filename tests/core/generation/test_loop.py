@@ -25,8 +25,8 @@ def padded(rows: list[list[int]], side: str) -> tuple[Tensor, Tensor]:
     n = max(map(len, rows))
     if side == "right":
         return torch.tensor([row + [6] * (n - len(row)) for row in rows]), torch.tensor([len(row) for row in rows])
-    there = torch.tensor([[False] * (n - len(row)) + [True] * len(row) for row in rows])
-    return torch.tensor([[6] * (n - len(row)) + row for row in rows]), there
+    valid = torch.tensor([[False] * (n - len(row)) + [True] * len(row) for row in rows])
+    return torch.tensor([[6] * (n - len(row)) + row for row in rows]), valid
 
 
 def answers(generated: Generated) -> list[list[int]]:
@@ -85,8 +85,8 @@ def test_answers_to_sources_are_what_each_source_gets_alone(
 @pytest.mark.parametrize("encoder", [False, True])
 def test_a_decoder_that_keeps_no_state_reads_again(writer: Maker, plain: Plain, encoder: bool, beam: int) -> None:
     model = writer(mean=True, encoder=encoder, seed=39)
-    source, there = padded(ROWS, "right")
-    got = model.generate(source, there, max_len=6, beam=beam)
+    source, valid = padded(ROWS, "right")
+    got = model.generate(source, valid, max_len=6, beam=beam)
     assert len(set(got.lengths[:, 0].tolist())) > 1
     for at, row in enumerate(ROWS):
         one = torch.tensor([row])

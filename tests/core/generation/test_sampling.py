@@ -28,9 +28,9 @@ SCORES = torch.tensor([1.0, -0.5, 0.3, 2.0, -torch.inf, 0.9])
 def test_draws_follow_the_softmax(temperature: float) -> None:
     got = chances(SCORES, Sample(temperature, None, None, 0))
     wanted = (SCORES / temperature).softmax(-1)
-    there = wanted > 0
-    assert not got[~there].any()
-    squares = 20_000 * ((got - wanted)[there] ** 2 / wanted[there]).sum()
+    possible = wanted > 0
+    assert not got[~possible].any()
+    squares = 20_000 * ((got - wanted)[possible] ** 2 / wanted[possible]).sum()
     assert float(squares) < 18.5  # chi-square of 4 degrees of freedom: 1 in 1,000
 
 

@@ -159,8 +159,8 @@ def test_positions_that_jump_are_refused_where_they_matter() -> None:
 
 def test_what_is_not_there_may_stand_anywhere() -> None:
     layer, x = Attention(8, 2, pattern=Chunk(2) & Causal()), torch.randn(1, 4, 8)
-    there = Valid(torch.tensor([[False, True, True, True]]))
-    y = layer(Tokens(x, keys=there, position=torch.tensor([[7, 0, 1, 2]])))
+    valid = Valid(torch.tensor([[False, True, True, True]]))
+    y = layer(Tokens(x, keys=valid, position=torch.tensor([[7, 0, 1, 2]])))
     torch.testing.assert_close(y[:, 1:], layer(Tokens(x[:, 1:])))
 
 

@@ -26,8 +26,8 @@ def test_the_first_vector_is_the_class_token() -> None:
 
 
 def test_the_first_vector_is_the_first_that_is_there() -> None:
-    x, there = torch.randn(3, 4, 3), torch.tensor([[True] * 4, [False, False, True, True], [False] * 4])
-    pooled = Classify(3, 0, "first")(Tokens(x, keys=Valid(there)))
+    x, valid = torch.randn(3, 4, 3), torch.tensor([[True] * 4, [False, False, True, True], [False] * 4])
+    pooled = Classify(3, 0, "first")(Tokens(x, keys=Valid(valid)))
     torch.testing.assert_close(pooled, torch.stack([x[0, 0], x[1, 2], x[2, 0]]))
 
 

@@ -19,7 +19,7 @@ from zoo.core.scoring.relative_bias import ALiBi
 
 FULL = Full()
 LENGTHS = torch.tensor([6, 2, 0, 3])
-THERE = torch.arange(6) < LENGTHS[:, None]
+VALID = torch.arange(6) < LENGTHS[:, None]
 
 
 def encoder(position: str = "none", pattern: Pattern = FULL) -> Encoder:
@@ -41,16 +41,16 @@ def tokens(keys: Keys | None, position: Tensor | None = None) -> Tokens:
 @pytest.mark.parametrize("left", [False, True])
 def test_vectors_and_gradients_are_those_of_rows_with_padding(position: str, pattern: Pattern, left: bool) -> None:
     model = encoder(position, pattern)
-    there = THERE.flip(1) if left else THERE
-    given = tokens(Valid(there), there.long().cumsum(1) - 1 if left else None)
+    valid = VALID.flip(1) if left else VALID
+    given = tokens(Valid(valid), valid.long().cumsum(1) - 1 if left else None)
     answers = []
     for packed in (True, False):
         x = given.x.clone().requires_grad_()
         if packed:
-            y = model(given.with_x(x)).x[there]
+            y = model(given.with_x(x)).x[valid]
         else:
             with rows_apart():
-                y = model(given.with_x(x)).x[there]
+                y = model(given.with_x(x)).x[valid]
         answers.append([y, *torch.autograd.grad(y.square().sum(), [x, *model.parameters()])])
     for one, other in zip(*answers, strict=True):
         torch.testing.assert_close(one, other)
@@ -62,7 +62,7 @@ def test_padding_is_not_computed() -> None:
     model.blocks[0].mlp.register_forward_hook(lambda _, args, y: rows.append(y.shape[0] * y.shape[1]))
     y = model(tokens(Lengths(LENGTHS))).x
     assert rows == [int(LENGTHS.sum())]
-    assert not y[~THERE].any()
+    assert not y[~VALID].any()
 
 
 def test_sets_that_read_by_place_and_rows_that_are_full_are_not_packed() -> None:
@@ -116,10 +116,10 @@ def test_packed_sets_are_computed_apart(pattern: Pattern) -> None:
 def test_vectors_that_stand_apart_keep_their_distances() -> None:
     model, places = encoder("rotary"), torch.tensor([0, 2, 3, 7, 8, 12]).expand(4, 6)
     given = tokens(Lengths(LENGTHS), places)
-    y = model(given).x[THERE]
+    y = model(given).x[VALID]
     with rows_apart():
-        torch.testing.assert_close(y, model(given).x[THERE])
-    assert not torch.allclose(y, model(tokens(Lengths(LENGTHS))).x[THERE])
+        torch.testing.assert_close(y, model(given).x[VALID])
+    assert not torch.allclose(y, model(tokens(Lengths(LENGTHS))).x[VALID])
 
 
 def test_sets_with_a_pattern_that_goes_by_place_are_not_packed() -> None:
@@ -139,9 +139,9 @@ def test_blocks_whose_mlp_is_another_are_not_packed() -> None:
     model = Encoder(8, 2, 2, 16, mlp=lambda *_: Mixing()).double()
     assert not packable(model.blocks)
     given = tokens(Lengths(LENGTHS))
-    y = model(given).x[THERE]
+    y = model(given).x[VALID]
     with rows_apart():
-        torch.testing.assert_close(y, model(given).x[THERE])
+        torch.testing.assert_close(y, model(given).x[VALID])
 
 
 class Telling(nn.Module):
@@ -164,7 +164,7 @@ def test_any_stack_packs_for_blocks_that_say_that_they_keep_sets_apart(answer: b
     block, given = Telling(answer), tokens(Lengths(LENGTHS))
     y = Stack([block])(given).x
     assert block.seen == seen
-    torch.testing.assert_close(y[THERE], given.x[THERE] + 1)
+    torch.testing.assert_close(y[VALID], given.x[VALID] + 1)
     (last,) = Stack([block]).states(given)
     assert last.x.equal(y)
 

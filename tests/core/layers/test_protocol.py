@@ -41,23 +41,23 @@ class MovingAverage(nn.Module):
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: State | None = None) -> Tensor:
         summed = self.raw(tokens, context) @ torch.cat([tokens.x, torch.ones_like(tokens.x[..., :1])], -1)
         if state is not None:
-            (b, n, _), there = tokens.x.shape, tokens.there()
+            (b, n, _), valid = tokens.x.shape, tokens.valid()
             before = state.tensors.get("sum", torch.zeros_like(summed[:, 0]))
-            age = torch.arange(1, n + 1).expand(b, n) if there is None else there.cumsum(1)
+            age = torch.arange(1, n + 1).expand(b, n) if valid is None else valid.cumsum(1)
             summed = summed + self.decay.sigmoid() ** age[..., None] * before[:, None]
             state.tensors["sum"] = summed[:, -1]
-            state.count(n, there, tokens.position, tokens.x.device)
+            state.count(n, valid, tokens.position, tokens.x.device)
         return self.out(summed[..., :-1] / summed[..., -1:].clamp(min=1e-9))
 
     def raw(self, tokens: Tokens, context: Tokens | None) -> Tensor:
         if context is not None or tokens.pattern not in (None, Causal()):
             read = "another set" if context is not None else f"its set by {tokens.pattern}"
             raise ConfigError(f"a moving average reads its own past, so it cannot read {read}")
-        there = tokens.there()
-        there = torch.ones(tokens.x.shape[:2], dtype=torch.bool) if there is None else there
-        number = there.cumsum(1)
+        valid = tokens.valid()
+        valid = torch.ones(tokens.x.shape[:2], dtype=torch.bool) if valid is None else valid
+        number = valid.cumsum(1)
         lag = number[:, :, None] - number[:, None]
-        readable = there[:, None] & torch.ones_like(lag).tril().bool()
+        readable = valid[:, None] & torch.ones_like(lag).tril().bool()
         return (self.decay.sigmoid() ** lag.clamp(min=0)).masked_fill(~readable, 0)
 
     def weights(self, tokens: Tokens, context: Tokens | None = None, state: State | None = None) -> Tensor:

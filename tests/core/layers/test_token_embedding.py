@@ -57,8 +57,8 @@ def test_what_follows_stands_behind_what_came_before(position: str) -> None:
     torch.testing.assert_close(part.follow(IDS[:, 2:], torch.tensor([2, 2])).x, whole[:, 2:])
     shifted = part.follow(IDS[:, :1], torch.tensor([0, 1])).x
     torch.testing.assert_close(shifted[1], part.follow(IDS[1:, :1], 1).x[0])
-    there = torch.tensor([[False, True], [True, True]])
-    padded = part.follow(IDS[:, 1:3], torch.tensor([2, 1]), there)
+    valid = torch.tensor([[False, True], [True, True]])
+    padded = part.follow(IDS[:, 1:3], torch.tensor([2, 1]), valid)
     torch.testing.assert_close(padded.x[0, 1], part.follow(IDS[:1, 2:3], 2).x[0, 0])
     torch.testing.assert_close(padded.x[1], whole[1, 1:3])
     assert part.follow(IDS, 1).position is None
@@ -97,12 +97,12 @@ def test_more_than_was_learned_is_refused_with_both_lengths() -> None:
 
 
 def test_which_are_there_is_said_by_lengths_or_a_boolean_mask() -> None:
-    for there in (torch.ones(2, 4, dtype=torch.long), torch.ones(2, 4), torch.ones(2)):
-        text = f"there of shape {tuple(there.shape)} of {there.dtype}: give lengths (b,), whole numbers, or a boolean"
+    for valid in (torch.ones(2, 4, dtype=torch.long), torch.ones(2, 4), torch.ones(2)):
+        text = f"padding mask of shape {tuple(valid.shape)} of {valid.dtype}: give lengths (b,), whole numbers, or a"
         with pytest.raises(InputError, match=re.escape(text)):
-            embed()(IDS, there)
+            embed()(IDS, valid)
         with pytest.raises(InputError, match=re.escape(text)):
-            embed().follow(IDS, 0, there)
+            embed().follow(IDS, 0, valid)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])

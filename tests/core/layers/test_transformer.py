@@ -200,8 +200,8 @@ def test_a_decoder_equals_pytorch_with_masks_and_padding(block: type[Block], cau
         memory_key_padding_mask=torch.arange(4) >= sizes[:, None],
     )
     got = ours(Tokens(x, keys=Lengths(lengths)), Tokens(context, keys=Lengths(sizes))).x
-    there = i < lengths[:, None]
-    torch.testing.assert_close(got[there], wanted[there], atol=1e-5, rtol=0)
+    valid = i < lengths[:, None]
+    torch.testing.assert_close(got[valid], wanted[valid], atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("block", [PreNormBlock, PostNormBlock])

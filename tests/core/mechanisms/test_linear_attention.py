@@ -36,17 +36,17 @@ def test_pieces_give_what_the_whole_gives_and_the_state_keeps_its_size(position:
 @torch.no_grad()
 def test_rows_of_any_length_go_on_as_if_alone_in_any_order(front: bool) -> None:
     model, x = decoder("rotary"), torch.randn(2, 6, 8, dtype=torch.float64)
-    there = torch.tensor([[True, True, True, True], [False, False, True, True]])
-    there = there if front else there.flip(1)
+    valid = torch.tensor([[True, True, True, True], [False, False, True, True]])
+    valid = valid if front else valid.flip(1)
     state = model.state(2)
-    position = there.long().cumsum(1) - 1
-    keys = Valid(there) if front else Lengths(there.sum(1))
+    position = valid.long().cumsum(1) - 1
+    keys = Valid(valid) if front else Lengths(valid.sum(1))
     model(Tokens(x[:, :4], keys=keys, position=position), state=state)
     state.reorder(torch.tensor([1, 0, 1]))
     assert state.next.tolist() == [2, 4, 2]
     got = [model(Tokens(x[[1, 0, 1], t : t + 1]), state=state).x for t in (4, 5)]
     for place, row in enumerate([1, 0, 1]):
-        alone = torch.cat([x[row, :4][there[row]], x[row, 4:]])[None]
+        alone = torch.cat([x[row, :4][valid[row]], x[row, 4:]])[None]
         torch.testing.assert_close(torch.cat(got, 1)[place], model(Tokens(alone)).x[0, -2:])
 
 

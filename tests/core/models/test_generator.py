@@ -177,5 +177,5 @@ def test_numbers_of_things_are_whole(writer: Maker, name: str) -> None:
 
 
 def test_a_mask_of_whole_numbers_is_refused(writer: Maker) -> None:
-    with pytest.raises(InputError, match=re.escape("there of shape (2, 3) of torch.int64: give lengths")):
+    with pytest.raises(InputError, match=re.escape("padding mask of shape (2, 3) of torch.int64: give lengths")):
         writer().generate(IDS, torch.ones_like(IDS), max_len=3)

@@ -134,9 +134,9 @@ def test_it_knows_how_far_it_reads_ahead() -> None:
 @pytest.mark.parametrize("start", [0, 1])
 def test_of_a_part_what_is_not_there_is_not_read(backend: str, start: int) -> None:
     q, k = torch.randn(1, 2, 1, 4), torch.randn(1, 2, 1, 4)
-    there = TRIANGLE[:, (TRIANGLE[0] < 2) & (TRIANGLE[1] < 2 + start)]
+    edges = TRIANGLE[:, (TRIANGLE[0] < 2) & (TRIANGLE[1] < 2 + start)]
     y = attend(q, k, k, Edges(TRIANGLE), q_start=start, backend=backend, whole=False)
-    torch.testing.assert_close(y, attend(q, k, k, Edges(there), q_start=start, backend="reference"))
+    torch.testing.assert_close(y, attend(q, k, k, Edges(edges), q_start=start, backend="reference"))
 
 
 def test_it_is_shown_by_its_counts() -> None:

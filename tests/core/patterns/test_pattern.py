@@ -124,6 +124,6 @@ def test_allows_of_a_mask_by_row_says_to_use_mask() -> None:
 
 
 def test_lengths_and_valid_agree() -> None:
-    there = torch.tensor([[True, True, False], [False, False, False]])
+    valid = torch.tensor([[True, True, False], [False, False, False]])
     by_length = Lengths(torch.tensor([2, 0])).valid(2, 3, torch.device("cpu"))
-    assert torch.equal(by_length, Valid(there).valid(2, 3, torch.device("cpu")))
+    assert torch.equal(by_length, Valid(valid).valid(2, 3, torch.device("cpu")))

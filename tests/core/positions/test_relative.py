@@ -128,8 +128,8 @@ def test_the_answer_is_the_same_when_all_positions_are_shifted(
     layer, x = layer_with(make()), torch.randn(2, 5, DIM, dtype=torch.float64)
     for pattern in (None, Causal(), Window(2, 1)):
         here = layer(Tokens(x, pattern))
-        there = layer(Tokens(x, pattern, position=torch.arange(5)[None] + shift))
-        torch.testing.assert_close(there, here, atol=1e-9, rtol=0)
+        shifted = layer(Tokens(x, pattern, position=torch.arange(5)[None] + shift))
+        torch.testing.assert_close(shifted, here, atol=1e-9, rtol=0)
         shifted = torch.arange(5)[None] + shift
         across = layer(Tokens(x, position=shifted), Tokens(x, pattern, position=shifted))
         torch.testing.assert_close(across, here, atol=1e-9, rtol=0)

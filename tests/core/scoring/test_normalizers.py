@@ -28,10 +28,10 @@ def test_the_best_key_alone_is_read() -> None:
 def test_only_a_key_that_may_be_read_is_chosen(sample: bool) -> None:
     torch.manual_seed(0)
     q, k, v = draw(1, 40, 40)
-    there = torch.rand(1, 40) < 0.5
-    there[0, :3] = False  # three queries with nothing to read
-    _, chosen = attend(q, k, v, Causal(), Valid(there), norm=Hard(sample), return_weights=True)
-    may_read = there[:, None] & torch.ones(40, 40, dtype=torch.bool).tril()
+    valid = torch.rand(1, 40) < 0.5
+    valid[0, :3] = False  # three queries with nothing to read
+    _, chosen = attend(q, k, v, Causal(), Valid(valid), norm=Hard(sample), return_weights=True)
+    may_read = valid[:, None] & torch.ones(40, 40, dtype=torch.bool).tril()
     assert not chosen.masked_select(~may_read).any()
     torch.testing.assert_close(chosen.sum(-1), may_read.any(-1)[:, None].expand(1, 2, 40).double())
 

@@ -42,9 +42,9 @@ def by_loops(kind: str, tensors: list[Tensor], may_read: Tensor) -> Tensor:
 @pytest.mark.parametrize("kind", ["general", "additive"])
 def test_scores_and_gradients_of_their_parameters_equal_a_loop_over_pairs(kind: str) -> None:
     tensors = [x.requires_grad_() for x in draw(0)]
-    there = torch.tensor([[False, True, True, False, True, True], [True] * 6])
-    may_read = there[:, None] & torch.ones(3, 6, dtype=torch.bool).tril()
-    y = attend(tensors[0], tensors[1], tensors[2], Causal(), Valid(there), score=scores(kind, tensors))
+    valid = torch.tensor([[False, True, True, False, True, True], [True] * 6])
+    may_read = valid[:, None] & torch.ones(3, 6, dtype=torch.bool).tril()
+    y = attend(tensors[0], tensors[1], tensors[2], Causal(), Valid(valid), score=scores(kind, tensors))
     loops = by_loops(kind, tensors, may_read)
     torch.testing.assert_close(y, loops)
     used = tensors[:4] if kind == "general" else [*tensors[:3], *tensors[4:]]

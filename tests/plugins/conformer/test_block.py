@@ -147,10 +147,10 @@ def test_a_padded_row_is_as_if_alone(norm: Callable[[int], nn.Module], kernel_si
 def trained(padding: float, extra: int) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
     """Take one step's forward and backward; give valid answers, gradients and statistics."""
     model = encoder().train()
-    there = torch.arange(9 + extra) < torch.tensor([9, 6])[:, None]
+    valid = torch.arange(9 + extra) < torch.tensor([9, 6])[:, None]
     x = torch.full((2, 9 + extra, 8), padding)
-    x[there] = torch.randn(15, 8, generator=torch.Generator().manual_seed(5))
-    y = model(Tokens(x, keys=Lengths(torch.tensor([9, 6])))).x[there]
+    x[valid] = torch.randn(15, 8, generator=torch.Generator().manual_seed(5))
+    y = model(Tokens(x, keys=Lengths(torch.tensor([9, 6])))).x[valid]
     y.sin().sum().backward()
     return y, {k: p.grad for k, p in model.named_parameters() if p.grad is not None}, dict(model.named_buffers())
 
@@ -183,7 +183,7 @@ def test_unequal_rows_are_packed_and_give_what_they_give_with_padding(
     norm: Callable[[int], nn.Module], training: bool
 ) -> None:
     keys, given = Lengths(torch.tensor([9, 2, 4])), torch.randn(3, 9, 8, dtype=torch.float64)
-    there = keys.valid(3, 9, given.device)
+    valid = keys.valid(3, 9, given.device)
     answers = []
     for apart in (False, True):
         model, rows = encoder(norm=norm).double().train(training), list[int]()
@@ -192,7 +192,7 @@ def test_unequal_rows_are_packed_and_give_what_they_give_with_padding(
         )
         x = given.clone().requires_grad_()
         with rows_apart() if apart else nullcontext():
-            y = model(Tokens(x, keys=keys)).x[there]
+            y = model(Tokens(x, keys=keys)).x[valid]
         assert rows == [27 if apart or norm is FrameGroupNorm else 15]
         answers.append([y, *torch.autograd.grad(y.sin().sum(), [x, *model.parameters()]), *model.buffers()])
     for one, other in zip(*answers, strict=True):
@@ -288,11 +288,11 @@ def test_every_parameter_gets_a_gradient(norm: Callable[[int], nn.Module]) -> No
 def test_half_precision_agrees(norm: Callable[[int], nn.Module]) -> None:
     model = encoder(norm=norm)
     tokens = Tokens(torch.randn(2, 9, 8), keys=Lengths(torch.tensor([9, 6])))
-    there = tokens.there()
-    y = model(tokens).x[there]
+    valid = tokens.valid()
+    y = model(tokens).x[valid]
     with torch.autocast("cpu", torch.bfloat16):
-        automatic = model(tokens).x[there]
-    half = model.to(torch.bfloat16)(tokens.with_x(tokens.x.bfloat16())).x[there]
+        automatic = model(tokens).x[valid]
+    half = model.to(torch.bfloat16)(tokens.with_x(tokens.x.bfloat16())).x[valid]
     assert half.dtype is torch.bfloat16
     for other in (automatic, half):
         assert (other.float() - y).norm() < 0.05 * y.norm()

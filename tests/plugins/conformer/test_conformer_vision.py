@@ -39,11 +39,11 @@ def test_its_weights_are_drawn_as_those_of_torch() -> None:
 
 
 def test_patches_that_are_not_there_count_as_zeros() -> None:
-    there = torch.rand(2, 12) < 0.6
+    valid = torch.rand(2, 12) < 0.6
     x = torch.randn(2, 12, 4)
     layer = GridDepthwise(4, 3)
-    holes = layer(GridTokens(x.masked_fill(~there[..., None], torch.nan), keys=Valid(there), grid=(3, 4)))
-    torch.testing.assert_close(holes, layer(GridTokens(x * there[..., None], grid=(3, 4))))
+    holes = layer(GridTokens(x.masked_fill(~valid[..., None], torch.nan), keys=Valid(valid), grid=(3, 4)))
+    torch.testing.assert_close(holes, layer(GridTokens(x * valid[..., None], grid=(3, 4))))
 
 
 def test_vectors_without_a_grid_are_refused() -> None:

@@ -72,8 +72,8 @@ def test_sets_that_fill_a_row_are_convolved_as_if_each_were_alone(padding: tuple
 def test_a_hole_in_a_packed_set_is_a_hole_in_a_set() -> None:
     layer, x = Depthwise(3, 5), torch.randn(1, 6, 3)
     packed = layer(Tokens(x, keys=Segments(torch.tensor([[0, -1, 0, -1, -1, 0]]))))
-    there = torch.tensor([[True, False, True, False, False, True]])
-    torch.testing.assert_close(packed[there], layer(Tokens(x, keys=Valid(there)))[there])
+    valid = torch.tensor([[True, False, True, False, False, True]])
+    torch.testing.assert_close(packed[valid], layer(Tokens(x, keys=Valid(valid)))[valid])
 
 
 def test_rows_of_no_frames_stay_so_in_packed_sets_too() -> None:

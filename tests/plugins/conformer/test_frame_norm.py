@@ -10,12 +10,12 @@ from zoo.core import InputError, Lengths, Segments, Valid
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
 LENGTHS = Lengths(torch.tensor([7, 0, 3]))
-THERE = LENGTHS.valid(3, 7, torch.device("cpu"))
+VALID = LENGTHS.valid(3, 7, torch.device("cpu"))
 
 
 def padded(seed: int = 0) -> Tensor:
     x = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(seed))
-    return x.masked_fill(~THERE[..., None], float("nan")).requires_grad_()
+    return x.masked_fill(~VALID[..., None], float("nan")).requires_grad_()
 
 
 def randomised(*norms: nn.Module) -> None:
@@ -33,10 +33,10 @@ def test_batch_norm_in_training_is_that_of_the_frames_one_behind_the_other(momen
     randomised(ours, theirs)
     for seed in range(3):
         x = padded(seed)
-        y, expected = ours(x, LENGTHS), theirs(x[THERE])
-        torch.testing.assert_close(y[THERE], expected)
-        assert y[~THERE].eq(0).all()
-    (grad,) = torch.autograd.grad(y[THERE].square().sum(), x)
+        y, expected = ours(x, LENGTHS), theirs(x[VALID])
+        torch.testing.assert_close(y[VALID], expected)
+        assert y[~VALID].eq(0).all()
+    (grad,) = torch.autograd.grad(y[VALID].square().sum(), x)
     (theirs_grad,) = torch.autograd.grad(expected.square().sum(), x)
     torch.testing.assert_close(grad, theirs_grad)
     for name, buffer in theirs.named_buffers():
@@ -56,7 +56,7 @@ def test_batch_norm_in_evaluation_treats_each_frame_alone() -> None:
     norm = FrameBatchNorm(6).eval()
     norm.running_mean = torch.randn(6)
     x = torch.randn(3, 7, 6)
-    assert norm(x, LENGTHS)[THERE].equal(norm(x)[THERE])
+    assert norm(x, LENGTHS)[VALID].equal(norm(x)[VALID])
 
 
 @pytest.mark.parametrize("length", [0, 1])
@@ -71,7 +71,7 @@ def test_layer_norm_is_that_of_torch() -> None:
     ours, theirs = FrameLayerNorm(6), nn.LayerNorm(6)
     randomised(ours, theirs)
     x = padded()
-    assert ours(x, LENGTHS)[THERE].equal(theirs(x)[THERE])
+    assert ours(x, LENGTHS)[VALID].equal(theirs(x)[VALID])
 
 
 @pytest.mark.parametrize("groups", [1, 3])
@@ -88,7 +88,7 @@ def test_group_norm_is_that_of_each_row_without_its_padding(groups: int) -> None
     assert y.isfinite().all()
     (grad,) = torch.autograd.grad(y.square().sum(), x)
     assert grad.isfinite().all()
-    assert grad[~THERE].eq(0).all()
+    assert grad[~VALID].eq(0).all()
 
 
 def test_group_norm_is_as_exact_in_half_precision_with_lengths_as_without() -> None:
@@ -102,9 +102,9 @@ def test_group_norm_is_as_exact_in_half_precision_with_lengths_as_without() -> N
 
 
 def test_group_norm_takes_holes_for_padding() -> None:
-    x, there = torch.randn(1, 5, 6), torch.tensor([[True, False, True, True, False]])
-    y = FrameGroupNorm(6)(x, Valid(there))
-    torch.testing.assert_close(y[there][None], FrameGroupNorm(6)(x[:, there[0]]))
+    x, valid = torch.randn(1, 5, 6), torch.tensor([[True, False, True, True, False]])
+    y = FrameGroupNorm(6)(x, Valid(valid))
+    torch.testing.assert_close(y[valid][None], FrameGroupNorm(6)(x[:, valid[0]]))
 
 
 def test_group_norm_refuses_packed_sets() -> None:

@@ -92,14 +92,14 @@ def test_hugging_faces_answers_are_the_same_and_its_weights_return(kind: str, ne
 def test_padded_sounds_are_answered_as_by_models_that_norm_frames_alone() -> None:
     theirs, hugging = of_torchaudio("layer"), of_hugging_face("layer")
     x = sounds()
-    there = torch.arange(2_000) < LENGTHS[:, None]
+    valid = torch.arange(2_000) < LENGTHS[:, None]
     ours = ours_of("layer", theirs.state_dict())
     wanted, count = theirs(x, LENGTHS)
     found = ours(x, LENGTHS)
     assert count.tolist() == ours.stem.count(LENGTHS).tolist() == [6, 3, 1]
     taken = torch.arange(6) < count[:, None]
     same(found[taken], wanted[taken])
-    wanted = hugging(x.masked_fill(~there, 0), attention_mask=there.long()).last_hidden_state
+    wanted = hugging(x.masked_fill(~valid, 0), attention_mask=valid.long()).last_hidden_state
     same(ours_of("layer", hugging.state_dict())(x, LENGTHS)[taken], wanted[taken])
 
 

@@ -23,7 +23,7 @@ from zoo.weights.checkpoint import save
 
 SIZES: dict[str, Any] = {"vocab_size": 40, "dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "max_len": 16}
 LENGTHS = torch.tensor([9, 4, 1])
-THERE = torch.arange(9) < LENGTHS[:, None]
+VALID = torch.arange(9) < LENGTHS[:, None]
 
 
 def randomised(model: Any) -> Any:
@@ -88,8 +88,8 @@ def test_bert_answers_as_hugging_face_and_its_weights_return(task: str, labels: 
     x, segments = ids(), ids(seed=1) % 2
     for given in (None, segments):
         got = ours(x, LENGTHS, given)
-        wanted = theirs(input_ids=x, attention_mask=THERE, token_type_ids=given)[answer]
-        same(got if got.ndim == 2 else got[THERE], wanted if got.ndim == 2 else wanted[THERE])
+        wanted = theirs(input_ids=x, attention_mask=VALID, token_type_ids=given)[answer]
+        same(got if got.ndim == 2 else got[VALID], wanted if got.ndim == 2 else wanted[VALID])
     there_and_back(ours, to_hf, theirs)
     peer = bert_peer(ours)
     same(peer(x, LENGTHS)[0], ours(x, LENGTHS)[0])
@@ -103,12 +103,12 @@ def test_gpt2_answers_as_hugging_face_and_its_weights_return() -> None:
     ours: Any = Gpt(**SIZES).eval()
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     x = ids()
-    same(ours(x, LENGTHS)[THERE], theirs(input_ids=x, attention_mask=THERE).logits[THERE])
-    left = THERE.flip(1)
+    same(ours(x, LENGTHS)[VALID], theirs(input_ids=x, attention_mask=VALID).logits[VALID])
+    left = VALID.flip(1)
     position = (left.long().cumsum(1) - 1).clamp(min=0)
     same(ours(x, left)[left], theirs(input_ids=x, attention_mask=left, position_ids=position).logits[left])
     there_and_back(ours, to_hf, theirs)
-    same(gpt2_peer(ours)(x, LENGTHS)[THERE], ours(x, LENGTHS)[THERE])
+    same(gpt2_peer(ours)(x, LENGTHS)[VALID], ours(x, LENGTHS)[VALID])
 
 
 def hf_marian() -> Any:
@@ -130,7 +130,7 @@ def test_marian_answers_as_hugging_face_and_its_weights_return() -> None:
     ours: Any = Transformer(**SIZES, **MARIAN, symbols=(39, 39, 0)).eval()
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     source, target = ids(), ids(6, seed=2)
-    wanted = theirs(input_ids=source, attention_mask=THERE, decoder_input_ids=target).logits
+    wanted = theirs(input_ids=source, attention_mask=VALID, decoder_input_ids=target).logits
     same(ours(source, LENGTHS, target), wanted)
     there_and_back(ours, to_hf, theirs)
 
@@ -143,7 +143,7 @@ def test_sinusoids_of_ours_are_written_down_for_marian() -> None:
     theirs.load_state_dict(to_hf(ours))
     theirs.eval()
     source, target = ids(), ids(6, seed=2)
-    wanted = theirs(input_ids=source, attention_mask=THERE, decoder_input_ids=target).logits
+    wanted = theirs(input_ids=source, attention_mask=VALID, decoder_input_ids=target).logits
     same(ours(source, LENGTHS, target), wanted)
 
 
@@ -163,7 +163,7 @@ def test_torchs_transformer_answers_between_embedding_and_output(norm: str) -> N
     source, target = ids(), ids(6, seed=2)
     given, written = ours.target(source, LENGTHS), ours.target(target)
     later = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    masks: dict[str, Any] = {"src_key_padding_mask": ~THERE, "memory_key_padding_mask": ~THERE, "tgt_mask": later}
+    masks: dict[str, Any] = {"src_key_padding_mask": ~VALID, "memory_key_padding_mask": ~VALID, "tgt_mask": later}
     same(ours.forward_features(source, LENGTHS, target), theirs(given.x, written.x, **masks))
     there_and_back(ours, to_torch, theirs)
 
@@ -255,17 +255,17 @@ def test_pretrained_reads_bert_as_it_is_published(publish: Callable[[Any, str], 
     theirs: Any = randomised(transformers.BertForPreTraining(bert_config()))
     publish(theirs, "google-bert/bert-base-uncased")
     x = ids()
-    wanted = theirs.bert(input_ids=x, attention_mask=THERE)
+    wanted = theirs.bert(input_ids=x, attention_mask=VALID)
     for name in ("bert-base", "bert-base.uncased"):
         same(zoo.create(name, pretrained=True, **SMALL).eval()(x, LENGTHS), wanted.pooler_output)
     features = zoo.create("bert-base", pretrained=True, task="features", **SMALL).eval()(x, LENGTHS)
-    same(features[THERE], wanted.last_hidden_state[THERE])
+    same(features[VALID], wanted.last_hidden_state[VALID])
     masked = zoo.create("bert-base", pretrained=True, task="masked-token", **SMALL).eval()
-    scores = theirs(input_ids=x, attention_mask=THERE).prediction_logits
-    same(masked(x, LENGTHS)[THERE], scores[THERE])
+    scores = theirs(input_ids=x, attention_mask=VALID).prediction_logits
+    same(masked(x, LENGTHS)[VALID], scores[VALID])
     for task in ("classify", "tag"):
         fresh: Any = zoo.create("bert-base", pretrained=True, task=task, num_classes=7, **SMALL).eval()
-        same(fresh.forward_features(x, LENGTHS)[THERE], wanted.last_hidden_state[THERE])
+        same(fresh.forward_features(x, LENGTHS)[VALID], wanted.last_hidden_state[VALID])
         assert fresh(x, LENGTHS).shape == ((3, 7) if task == "classify" else (3, 9, 7))
 
 
@@ -273,11 +273,11 @@ def test_weights_of_another_task_keep_their_head_where_that_task_is_asked_for(tm
     theirs = hf_bert("tag", 4)
     x = ids()
     ours: Any = zoo.create("bert-tiny", weights=theirs.state_dict(), task="tag", **SMALL).eval()
-    same(ours(x, LENGTHS)[THERE], theirs(input_ids=x, attention_mask=THERE).logits[THERE])
+    same(ours(x, LENGTHS)[VALID], theirs(input_ids=x, attention_mask=VALID).logits[VALID])
     again = zoo.create("bert-tiny", weights=save(ours, tmp_path), task="tag", **SMALL).eval()
-    same(again(x, LENGTHS)[THERE], ours(x, LENGTHS)[THERE])
+    same(again(x, LENGTHS)[VALID], ours(x, LENGTHS)[VALID])
     fresh: Any = zoo.create("bert-tiny", weights=tmp_path, num_classes=4, **SMALL).eval()
-    same(fresh.forward_features(x, LENGTHS)[THERE], ours.forward_features(x, LENGTHS)[THERE])
+    same(fresh.forward_features(x, LENGTHS)[VALID], ours.forward_features(x, LENGTHS)[VALID])
     assert not torch.equal(fresh.head.linear.weight, ours.head.linear.weight)
 
 
@@ -316,8 +316,8 @@ def test_a_folder_of_transformers_becomes_a_model_that_reads_texts(tmp_path: Pat
     Tokenizer.byte_level().save(tmp_path / "mine" / "tokenizer.json")
     name = f"local-dir:{tmp_path}/mine"
     ids, lengths = zoo.preprocess(name)(["a text", "b"])
-    there = torch.arange(ids.shape[1]) < lengths[:, None]
-    same(zoo.create(name, pretrained=True).eval()(ids, lengths), theirs(ids, there.long()).logits)
+    valid = torch.arange(ids.shape[1]) < lengths[:, None]
+    same(zoo.create(name, pretrained=True).eval()(ids, lengths), theirs(ids, valid.long()).logits)
 
 
 def test_names_are_whole_and_weights_on_meta_are_named_as_others() -> None:

@@ -122,8 +122,8 @@ class Padded(nn.Module):
         self.mind = mind
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        there = torch.arange(x.shape[1]) < lengths[:, None]
-        return (x.masked_fill(~there[..., None], 0.0) if self.mind else x * there[..., None]).sum(1)
+        valid = torch.arange(x.shape[1]) < lengths[:, None]
+        return (x.masked_fill(~valid[..., None], 0.0) if self.mind else x * valid[..., None]).sum(1)
 
 
 X = (torch.randn(3, 6, 3),)

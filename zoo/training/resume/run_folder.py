@@ -107,12 +107,12 @@ def _check_access(folder: Path) -> None:
     Raises:
         DataError: If it cannot.
     """
-    there = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), folder)
+    nearest = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), folder)
     out = f"out={str(folder)!r}"
-    if not there.is_dir():
-        raise DataError(f"{out} is no folder" if there == folder else f"{out}: {str(there)!r} is no folder")
-    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
-        raise DataError(f"{out}: nothing can be written in {str(there)!r}, see its permissions")
+    if not nearest.is_dir():
+        raise DataError(f"{out} is no folder" if nearest == folder else f"{out}: {str(nearest)!r} is no folder")
+    if not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
+        raise DataError(f"{out}: nothing can be written in {str(nearest)!r}, see its permissions")
 
 
 def clear(folder: Path) -> None:

@@ -69,7 +69,7 @@ LENGTHS = st.one_of(st.integers(0, 9), st.sampled_from([15, 16, 17, 33, 48, 70])
     keys=st.one_of(st.none(), LENGTHS),
     start=st.sampled_from([0, 0, 1, 5, 20]),
     repeats=st.integers(1, 2),
-    there=st.sampled_from(["all", "valid", "segments"]),
+    padding=st.sampled_from(["all", "valid", "segments"]),
     bias=st.sampled_from(BIASES),
     seed=st.integers(0, 999),
 )
@@ -81,7 +81,7 @@ def test_values_and_gradients_equal_the_reference(
     keys: int | None,
     start: int,
     repeats: int,
-    there: str,
+    padding: str,
     bias: str,
     seed: int,
 ) -> None:
@@ -89,7 +89,7 @@ def test_values_and_gradients_equal_the_reference(
     torch.manual_seed(seed)
     some = Valid(torch.rand(batch, keys) < 0.6)
     sets = Segments(torch.randint(-1, 3, (batch, keys)), torch.randint(0, 3, (batch, queries)))
-    given_keys: Keys | None = {"all": None, "valid": some, "segments": sets}[there]
+    given_keys: Keys | None = {"all": None, "valid": some, "segments": sets}[padding]
     added, learned = make(bias if queries and keys else "", 2 * repeats, -(start + queries - 1), keys - 1 - start)
     answers = []
     for backend in ("reference", "banded"):
@@ -168,9 +168,9 @@ def test_causal_windows_do_not_read_ahead(pattern: Pattern, grad: bool) -> None:
 @pytest.mark.parametrize("grad", [True, False])
 def test_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(grad: bool) -> None:
     q, k, v = (x.detach().requires_grad_(grad) for x in draw(4, 1, 40, 40))
-    there = torch.ones(1, 40, dtype=torch.bool)
-    there[0, 10:20] = False
-    y = attend(q, k, v, Window(2), Valid(there), backend="banded")
+    mask = torch.ones(1, 40, dtype=torch.bool)
+    mask[0, 10:20] = False
+    y = attend(q, k, v, Window(2), Valid(mask), backend="banded")
     empty = slice(12, 18)
     assert y[:, empty].abs().max() == 0
     assert y[:, 11].abs().max() > 0
@@ -263,11 +263,11 @@ def test_each_block_of_a_long_row_drops_its_own_weights(monkeypatch: pytest.Monk
 
 def test_queries_with_nothing_to_read_are_found_in_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoo.core.backends.banded.products.BLOCK", 1)
-    there = (torch.arange(40) < 20) | (torch.arange(40) >= 30)
+    mask = (torch.arange(40) < 20) | (torch.arange(40) >= 30)
     answers = []
     for backend in ("reference", "banded"):
         tensors = draw(9, 1, 40, 40)
-        y = attend(*tensors, Window(2), Valid(there[None]), backend=backend)  # type: ignore[call-overload]
+        y = attend(*tensors, Window(2), Valid(mask[None]), backend=backend)  # type: ignore[call-overload]
         answers.append([y, *gradients(y, tensors)])
     for wanted, got in zip(*answers, strict=True):
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)

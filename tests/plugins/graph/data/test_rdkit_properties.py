@@ -36,4 +36,4 @@ def test_properties_are_those_of_chemistry() -> None:
     assert property_of("aromatic", "C1CCCCC1") == 0
     assert property_of("logp", "CCCCCCCC")[0] > property_of("logp", "CCO")[0]
     groups = property_of("groups", "CC(=O)Oc1ccccc1C(=O)O")
-    assert [name for name, there in zip(GROUPS, groups, strict=True) if there] == ["acid", "ester"]
+    assert [name for name, present in zip(GROUPS, groups, strict=True) if present] == ["acid", "ester"]

@@ -15,8 +15,8 @@ def test_graphs_are_of_unequal_size_and_connected_both_ways() -> None:
     assert x.amax(0).tolist() == [2, 1]
     edges = list(map(tuple, index.T.tolist()))
     assert len(set(edges)) == len(edges) == len(attr)
-    there = dict(zip(edges, attr, strict=True))
-    assert all(torch.equal(there[a, b], there[b, a]) for a, b in edges)
+    features = dict(zip(edges, attr, strict=True))
+    assert all(torch.equal(features[a, b], features[b, a]) for a, b in edges)
     assert torch.equal(batch[index[0]], batch[index[1]])
     reach = torch.eye(18)
     reach[index[0], index[1]] = 1

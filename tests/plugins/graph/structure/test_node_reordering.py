@@ -42,17 +42,17 @@ def test_a_model_answers_the_same_in_another_order() -> None:
     batch = torch.arange(2).repeat_interleave(9)
     given = GraphInputs(torch.randn(18, 3), index, torch.randn(index.shape[1], 2), batch)
     order = local_order(given)
-    there = order.given(given)
-    assert there.batch is not None
-    assert there.batch.equal(batch)
-    torch.testing.assert_close(order.back(model(*there[:4])), model(*given[:4]), atol=1e-5, rtol=0)
+    ordered = order.given(given)
+    assert ordered.batch is not None
+    assert ordered.batch.equal(batch)
+    torch.testing.assert_close(order.back(model(*ordered[:4])), model(*given[:4]), atol=1e-5, rtol=0)
 
 
 def test_pairs_are_named_anew() -> None:
     given = GraphInputs(torch.zeros(3, 0), torch.tensor([[0], [1]]), pairs=torch.tensor([[0, 1], [2, 1]]))
-    there = Order(torch.tensor([2, 0, 1])).given(given)
-    assert there.pairs is not None
-    assert there.pairs.tolist() == [[1, 2], [0, 2]]
+    ordered = Order(torch.tensor([2, 0, 1])).given(given)
+    assert ordered.pairs is not None
+    assert ordered.pairs.tolist() == [[1, 2], [0, 2]]
 
 
 def test_a_node_that_is_not_there_is_refused() -> None:

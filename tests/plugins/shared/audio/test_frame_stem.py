@@ -35,11 +35,11 @@ def test_a_sound_in_a_batch_gives_the_same_vectors_as_alone(normalise: str) -> N
     for row, t in enumerate(lengths.tolist()):
         x[row, t:] = torch.nan
     tokens = layer(x, lengths)
-    there = tokens.there()
-    assert there is not None
-    assert there.sum(1).tolist() == layer.count(lengths).tolist() == [6, 6, 5, 1, 1]
+    valid = tokens.valid()
+    assert valid is not None
+    assert valid.sum(1).tolist() == layer.count(lengths).tolist() == [6, 6, 5, 1, 1]
     for row, t in enumerate(lengths.tolist()):
-        torch.testing.assert_close(tokens.x[row, there[row]], layer(x[row : row + 1, :t]).x[0], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(tokens.x[row, valid[row]], layer(x[row : row + 1, :t]).x[0], atol=1e-4, rtol=1e-4)
 
 
 def test_what_lies_behind_a_sound_reaches_no_gradient() -> None:

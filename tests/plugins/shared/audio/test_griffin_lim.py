@@ -30,9 +30,9 @@ def test_samples_have_the_features_and_the_pitch(hertz: float) -> None:
     samples = waveform(frames, features)
     assert samples.shape == (1, (frames.shape[1] - 1) * 160)
     again = features(samples)
-    there = frames[:, 1 : 1 + again.shape[1]]
-    loud = there > there.amax() - 8
-    assert float((again - there)[loud].abs().mean()) < 1.0
+    frames_before = frames[:, 1 : 1 + again.shape[1]]
+    loud = frames_before > frames_before.amax() - 8
+    assert float((again - frames_before)[loud].abs().mean()) < 1.0
     spectrum = torch.fft.rfft(samples[0, 2_000:6_000] * torch.hann_window(4_000)).abs()
     strongest = float(spectrum[: 4_000 * 700 // 16_000].argmax()) * 4
     assert min(abs(strongest - hertz * k) for k in (1, 2, 3)) <= 12

@@ -85,9 +85,9 @@ def test_padding_on_the_right_gives_lengths_on_the_left_a_mask() -> None:
     ids, lengths = BYTES.encode(["abc", "d"])
     assert lengths.tolist() == [3, 1]
     assert ids[1].tolist() == [BYTES.rows(["d"])[0][0], 0, 0]
-    ids, there = BYTES.encode(["abc", "d"], side="left")
-    assert there.tolist() == [[True] * 3, [False, False, True]]
-    assert ids[there].tolist() == [4 + ord(letter) for letter in "abcd"]
+    ids, valid = BYTES.encode(["abc", "d"], side="left")
+    assert valid.tolist() == [[True] * 3, [False, False, True]]
+    assert ids[valid].tolist() == [4 + ord(letter) for letter in "abcd"]
 
 
 def test_a_side_that_is_none() -> None:

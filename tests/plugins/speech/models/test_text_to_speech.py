@@ -163,8 +163,8 @@ def test_one_voice_is_learned() -> None:
     spoken = model.generate(ids, lengths)
     assert spoken.lengths.tolist() == (2 * (target != IGNORED).sum(1)).tolist()
     steps = ((spoken.frames - MEAN) / DEVIATION).unflatten(1, (-1, 2))
-    there = (target != IGNORED)[..., None, None].expand_as(frames)
-    assert float(((steps - frames)[there]).abs().mean()) < 0.15
+    valid = (target != IGNORED)[..., None, None].expand_as(frames)
+    assert float(((steps - frames)[valid]).abs().mean()) < 0.15
 
 
 @pytest.mark.slow

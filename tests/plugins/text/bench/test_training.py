@@ -20,8 +20,8 @@ def test_a_training_step_gives_both_sides_no_mask(monkeypatch: pytest.MonkeyPatc
     seen: list[Any] = []
 
     class Model(torch.nn.Linear):
-        def forward(self, source: Any, there: Any, target: Any) -> Any:  # type: ignore[override]
-            seen.append(there)
+        def forward(self, source: Any, valid: Any, target: Any) -> Any:  # type: ignore[override]
+            seen.append(valid)
             return super().forward(torch.ones(*target.shape, 1))
 
     monkeypatch.setattr(training, "VOCABULARY", 20)

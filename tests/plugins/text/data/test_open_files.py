@@ -72,15 +72,15 @@ class Mute(nn.Module):
         self.vocab_size, self.told = vocab_size, told
         self.asked: list[int] = []
 
-    def forward(self, ids: Tensor, there: Tensor, *written: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, valid: Tensor, *written: Tensor) -> Tensor:
         assert not self.training
         return torch.zeros(*(written[-1] if written else ids).shape, self.vocab_size)
 
-    def generate(self, ids: Tensor, there: Tensor, max_len: int) -> "Mute":
+    def generate(self, ids: Tensor, valid: Tensor, max_len: int) -> "Mute":
         assert not torch.is_grad_enabled()
         assert self.told
         self.asked.append(max_len)
-        self.written = self.told(ids, there)
+        self.written = self.told(ids, valid)
         return self
 
     def best(self) -> list[list[int]]:
@@ -95,8 +95,8 @@ def knowing(corpus: ParallelCorpus, wrong: str = "") -> Mute:
             answer = corpus.targets[split][place][1:-1]
             known[tuple(corpus.sources[split][place])] = answer[:-3] if pair.source == wrong else answer
 
-    def told(ids: Tensor, there: Tensor) -> list[list[int]]:
-        mask = there if there.dtype == torch.bool else torch.arange(ids.shape[1]) < there[:, None]
+    def told(ids: Tensor, valid: Tensor) -> list[list[int]]:
+        mask = valid if valid.dtype == torch.bool else torch.arange(ids.shape[1]) < valid[:, None]
         return [known[tuple(row[kept].tolist())] for row, kept in zip(ids, mask, strict=True)]
 
     return Mute(corpus.tokenizer.vocab_size, told)
@@ -152,10 +152,10 @@ def test_what_is_saved_prepares_a_source_as_training_saw_it(
     corpus.save(tmp_path)
     config = {"repository": f"local-dir:{tmp_path}", **corpus.overrides()}
     texts = [pair.source for pair in corpus.parts["test"]]
-    ids, there = prepare(config, False)(texts)
-    wanted, wanted_there = corpus.prompts("test", list(range(len(texts))))
+    ids, valid = prepare(config, False)(texts)
+    wanted, wanted_valid = corpus.prompts("test", list(range(len(texts))))
     assert torch.equal(ids, wanted)
-    assert torch.equal(there, wanted_there)
+    assert torch.equal(valid, wanted_valid)
 
 
 def test_an_epoch_has_each_example_once_and_little_padding(pairs: str) -> None:
@@ -298,7 +298,7 @@ class Constant(nn.Module):
         super().__init__()
         self.count, self.number, self.set = len(corpus.labels), number, corpus.task == "classify"
 
-    def forward(self, ids: Tensor, there: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, valid: Tensor) -> Tensor:
         shape = ids.shape[:1] if self.set else ids.shape
         return torch.eye(self.count)[self.number].expand(*shape, -1)
 

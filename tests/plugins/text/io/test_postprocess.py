@@ -50,7 +50,8 @@ def test_each_word_gets_the_label_at_its_first_token(tmp_path: Path) -> None:
     answer[0, 4, 1] = answer[0, 2, 1] = answer[1, 1, 1] = 1
     assert postprocess(config)(answer, texts) == [["X", "Y"], ["Y"]]
     assert postprocess(config)(answer[:1], "ab c") == [["X", "Y"]]
-    assert postprocess(config)(answer, there=lengths) == [["X", "X", "Y", "X", "Y", "X"], ["X", "Y", "X"]]
+    assert postprocess(config)(answer, valid=lengths) == [["X", "X", "Y", "X", "Y", "X"], ["X", "Y", "X"]]
+    assert postprocess(config)(answer, there=lengths) == postprocess(config)(answer, valid=lengths)
     assert postprocess(config)(answer)[1] == ["X", "Y", "X", "X", "X", "X"]
 
 

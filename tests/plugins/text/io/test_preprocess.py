@@ -40,17 +40,17 @@ def test_a_source_has_an_end() -> None:
 
 
 def test_a_prompt_has_a_begin_and_padding_on_the_left() -> None:
-    ids, there = prompt({}, False)(["ab", ""])
+    ids, valid = prompt({}, False)(["ab", ""])
     assert ids.tolist() == [[1, 101, 102], [0, 0, 1]]
-    assert there.tolist() == [[True] * 3, [False, False, True]]
+    assert valid.tolist() == [[True] * 3, [False, False, True]]
 
 
 def test_a_prompt_is_bare_where_one_symbol_is_begin_and_end_but_never_empty(tmp_path: Path) -> None:
     prepare = prompt(saved(gpt(), tmp_path), False)
     assert prepare("a b")[0].tolist() == [[1, 2]]
     assert prepare("")[0].tolist() == [[0]]
-    ids, there = prepare(["a b", "", "b"])
-    assert [row[kept].tolist() for row, kept in zip(ids, there, strict=True)] == [[1, 2], [0], [2]]
+    ids, valid = prepare(["a b", "", "b"])
+    assert [row[kept].tolist() for row, kept in zip(ids, valid, strict=True)] == [[1, 2], [0], [2]]
 
 
 def test_the_template_of_a_tokenizer_goes_before_the_usual_frame() -> None:

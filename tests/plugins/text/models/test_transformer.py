@@ -293,9 +293,9 @@ def test_shifted_positions_count_what_a_mask_says_is_there() -> None:
     padded_left = torch.stack([SOURCE[0], SOURCE[1].roll(7 - int(LENGTHS[1]))])
     mask = torch.arange(7) < LENGTHS[:, None]
     answers = []
-    for source, there in ((SOURCE, LENGTHS), (SOURCE, mask), (padded_left, mask.flip(1))):
+    for source, valid in ((SOURCE, LENGTHS), (SOURCE, mask), (padded_left, mask.flip(1))):
         torch.manual_seed(0)
-        answers.append(model(source, there, TARGET))
+        answers.append(model(source, valid, TARGET))
     torch.testing.assert_close(answers[1], answers[0])
     torch.testing.assert_close(answers[2], answers[0])
 

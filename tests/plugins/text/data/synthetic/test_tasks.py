@@ -107,8 +107,8 @@ class Short(nn.Module):
     def training_loss(self) -> None:
         """Say that teacher forcing is not for this model."""
 
-    def generate(self, ids: Tensor, there: Tensor, max_len: int) -> Any:
-        self.written = [row[: length - 1].tolist()[: self.most] for row, length in zip(ids, there, strict=True)]
+    def generate(self, ids: Tensor, valid: Tensor, max_len: int) -> Any:
+        self.written = [row[: length - 1].tolist()[: self.most] for row, length in zip(ids, valid, strict=True)]
         return self
 
     def best(self) -> list[list[int]]:
