@@ -3,7 +3,8 @@
 ZooError
 ├── ConfigError (ValueError)
 │   ├── InputError
-│   └── KeywordError                                a keyword that a model does not have
+│   ├── KeywordError                                a keyword that a model does not have
+│   └── FolderInUseError                            another process works in the run folder
 ├── UnknownModelError (RuntimeError, LookupError)   no model of that name; near names and failed plugins
 │   ├── AmbiguousNameError                          two plugins offer it
 │   └── UnknownSourceError (ValueError)             a path, or a prefix that is no plugin
@@ -19,6 +20,7 @@ __all__ = [
     "AmbiguousNameError",
     "ConfigError",
     "DataError",
+    "FolderInUseError",
     "InputError",
     "KeywordError",
     "MissingLibraryError",
@@ -41,6 +43,10 @@ class KeywordError(ConfigError):
     def __init__(self, text: str, keyword: str = "") -> None:
         super().__init__(text)
         self.keyword = keyword
+
+
+class FolderInUseError(ConfigError):
+    """Report a run folder in which another process works: which, on which host, since when."""
 
 
 class UnknownModelError(ZooError, RuntimeError, LookupError):
