@@ -20,17 +20,40 @@ def attention(value: Any) -> Callable[..., Any]:
         value: names of patterns and mechanisms, a `Pattern`, or a callable, which is given back.
 
     Raises:
-        ConfigError: If a name is unknown, its arguments do not fit, or mechanisms are combined.
+        ConfigError: If a name is unknown, its arguments do not fit, mechanisms are combined, or the value is a finished
+            layer. Later, when the model is built: if a callable makes what is no `AttentionLayer`.
     """
+    from torch import nn
+
     from zoo.core.layers.attention import Attention
     from zoo.core.patterns.pattern import Pattern
 
     found = _read(value) if isinstance(value, str) else value
     if isinstance(found, Pattern):
         return partial(Attention, pattern=found)
+    if isinstance(found, nn.Module):
+        made = type(found).__name__
+        raise ConfigError(f"attention={made}(...) is a finished layer: give a callable (dim, num_heads) that makes one")
     if callable(found):
-        return found
+        return found if isinstance(value, str) else _checked(found)
     raise ConfigError(f"attention={value!r} is neither a name, nor a Pattern, nor a callable (dim, num_heads)")
+
+
+def _checked(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a caller's callable, so that what it makes is refused where it is no `AttentionLayer`."""
+    from zoo.core.layers.protocol import AttentionLayer
+
+    def made(*sizes: Any, **options: Any) -> Any:
+        layer = make(*sizes, **options)
+        if not isinstance(layer, AttentionLayer):
+            shown = getattr(make, "__name__", repr(make))
+            raise ConfigError(
+                f"attention={shown} makes a {type(layer).__name__}, which is no attention layer of this engine: "
+                "subclass zoo.core.Attention, or write the methods of zoo.core.AttentionLayer"
+            )
+        return layer
+
+    return made
 
 
 def pattern(text: str) -> "Pattern":

@@ -64,9 +64,21 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
 
 @contextmanager
 def named(spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
-    """Name the model and the keyword where an entry that takes anything hands a keyword on to what does not."""
+    """Name the model and the keyword in errors of an entry.
+
+    One is that of an entry that takes anything and hands a keyword on to what does not. The other is that of a number
+    of heads which belongs to the model's own attention, where the caller chose another.
+    """
     try:
         yield
+    except ConfigError as error:
+        own, heads = spec.config.get("attention"), spec.config.get("num_heads")
+        if own is None or "attention" not in given or "num_heads" in given or f"num_heads={heads}" not in str(error):
+            raise
+        raise ConfigError(
+            f"attention={given['attention']!r} of model '{spec.name}': its num_heads={heads} belongs to its own "
+            f"attention={own!r}, so give num_heads= too: {error}"
+        ) from error
     except TypeError as error:
         found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
         if found is None or found[1] not in given:
@@ -124,7 +136,9 @@ def _reason(keyword: str, spec: ModelSpec, foreign: bool) -> str:
     if foreign:
         return f"it is made by another library ({spec.source or spec.entry}) and has {_WHY[keyword]} here"
     made = f"it is made by convolution and has {_WHY[keyword]}" if spec.kind == "convolution" else ""
-    return made or _FIXED.get(keyword, f"it has {_WHY[keyword]}")
+    if keyword in _FIXED:
+        return made or f"{_FIXED[keyword]}, as {spec.entry} has no parameter '{keyword}'"
+    return made or f"it has {_WHY[keyword]}"
 
 
 def _refusing(error: TypeError) -> set[str]:

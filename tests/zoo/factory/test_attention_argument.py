@@ -60,7 +60,7 @@ def test_every_model_of_the_house_takes_a_pattern_or_says_why_not() -> None:
             assert patterns(model) == {Or(Window(1), Globals((0,)))}, name
         except ConfigError as error:
             refused[name] = str(error)
-    assert refused.pop("conv-attention-micro") == "dim=64 is not a multiple of num_heads=9"
+    assert "its num_heads=9 belongs to its own attention='quadratic'" in refused.pop("conv-attention-micro")
     nodes = {name for name in refused if name.startswith(("graph-", "gps-"))} - {"graph-transformer-conv"}
     assert all("counts places, and nodes stand on no line" in refused.pop(name) for name in nodes)
     assert len(nodes) == 4
@@ -85,6 +85,29 @@ def test_a_pattern_for_another_number_of_tokens_is_refused(text: str, message: s
 def test_a_mechanism_in_a_join_is_named_as_it_is_written(text: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(f"attention={text!r} combines 'qk-norm', which is no pattern")):
         attention(text)
+
+
+@pytest.mark.parametrize("make", [torch.nn.MultiheadAttention, lambda dim, num_heads: torch.nn.Identity()])
+def test_a_callable_that_makes_no_attention_layer_is_refused(make: Any) -> None:
+    name, made = make.__name__, type(make(8, 2)).__name__
+    with pytest.raises(ConfigError, match=f"attention={name} makes a {made}, which is no attention layer"):
+        zoo.create("vit-micro", attention=make)
+
+
+@pytest.mark.parametrize("layer", [torch.nn.MultiheadAttention(80, 4), Attention(80, 4)])
+def test_a_finished_layer_is_refused_as_each_block_needs_its_own(layer: torch.nn.Module) -> None:
+    refused = f"attention={type(layer).__name__}(...) is a finished layer: give a callable"
+    with pytest.raises(ConfigError, match=re.escape(refused)):
+        zoo.create("vit-micro", attention=layer)
+
+
+def test_heads_that_belong_to_the_models_own_attention_are_named_where_another_is_asked_for() -> None:
+    why = "its num_heads=9 belongs to its own attention='quadratic', so give num_heads= too: dim=64 is not a multiple"
+    with pytest.raises(ConfigError, match=re.escape(f"attention='linear' of model 'conv-attention-micro': {why}")):
+        zoo.create("conv-attention-micro", attention="linear")
+    assert zoo.create("conv-attention-micro", attention="linear", num_heads=8).spec.config["num_heads"] == 8
+    with pytest.raises(ConfigError, match=r"^dim=64 is not a multiple of num_heads=7"):  # the caller's own number
+        zoo.create("conv-attention-micro", attention="linear", num_heads=7)
 
 
 def test_a_model_is_held_to_its_number_of_vectors() -> None:
