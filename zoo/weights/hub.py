@@ -54,28 +54,59 @@ def fetch(reference: str, filenames: tuple[str, ...]) -> Path | None:
 
 
 def _download(place: str, filenames: tuple[str, ...]) -> Path | None:
-    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     repository, _, revision = place.partition("@")
     for name in filenames:
         try:
+            if _cached(repository, revision, (name,)) is None:
+                _probe(repository, revision, name)
             return Path(hf_hub_download(repository, name, revision=revision or None))
         except (LocalEntryNotFoundError, ConnectionError, TimeoutError) as error:
-            # Not once more for each name: every try waits for the network, with retries.
-            if _snapshot(repository, constants.HF_HUB_CACHE):
-                return _cached(repository, revision, filenames)
-            why = "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "the hub cannot be reached"
-            raise WeightsError(
-                f"'hf-hub:{place}' is not in the cache {constants.HF_HUB_CACHE} and {why}: fetch it once with a "
-                "network, set HF_HUB_CACHE to a cache that has it, or download a file and pass "
-                "weights='PATH.safetensors'"
-            ) from error
+            return _without_network(place, filenames, error)
         except EntryNotFoundError:
             continue
         except (OSError, ValueError) as error:
             raise WeightsError(f"'hf-hub:{place}' cannot be read: {type(error).__name__}: {error}") from error
     return None
+
+
+def _probe(repository: str, revision: str, name: str) -> None:
+    """Ask the hub once for a file that is not in the cache: `hf_hub_download` asks again for 20 s, with warnings.
+
+    Raises:
+        EntryNotFoundError: If the repository has no such file.
+        ConnectionError: If the hub cannot be reached.
+    """
+    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+
+    url = hf_hub_url(repository, name, revision=revision or None)
+    try:
+        get_hf_file_metadata(url, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+    except (EntryNotFoundError, ConnectionError, ValueError):
+        raise
+    except HfHubHTTPError:
+        return  # the hub answered: the download says what is wrong, or tries again
+    except Exception as error:  # of httpx or httpx2, by the version of huggingface_hub
+        raise ConnectionError(f"{type(error).__name__}: {error}") from error
+
+
+def _without_network(place: str, filenames: tuple[str, ...], error: Exception) -> Path | None:
+    """Take what the cache has, without trying each of the names on the network."""
+    from huggingface_hub import constants
+
+    repository, _, revision = place.partition("@")
+    if _snapshot(repository, constants.HF_HUB_CACHE):
+        return _cached(repository, revision, filenames)
+    what = "a file of weights" if filenames == FILES else " or ".join(filenames)
+    why = "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "the hub cannot be reached"
+    hint = ", or download a file and pass weights='PATH.safetensors'" if filenames == FILES else ""
+    raise WeightsError(
+        f"{what} of 'hf-hub:{place}' is not in the cache {constants.HF_HUB_CACHE} and {why}: fetch it once with a "
+        f"network, or set HF_HUB_CACHE to a cache that has it{hint}"
+    ) from error
 
 
 def _cached(repository: str, revision: str, filenames: tuple[str, ...]) -> Path | None:

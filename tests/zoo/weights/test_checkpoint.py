@@ -2,6 +2,9 @@ import functools
 import json
 import os
 import pickle
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ import zoo
 from zoo import ModelSpec, Registry, WeightsError
 from zoo.core import Causal
 from zoo.registry.lookup import using
+from zoo.weights import fetch
 from zoo.weights.checkpoint import save
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -282,10 +286,18 @@ def test_a_repository_is_a_name(hub: Callable[..., Path]) -> None:
 
 
 def test_no_network_and_no_cache_says_what_to_do(hub: Callable[..., Path], tmp_path: Path) -> None:
-    expected = "'hf-hub:toys/first' is not in the cache .* and HF_HUB_OFFLINE is set: fetch it once"
+    expected = (
+        "a file of weights of 'hf-hub:toys/first' is not in the cache .* and HF_HUB_OFFLINE is set: fetch it once"
+    )
     with pytest.raises(WeightsError, match=expected) as caught:
         zoo.create("toy-small", pretrained=True)
     assert "weights='PATH.safetensors'" in str(caught.value)
+
+
+def test_a_tokenizer_that_is_not_in_the_cache_is_not_called_weights(hub: Callable[..., Path]) -> None:
+    with pytest.raises(WeightsError, match=r"^tokenizer\.json of 'hf-hub:toys/first' is not in the cache") as caught:
+        fetch("hf-hub:toys/first", ("tokenizer.json",))
+    assert "weights" not in str(caught.value)
 
 
 @pytest.mark.parametrize("error", [LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, TimeoutError])
@@ -299,10 +311,23 @@ def test_without_a_network_one_download_is_tried(
         raise error("no route to host")
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", lambda url, **keywords: None)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
     with pytest.raises(WeightsError, match="'hf-hub:toys/first' is not in the cache"):
         zoo.create("toy-small", pretrained=True)
     assert tried == ["model.safetensors"]
+
+
+def test_a_hub_that_refuses_connections_is_asked_once_and_quietly(tmp_path: Path) -> None:
+    with socket.socket() as unused:  # bound and not listening: connections are refused
+        unused.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        code = "from zoo.weights import fetch; fetch('hf-hub:toys/first', ('a.bin', 'b.bin'))"
+        environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "0"}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert "WeightsError: a.bin or b.bin of 'hf-hub:toys/first' is not in the cache" in done.stderr
+    assert "the hub cannot be reached" in done.stderr
+    assert "Retry" not in done.stderr
 
 
 def test_without_a_network_every_file_of_the_cache_is_found(hub: Callable[..., Path]) -> None:
