@@ -81,7 +81,7 @@ class EdgeAttention(nn.Module):
 
         Args:
             source: vectors that are read.
-            target: vectors that read; None where the score does without.
+            target: vectors that read; None where the score does without, and nothing of theirs is added then.
             edges: the graph.
             attr: features of its edges, one row for each.
             keys: which sources are there; None if all are.
@@ -130,15 +130,15 @@ class EdgeAttention(nn.Module):
         return _answer(inputs, keys, self.dropout if self.training else 0.0)
 
     def join(self, read: Float[Tensor, "t h d"], target: Float[Tensor, "t i2"] | None) -> Float[Tensor, "t w"]:
-        """Join the heads, and what was read with the target's own vector.
+        """Join the heads, and what was read with the target's own vector, where it has one.
 
         Raises:
-            InputError: If that is needed and missing.
+            InputError: If it has none, and what was read is gated against it.
         """
         y = read.flatten(1) if self.concat else read.mean(1)
-        if self.skip is not None:
-            if target is None:
-                raise InputError("targets without vectors, and the layer adds them: make it with root='none'")
+        if target is None and self.gate is not None:
+            raise InputError("targets without vectors, and the layer gates by them: make it with root='none'")
+        if self.skip is not None and target is not None:
             own = self.skip(target)
             if self.gate is None:
                 y = y + own

@@ -91,7 +91,7 @@ class EdgeAttentionConv(MessagePassing):  # type: ignore[misc]
             x: vectors of the nodes, or of those that are read and of those that read (None for none, by `gat`).
             edge_index: (2, edges); sources in row 0, targets in row 1.
             edge_attr: features of the edges.
-            size: how many are read and how many read; needed for targets without vectors.
+            size: how many are read and how many read; without it there are as many targets without vectors as sources.
             return_attention_weights: if not None, the edges that were read and their weights (edges, heads), before
                 dropout, are given too.
 
@@ -179,12 +179,7 @@ def _read(
     check_shapes(GraphInputs(source, edge_index, edge_attr))
     if not source.is_floating_point():
         raise InputError(f"x is {source.dtype}: vectors are numbers, x.float()")
-    if target is not None:
-        shape = len(source), len(target)
-    elif size is not None:
-        shape = len(source), size[1]
-    else:
-        raise InputError("targets without vectors: say how many there are, size=(sources, targets)")
+    shape = len(source), len(target) if target is not None else len(source) if size is None else size[1]
     if size is not None and tuple(size) != shape:
         raise InputError(f"size={tuple(size)} for {shape[0]} vectors that are read and {shape[1]} that read")
     read = rules.read(edge_index, *shape)

@@ -41,9 +41,12 @@ def from_pyg(conv: Any) -> EdgeAttentionConv:
         loops, fill = "replace" if conv.add_self_loops else "keep", conv.fill_value
         root = "none" if conv.res is None else "add"
     if isinstance(fill, Tensor):
-        raise ConfigError(f"fill_value={fill}: loops are filled with one number, or with what other edges have")
-    fill = {"add": "sum", None: 1.0}.get(fill, fill)
-    rules = EdgeRules(loops, FLOWS[conv.flow], fill=fill)  # type: ignore[arg-type]
+        if fill.requires_grad or (fill.ndim > 1 and len(fill) > 1):
+            raise ConfigError(
+                f"fill_value={fill}: all loops are filled alike, with fixed numbers, one for each feature"
+            )
+        fill = tuple(fill.flatten().tolist())
+    rules = EdgeRules(loops, FLOWS[conv.flow], fill={"add": "sum", None: 1.0}.get(fill, fill))  # type: ignore[arg-type]
     channels = conv.in_channels if score == "gat" or isinstance(conv.in_channels, int) else tuple(conv.in_channels)
     ours = EdgeAttentionConv(
         channels,
@@ -93,10 +96,11 @@ def layer_to_pyg(layer: EdgeAttention, rules: EdgeRules) -> Any:
         theirs = TransformerConv(channels_of(layer), layer.dim, **options)
         state = {key: torch.zeros_like(x) for key, x in theirs.state_dict().items() if "lin_skip" in key} | state
     else:
-        options |= {"residual": root == "add", "negative_slope": layer.score.slope, "fill_value": rules.fill,
+        fill = torch.tensor(rules.fill, dtype=torch.float64) if isinstance(rules.fill, tuple) else rules.fill
+        options |= {"residual": root == "add", "negative_slope": layer.score.slope, "fill_value": fill,
                     "add_self_loops": rules.self_loops == "replace"}  # fmt: skip
         theirs = (GATConv if score == "gat" else GATv2Conv)(channels_of(layer), layer.dim, **options)
-    like = next(iter(state.values()))
+    like = next(layer.parameters())
     theirs.to(like.device, like.dtype)
     theirs.load_state_dict(state)
     return theirs.train(layer.training)

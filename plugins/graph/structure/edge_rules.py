@@ -31,8 +31,9 @@ class EdgeRules:
         direction: a target reads its sources, `forward`; sources read targets, `backward`; or `both`, each the other,
             unless an edge back is there.
         duplicates: what two equal edges mean, see `zoo.core.Edges`; `each` counts, as in PyTorch Geometric.
-        fill: features of added loops: a number for all, or the `mean`, `sum`, `min`, `max` or product (`mul`) of the
-            features of the edges that otherwise lead to its node, as they were given.
+        fill: features of added loops: a number for all, a tuple with a number for each feature, or the `mean`, `sum`,
+            `min`, `max` or product (`mul`) of the features of the edges that otherwise lead to its node, as they were
+            given; where there are none, 0, and 1 for the product.
 
     Raises:
         ConfigError: If a value is not one of those there are.
@@ -41,14 +42,16 @@ class EdgeRules:
     self_loops: SelfLoops = "keep"
     direction: Direction = "forward"
     duplicates: Duplicates = "each"
-    fill: float | Fill = "mean"
+    fill: float | tuple[float, ...] | Fill = "mean"
 
     def __post_init__(self) -> None:
         for name, known in (("self_loops", SelfLoops), ("direction", Direction), ("duplicates", Duplicates)):
             if getattr(self, name) not in get_args(known):
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(get_args(known))}")
-        if not isinstance(self.fill, int | float) and self.fill not in REDUCTIONS:
-            raise ConfigError(f"fill={self.fill!r} is no number, nor one of {', '.join(REDUCTIONS)}")
+        if not isinstance(self.fill, int | float | tuple) and self.fill not in REDUCTIONS:
+            raise ConfigError(
+                f"fill={self.fill!r} is no number, no tuple of numbers, nor one of {', '.join(REDUCTIONS)}"
+            )
 
     def read(self, edge_index: Int[Tensor, "2 e"], sources: int, targets: int) -> "ReadEdges":
         """Give the edges that are read, sorted once for each graph: they are kept as long as the tensor is.
@@ -109,7 +112,7 @@ class ReadEdges:
     edges: Edges
     places: Int[Tensor, " r"] | None
     loops: int
-    fill: float | Fill
+    fill: float | tuple[float, ...] | Fill
     head: int
 
     def of_given(self, x: Shaped[Tensor, "e ..."]) -> Shaped[Tensor, "r ..."]:
@@ -117,16 +120,23 @@ class ReadEdges:
         return x if self.places is None else x.index_select(0, self.places)
 
     def features(self, edge_attr: Float[Tensor, "e a"]) -> Float[Tensor, "r a"]:
-        """Give the features of the edges that are read."""
+        """Give the features of the edges that are read.
+
+        Raises:
+            InputError: If added loops are to have more or fewer features than the edges.
+        """
         given = self.of_given(edge_attr)
         if not self.loops:
             return given
         target = self.edges.index[self.head]
         loops, others = target[len(given) :], target[: len(given)]
         if not isinstance(self.fill, str):
-            return torch.cat([given, given.new_full((self.loops, given.shape[1]), self.fill)])
+            fill = given.new_tensor(self.fill)
+            if fill.numel() not in (1, given.shape[1]):
+                raise InputError(f"fill={self.fill} for edges of {given.shape[1]} features: give one number for each")
+            return torch.cat([given, fill.expand(self.loops, given.shape[1])])
         nodes = int(target.max()) + 1
-        filled = given.new_zeros(nodes, given.shape[1]).scatter_reduce(
+        filled = given.new_full((nodes, given.shape[1]), float(self.fill == "mul")).scatter_reduce(
             0, others[:, None].expand_as(given), given, REDUCTIONS[self.fill], include_self=False
         )
         return torch.cat([given, filled.index_select(0, loops)])

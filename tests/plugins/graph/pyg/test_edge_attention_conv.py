@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import random
 import subprocess
 import sys
 import weakref
@@ -42,19 +43,25 @@ def peer(score: str, channels: Any = 5, **options: Any) -> Any:
 
 
 def equal(theirs: Any, x: Any, *others: Any) -> None:
-    """Compare answers and gradients of the vectors, in float64."""
-    ours, theirs = from_pyg(theirs).double(), theirs.double()
+    """Compare answers, and gradients of vectors and features of edges, in float64; also of the way back to the peer."""
+    theirs = theirs.double()
+    ours = from_pyg(theirs)
     assert isinstance(ours, EdgeAttentionConv)
     results = []
-    for conv in (ours, theirs):
-        given = [part.double().requires_grad_() for part in (x if isinstance(x, tuple) else (x,)) if part is not None]
-        pair = (given[0], given[1] if len(given) > 1 else None) if isinstance(x, tuple) else given[0]
-        y = conv(
-            pair, *(part.double() if torch.is_tensor(part) and part.is_floating_point() else part for part in others)
-        )
+    for conv in (theirs, ours, to_pyg(ours)):
+        leaves: list[Tensor] = []
+
+        def leaf(part: Any, leaves: list[Tensor] = leaves) -> Any:
+            if not isinstance(part, Tensor) or not part.is_floating_point():
+                return part
+            leaves.append(part.double().detach().clone().requires_grad_())
+            return leaves[-1]
+
+        y = conv(tuple(map(leaf, x)) if isinstance(x, tuple) else leaf(x), *map(leaf, others))
         loss = (y * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y)).sum()
-        results.append([y, *torch.autograd.grad(loss, given, allow_unused=True, materialize_grads=True)])
-    torch.testing.assert_close(*results, atol=1e-6, rtol=1e-6)
+        results.append([y, *torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)])
+    for result in results[1:]:
+        torch.testing.assert_close(result, results[0], atol=1e-9, rtol=1e-9)
 
 
 @pytest.mark.parametrize("heads", [1, 3])
@@ -72,10 +79,56 @@ def test_equals_its_peer_with_features_of_edges(score: str) -> None:
     equal(peer(score, heads=2, edge_dim=3), vectors(), INDEX, vectors(8, 3, 1))
 
 
-@pytest.mark.parametrize("fill", ["mean", "add", "min", "max", "mul", 0.5, None])
+FILLS = ("mean", "add", "min", "max", "mul", 0.5, None, torch.tensor(0.7), torch.tensor([[0.1, -2.0, 3.0]]))
+
+
+@pytest.mark.parametrize("fill", FILLS, ids=str)
+@pytest.mark.parametrize("flow", ["source_to_target", "target_to_source"])
 @pytest.mark.parametrize("score", ["gat", "gatv2"])
-def test_added_loops_are_filled_as_the_peer_fills_them(score: str, fill: Any) -> None:
-    equal(peer(score, heads=2, edge_dim=3, fill_value=fill), vectors(), INDEX, vectors(8, 3, 1))
+def test_added_loops_are_filled_as_the_peer_fills_them(score: str, flow: str, fill: Any) -> None:
+    equal(peer(score, heads=2, edge_dim=3, fill_value=fill, flow=flow), vectors(), INDEX, vectors(8, 3, 1))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_equals_its_peer_in_any_combination_of_options_and_inputs(seed: int) -> None:
+    pick, generator = random.Random(seed), torch.Generator().manual_seed(seed)
+    score, edge_dim = pick.choice(SCORES), pick.choice((None, 1, 3))
+    targets = pick.choice((0, 1, 3, 7))
+    sources = targets + pick.choice(
+        (0, 0, 2)
+    )  # with fewer sources the peer loses loops, and targets that read backward
+    channels = pick.choice((5, (5, 5), (5, 2))) if sources == targets else (5, 2)
+    half = score == "gat" and pick.random() < 0.3
+    pair = half or channels == (5, 2) or pick.random() < 0.5
+    options: dict[str, Any] = {"heads": pick.choice((1, 3)), "edge_dim": edge_dim, "concat": pick.random() < 0.5,
+                               "bias": pick.random() < 0.5}  # fmt: skip
+    if sources == targets:
+        options["flow"] = pick.choice(("source_to_target", "target_to_source"))
+    if score == "scaled_dot":
+        options |= {"beta": pick.random() < 0.3, "root_weight": pick.random() < 0.7}
+    else:
+        fills = (*FILLS[:-1], torch.randn(edge_dim or 1, generator=generator))
+        options |= {"residual": pick.random() < 0.4, "add_self_loops": pick.random() < 0.6,
+                    "fill_value": pick.choice(fills)}  # fmt: skip
+    x = torch.randn(sources, 5, generator=generator)
+    other = (
+        None if half else torch.randn(targets, channels[1] if isinstance(channels, tuple) else 5, generator=generator)
+    )
+    edges = pick.choice((0, 1, 4, 12)) if targets else 0
+    index = torch.stack([torch.randint(max(1, most), (edges,), generator=generator) for most in (sources, targets)])
+    attr = () if edge_dim is None else (torch.randn(edges, edge_dim, generator=generator),)
+    sized: tuple[Any, ...] = (*(attr or (None,)), (sources, targets)) if score == "gat" else attr
+    if half and sources == targets:
+        sized = pick.choice((attr, sized))
+    equal(peer(score, channels, **options), (x, other) if pair else x, index, *sized)
+
+
+def test_backward_between_nodes_of_two_kinds_there_is_a_row_for_each_that_reads() -> None:
+    theirs = peer("gat", (5, 2), flow="target_to_source", add_self_loops=False)
+    given = (vectors(), vectors(4, 2, 1)), torch.tensor([[1, 1, 0, 2], [0, 6, 3, 3]])
+    y, others = from_pyg(theirs)(*given), theirs(*given)
+    assert (len(y), len(others)) == (4, 7)  # the peer gives one for each that is read
+    torch.testing.assert_close(y, others[:4])
 
 
 @pytest.mark.parametrize("score", ["gat", "gatv2"])
@@ -101,7 +154,9 @@ def test_equals_its_peer_between_nodes_of_two_kinds(score: str) -> None:
 def test_equals_gat_conv_with_shared_projections_and_without_vectors_of_targets() -> None:
     index = torch.tensor([[0, 6, 3, 3], [1, 1, 0, 2]])
     equal(peer("gat", 5, heads=2, add_self_loops=False), (vectors(), vectors(4)), index)
-    equal(peer("gat", 5, heads=2, add_self_loops=False), (vectors(), None), index, None, (7, 4))
+    for options in ({"add_self_loops": False}, {}, {"residual": True}):
+        equal(peer("gat", 5, heads=2, **options), (vectors(), None), index, None, (7, 4))
+        equal(peer("gat", 5, heads=2, **options), (vectors(), None), index)  # as many targets as sources
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -129,7 +184,8 @@ def test_layers_that_ours_are_not_are_refused() -> None:
         (pyg.GCNConv(5, 4), "is no GATConv, GATv2Conv or TransformerConv"),
         (peer("gat", aggr="max"), "aggr='max' of GATConv"),
         (peer("gatv2", share_weights=True), "share_weights=True of GATv2Conv"),
-        (peer("gat", edge_dim=3, fill_value=torch.ones(3)), "loops are filled with one number"),
+        (peer("gat", edge_dim=3, fill_value=torch.ones(7, 3)), "all loops are filled alike"),
+        (peer("gat", edge_dim=3, fill_value=torch.ones(3).requires_grad_()), "with fixed numbers"),
     ):
         with pytest.raises(ConfigError, match=text):
             from_pyg(theirs)
@@ -443,10 +499,14 @@ def test_other_inputs_that_do_not_fit_are_refused() -> None:
         loops(vectors(), INDEX, vectors(8, 2))
     with pytest.raises(InputError, match=r"size=\(7, 3\) for 7 vectors that are read and 2 that read"):
         plain((vectors(), vectors(2)), EMPTY, size=(7, 3))
-    with pytest.raises(InputError, match=r"targets without vectors: say how many there are"):
-        plain((vectors(), None), EMPTY)
     with pytest.raises(InputError, match="targets without vectors: only score='gat'"):
-        plain((vectors(), None), EMPTY, size=(7, 2))
+        plain((vectors(), None), EMPTY)
+    with pytest.raises(InputError, match="targets without vectors, and the layer gates by them"):
+        EdgeAttentionConv(5, 4, score="gat", root="gate")((vectors(), None), EMPTY)
+    with pytest.raises(InputError, match=r"fill=\(1.0, 2.0\) for edges of 3 features: give one number for each"):
+        EdgeAttentionConv(5, 4, score="gat", edge_dim=3, rules=EdgeRules("replace", fill=(1.0, 2.0)))(
+            vectors(), INDEX, vectors(8, 3)
+        )
     with pytest.raises(InputError, match=r"x is torch.int64: vectors are numbers, x.float\(\)"):
         plain(vectors().long(), INDEX)
 

@@ -59,6 +59,20 @@ def test_added_loops_are_filled_by_choice(fill: Any, of_first: float) -> None:
     assert float(attr[4]) == of_first
 
 
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize(("fill", "of_none"), [("sum", 0.0), ("mean", 0.0), ("min", 0.0), ("max", 0.0), ("mul", 1.0)])
+def test_a_loop_of_a_node_that_no_edge_leads_to_is_filled_with_0_and_with_the_empty_product_1(
+    fill: Any, of_none: float, direction: str
+) -> None:
+    _, attr = read(self_loops="replace", fill=fill, direction=direction)
+    assert float(attr[-1]) == of_none  # of node 2
+
+
+def test_each_feature_of_added_loops_has_a_number_of_its_own() -> None:
+    attr = EdgeRules("replace", fill=(0.5, -1.0)).read(INDEX, 3, 3).features(torch.cat([ATTR, ATTR], dim=1))
+    assert attr[4:].tolist() == [[0.5, -1.0]] * 3
+
+
 def test_features_of_loops_pass_gradients_on() -> None:
     attr = ATTR.clone().requires_grad_()
     EdgeRules("replace").read(INDEX, 3, 3).features(attr)[4:].sum().backward()
@@ -82,7 +96,7 @@ def test_equal_edges_are_refused_where_they_are_an_error() -> None:
         ({"self_loops": "some"}, "self_loops='some' is not one of keep, remove, add, replace"),
         ({"direction": "up"}, "direction='up' is not one of forward, backward, both"),
         ({"duplicates": "twice"}, "duplicates='twice' is not one of"),
-        ({"fill": "median"}, "fill='median' is no number, nor one of mean"),
+        ({"fill": "median"}, "fill='median' is no number, no tuple of numbers, nor one of mean"),
     ],
 )
 def test_a_choice_that_there_is_not_is_refused(rules: dict[str, Any], text: str) -> None:
