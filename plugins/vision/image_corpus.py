@@ -13,10 +13,9 @@ from torch.nn import functional
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import cross_entropy
-from zoo.data import Batch, StudyInfo
+from zoo.data import Batch, StudyInfo, write_text
 from zoo.plugins.vision import data
 from zoo.plugins.vision.image_source import Examples, ImageSource
-from zoo.training import write_text
 
 Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
 UNLIMITED = 10_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, DataError
@@ -65,7 +66,8 @@ def attention(
         figure, layers = attention_picture(pipeline.model, shown, title, part, layer or [], head or [])
         path = out.with_stem(f"{out.stem}-{number}") if len(inputs or []) > 1 else out
         try:
-            figure.savefig(path, dpi=RESOLUTION)
+            with atomic_path(path) as scratch:
+                figure.savefig(scratch, dpi=RESOLUTION)
         except OSError as error:
             raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
         typer.echo(f"{shown.title}: {layers} layer{'s' if layers > 1 else ''}, saved in {path}")

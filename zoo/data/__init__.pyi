@@ -1,5 +1,6 @@
 """Public names for data."""
 
+from zoo.atomic_write import atomic_path as atomic_path, write_text as write_text
 from zoo.data.batched_corpus import (
     BatchedCorpus as BatchedCorpus,
     DatasetInfo as DatasetInfo,

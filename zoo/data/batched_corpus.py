@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from zoo.atomic_write import write_text
 from zoo.core.losses.loss import cross_entropy
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
@@ -120,7 +121,7 @@ class BatchedCorpus(ABC):
             self.tokenizer.save(folder / "tokenizer.json")
         if self.labels:
             text = json.dumps(self.labels, ensure_ascii=False, indent=1)
-            (folder / "labels.json").write_text(text + "\n", encoding="utf-8")
+            write_text(folder / "labels.json", text + "\n")
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """Cache of files that are made once, written atomically; `ZOO_CACHE` sets the folder."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from zoo.atomic_write import atomic_path
 from zoo.errors import DataError
 
 
@@ -33,9 +33,8 @@ def cached_file(name: str, make: Callable[[Path], None]) -> Path:
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=path.parent) as scratch:
-            make(Path(scratch) / path.name)
-            os.replace(Path(scratch) / path.name, path)
+        with atomic_path(path) as scratch:
+            make(scratch)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error}; set ZOO_CACHE to a folder that has room") from error
     return path

@@ -1,3 +1,3 @@
 """Public names of the training."""
 
-from zoo.training.resume.checkpoint import write_text as write_text
+from zoo.atomic_write import write_text as write_text

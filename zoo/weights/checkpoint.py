@@ -5,7 +5,6 @@ Nothing pickled but tensors is ever loaded.
 
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from zoo.atomic_write import replace_synced
 from zoo.errors import WeightsError
 from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
@@ -175,10 +175,8 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
             save_file(state, Path(scratch) / "model.safetensors", metadata={"format": "pt"})
             text = json.dumps(_config(model, spec, preparation or {}), indent=2) + "\n"
             (Path(scratch) / "config.json").write_text(text, encoding="utf-8")
-            # safetensors writes files for their owner alone; a text file has the rights that the umask leaves
-            shutil.copymode(Path(scratch) / "config.json", Path(scratch) / "model.safetensors")
             for name in ("model.safetensors", "config.json"):
-                os.replace(Path(scratch) / name, target / name)
+                replace_synced(Path(scratch) / name, target / name)
     except (OSError, SafetensorError) as error:
         raise WeightsError(f"Cannot save to {str(target)!r}: {error}") from error
     return target

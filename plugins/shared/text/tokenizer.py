@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from zoo import ConfigError, InputError
+from zoo.data import write_text
 from zoo.plugins.shared.text import vocabulary
 
 _PAD = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>")
@@ -119,7 +120,7 @@ class Tokenizer:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a `tokenizer.json`."""
-        Path(path).write_text(self.backend.to_str(), encoding="utf-8")
+        write_text(Path(path), self.backend.to_str())
 
     @property
     def frame(self) -> Frame:

@@ -7,6 +7,7 @@ import typer
 
 from zoo import ConfigError
 from zoo.cli import Device, Model, check_not_empty, check_out, read_inputs
+from zoo.data import atomic_path
 from zoo.pipeline import Pipeline
 from zoo.plugins.speech.io.tts_postprocess import speaks
 from zoo.plugins.speech.sources import SOUNDFILE
@@ -50,6 +51,7 @@ def _write(path: Path, samples: Any) -> None:
     import soundfile
 
     try:
-        soundfile.write(path, samples.cpu().numpy(), RATE)
+        with atomic_path(path) as scratch:
+            soundfile.write(scratch, samples.cpu().numpy(), RATE)
     except (soundfile.SoundFileError, OSError) as error:
         raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error

@@ -13,6 +13,7 @@ from rich.progress import track
 from rich.table import Table
 from torch import nn
 
+from zoo.atomic_write import write_text
 from zoo.bench.speed import startup
 from zoo.bench.speed import suite as suites
 from zoo.bench.speed.timing import Spread, in_turns, matrix_rate, threads
@@ -171,7 +172,14 @@ def _suite(console: Console, suite: SuiteSpec, only: str, counts: list[int], rou
     console.print(suites.table(rows), markup=False)
     if out:
         options = f"--rounds {rounds} --threads {','.join(map(str, counts))}{f' --only {only!r}' if only else ''}"
-        out.write_text(suites.markdown(rows, suite.title, f"zoo bench speed --suite {suite.name} {options}"))
+        _save(out, suites.markdown(rows, suite.title, f"zoo bench speed --suite {suite.name} {options}"))
+
+
+def _save(out: Path, text: str) -> None:
+    try:
+        write_text(out, text)
+    except OSError as error:
+        raise ConfigError(f"--out {str(out)!r} cannot be written: {error}; the table is shown above") from error
 
 
 def command(
@@ -216,4 +224,4 @@ def command(
     console.print(table(rows))
     if out:
         options = f"--models {models}{' --peer' if peer else ''} --batch-size {batch_size} --rounds {rounds}"
-        out.write_text(markdown(rows, f"zoo bench speed {options}"))
+        _save(out, markdown(rows, f"zoo bench speed {options}"))

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.atomic_write import atomic_path
 from zoo.training.resume.train_state import Outcome, as_json
 
 POINTS = 100
@@ -67,6 +68,5 @@ def draw(path: Path, outcome: Outcome, metric: str, curve: LossCurve) -> None:
     right.axvline(outcome.best_step, color="grey", linewidth=0.8, linestyle=":")
     right.set_ylabel(f"validation {metric}")
     figure.legend(loc="outside upper center", ncols=3)
-    scratch = path.with_name(f".{path.name}")
-    figure.savefig(scratch, format="png", dpi=120)
-    scratch.replace(path)
+    with atomic_path(path) as scratch:
+        figure.savefig(scratch, format="png", dpi=120)

@@ -1,7 +1,6 @@
 """Saving a training while it runs: the best model for `zoo.create`, checkpoints, a record, a figure."""
 
 import json
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from zoo.atomic_write import replace_synced, write_text
 from zoo.data.corpus import Corpus
 from zoo.errors import WeightsError
 from zoo.training.callbacks.callback import Callback, Request
@@ -117,7 +117,7 @@ class SaveRunFolder(Callback):
         losses = {"losses": [*zip(curve["steps"], curve["losses"], strict=True)]}
         known = {"zoo_version": __version__, **self.facts, **done, "test": dict(scores or {}), **losses}
         with _writing(self.folder):
-            checkpoint.write_text(self.folder / RECORD, json.dumps(known, indent=1) + "\n")
+            write_text(self.folder / RECORD, json.dumps(known, indent=1) + "\n")
 
 
 def save_corpus(corpus: Corpus, folder: Path) -> None:
@@ -125,9 +125,7 @@ def save_corpus(corpus: Corpus, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=UNFINISHED[0], dir=folder) as scratch:
         corpus.save(Path(scratch))
         for path in sorted(Path(scratch).iterdir()):
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(path, folder / path.name)
+            replace_synced(path, folder / path.name)
 
 
 @contextmanager

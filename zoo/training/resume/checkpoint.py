@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from zoo.atomic_write import SCRATCH, sync, umask, write_text
 from zoo.errors import WeightsError
 
 _NAME = re.compile(r"step-(\d{8,})")
@@ -52,7 +53,7 @@ def write(folder: Path, snapshot: Snapshot, keep: int = 2) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if not _is_whole(target):
             shutil.rmtree(target, ignore_errors=True)
-            scratch = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+            scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=folder))
             _fill(scratch, snapshot)
             os.replace(scratch, target)
             sync(folder)
@@ -80,37 +81,12 @@ def read(folder: Path) -> Snapshot | None:
     return None
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file that is whole or not there, and on the disk when this returns."""
-    handle, scratch = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(scratch, 0o666 & ~_umask())
-        os.replace(scratch, path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
-    sync(path.parent)
-
-
 def prune(folder: Path, keep: int) -> None:
     """Remove all but the newest checkpoints, and what a killed process left half written."""
-    for path in [*_steps(folder)[:-keep], *folder.glob(".writing-*")]:
+    for path in [*_steps(folder)[:-keep], *folder.glob(f"{SCRATCH}*")]:
         # The list of files goes first: what is half removed must not look whole.
         (path / _STATE).unlink(missing_ok=True)
         shutil.rmtree(path, ignore_errors=True)
-
-
-def sync(folder: Path) -> None:
-    """Force a folder's entries to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _fill(folder: Path, snapshot: Snapshot) -> None:
@@ -122,11 +98,11 @@ def _fill(folder: Path, snapshot: Snapshot) -> None:
         save_file({key: x.detach().cpu().contiguous().clone() for key, x in tensors.items()}, path)
         with path.open("rb") as file:
             os.fsync(file.fileno())
-        os.chmod(path, 0o666 & ~_umask())  # safetensors writes files for their owner alone
+        os.chmod(path, 0o666 & ~umask())  # safetensors writes files for their owner alone
         sizes[name] = path.stat().st_size
     text = json.dumps({"step": snapshot.step, "sizes": sizes, "facts": snapshot.facts})
     write_text(folder / _STATE, text)
-    os.chmod(folder, 0o777 & ~_umask())
+    os.chmod(folder, 0o777 & ~umask())
 
 
 def _load(path: Path) -> Snapshot:
@@ -147,9 +123,3 @@ def _is_whole(path: Path) -> bool:
         return all((path / f"{name}.safetensors").stat().st_size == size for name, size in sizes.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

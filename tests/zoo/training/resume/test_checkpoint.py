@@ -7,7 +7,7 @@ import torch
 
 from zoo.errors import WeightsError
 from zoo.training.resume import checkpoint
-from zoo.training.resume.checkpoint import Snapshot, read, write, write_text
+from zoo.training.resume.checkpoint import Snapshot, read, write
 
 
 def snapshot(step: int) -> Snapshot:
@@ -92,19 +92,6 @@ def test_a_file_that_was_cut_is_not_read(tmp_path: Path) -> None:
 def test_nothing_is_pickled(tmp_path: Path) -> None:
     path = write(tmp_path, snapshot(1))
     assert {file.suffix for file in path.iterdir()} == {".safetensors", ".json"}
-
-
-def test_a_text_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "facts.json"
-    write_text(path, "before")
-
-    def crash(handle: int) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "fsync", crash)
-    with pytest.raises(OSError, match="disk full"):
-        write_text(path, "after")
-    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("facts.json", "before")]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
