@@ -81,7 +81,7 @@ def _acquire(folder: Path, held: ExitStack) -> None:
             if error.errno not in _NO_LOCKS:
                 raise
             held.enter_context(SoftFileLock(folder / MARKER, timeout=0))
-    except (Timeout, RuntimeError) as error:  # RuntimeError: this very thread holds it
+    except Timeout as error:
         raise FolderInUseError(_in_use(folder)) from error
 
 
