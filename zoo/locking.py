@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -40,19 +40,18 @@ def locked(folder: Path) -> Iterator[None]:
     locks, the existence of the file is the lock, and a dead process of this host loses it.
 
     Args:
-        folder: value of `--out`. If it is empty at the end and was made here, it is removed.
+        folder: value of `--out`. If it and its parents are empty at the end and were made here, they are removed.
 
     Raises:
         FolderInUseError: If another process holds it; the text says which, since when, and what to do.
         DataError: If the folder cannot be written.
     """
-    made = not folder.exists()
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     with ExitStack() as held:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _acquire(folder, held)
-            if made:
-                held.callback(_remove_empty, folder)
+            held.callback(_remove_empty, made)
             held.callback(_remove, folder / LOCK)  # before the release: whoever waits finds that the file is gone
             _tell_of_host(folder)
             held.callback(_remove, folder / HOLDER)
@@ -124,6 +123,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):  # it holds something
-        folder.rmdir()
+def _remove_empty(folders: Sequence[Path]) -> None:
+    with suppress(OSError):  # one holds something
+        for folder in folders:
+            folder.rmdir()

@@ -63,9 +63,12 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_of_a_lock_that_was_released(tmp_path: Path) -> None:
-    with locked(tmp_path / "made" / "run"):
+    with locked(tmp_path / "made" / "deep" / "run"):
         (tmp_path / "made" / "other").touch()
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["other"]
+    with locked(tmp_path / "new" / "run"):
+        pass
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_that_was_there_or_that_was_written_to_stays(tmp_path: Path) -> None:

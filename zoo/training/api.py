@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,7 +65,8 @@ def train(
             configuration.
 
     Raises:
-        ConfigError: If a value does not fit, or `out` holds something else.
+        ConfigError: If a value does not fit, or `out` holds something else; as `FolderInUseError`, if another process
+            trains in `out`.
         DataError: If the data cannot be used.
         WeightsError: If weights or checkpoints cannot be read or written.
         MissingLibraryError: If a library is not installed.
@@ -82,7 +84,6 @@ def train(
     settings, devices = split_off(Settings, overrides), split_off(Devices, overrides)
     initial = InitialModel(name, weights, pretrained, {k: value for k, value in overrides.items() if value is not None})
     folder = RunFolder(None if out is None else Path(out).expanduser(), resume, overwrite)
-    if is_first_process():
-        folder.check((name, weights))
-    with process_state_restored(), handed_on("zoo.train", inspect.signature(train).parameters):
+    held = folder.held((name, weights)) if is_first_process() else nullcontext()
+    with held, process_state_restored(), handed_on("zoo.train", inspect.signature(train).parameters):
         return Trainer(initial, settings, devices, folder, progress, command).train(data)

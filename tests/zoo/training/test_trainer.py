@@ -15,7 +15,7 @@ from torch import Tensor
 
 import zoo
 from zoo.data.corpus import Batch
-from zoo.errors import ConfigError, DataError, MissingLibraryError, WeightsError
+from zoo.errors import ConfigError, DataError, FolderInUseError, MissingLibraryError, WeightsError
 from zoo.training.config import Devices
 from zoo.training.distributed.devices import launch
 from zoo.training.resume.train_state import Outcome
@@ -239,7 +239,32 @@ def test_overwriting_removes_nothing_that_no_training_wrote(train: Train, tmp_pa
 
 def test_what_a_killed_training_left_half_written_is_no_hindrance(train: Train, tmp_path: Path) -> None:
     (tmp_path / ".writing-abc").write_text("{")
+    (tmp_path / ".lock").touch()
     assert train(tmp_path, steps=1, validations=1).outcome.steps == 1
+
+
+def test_a_folder_in_which_another_trains_is_refused(train: Train, quadrants: Any, tmp_path: Path) -> None:
+    told = []
+
+    class Meanwhile(Stops):
+        def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
+            for wish in ({}, {"resume": True}, {"overwrite": True}):
+                with pytest.raises(FolderInUseError) as error:
+                    train(tmp_path / "out", **wish)
+                told.append(str(error.value))
+            return super().batch(index, generator)
+
+    whole = train(tmp_path / "out", Meanwhile(quadrants, 0), steps=1, validations=1)
+    assert len(told) == 3
+    assert told[0].startswith(f"out='{tmp_path / 'out'}' is in use by process {os.getpid()} on host ")
+    assert not [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+    assert same(whole, train(tmp_path / "out", steps=1, validations=1, resume=True))
+
+
+def test_a_training_that_cannot_begin_leaves_no_folder(train: Train, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        train(tmp_path / "deep" / "out", no_such_keyword=1)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_training_that_cannot_begin_removes_nothing(train: Train, quadrants: Any, tmp_path: Path) -> None:

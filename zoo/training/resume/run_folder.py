@@ -3,19 +3,21 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import ConfigError, DataError, WeightsError
+from zoo.locking import LOCK, locked
 from zoo.training.resume import checkpoint
 from zoo.training.resume.checkpoint import Snapshot
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
 WRITTEN = (RECORD, STATE, FIGURE, "model.safetensors", "config.json", "tokenizer.json", "labels.json")
-UNFINISHED = (".writing-", ".saving-", f".{FIGURE}")
-"""Prefixes of files that a killed training leaves half written."""
+UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
+"""Prefixes of files that a killed training leaves, half written or as a lock."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,20 @@ class RunFolder:
         if self.resume and self.path is None:
             raise ConfigError("resume=True without out=: there is no folder to go on from")
 
-    def check(self, inputs: Sequence[Any]) -> None:
-        """Check that the training may write here: see `check_writable`."""
-        if self.path is not None:
+    @contextmanager
+    def held(self, inputs: Sequence[Any]) -> Iterator[None]:
+        """Check that the training may write here, see `check_writable`, and hold the folder's lock.
+
+        Raises:
+            FolderInUseError: If another process trains here.
+        """
+        if self.path is None:
+            yield
+            return
+        _check_access(self.path)
+        with locked(self.path):  # before the other checks: what another process writes is no training to overwrite
             check_writable(self.path, self.resume, self.overwrite, inputs)
+            yield
 
     def saved_tokenizer(self) -> str:
         """Return the path of the tokenizer of the training that is resumed; empty if there is none."""
