@@ -41,7 +41,7 @@ def _with_settings(command: F) -> F:
 
 @_with_settings
 def train(
-    name: Annotated[str, typer.Argument(help="Model, such as transformer-tiny.")],
+    name: Annotated[str, typer.Argument(help="Model, such as transformer-tiny, local-dir:PATH or hf-hub:org/name.")],
     *,
     data: Annotated[
         str, typer.Option(help="Source, such as reverse or folder:PATH; or a path, whose kind is guessed.")
@@ -52,7 +52,14 @@ def train(
     weights: Annotated[
         str | None, typer.Option(help="Start from these weights: a file, a folder, hf-hub:org/name.")
     ] = None,
-    pretrained: Annotated[bool, typer.Option("--pretrained", help="Start from the published weights.")] = False,
+    pretrained: Annotated[
+        bool | None,
+        typer.Option(
+            "--pretrained/--no-pretrained",
+            help="Start from the published weights. A folder or repository does so by default.",
+            show_default=False,
+        ),
+    ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE: override the model's configuration; repeatable.")
     ] = None,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def create(
     name: str,
-    pretrained: bool = False,
+    pretrained: bool | None = None,
     *,
     weights: Any = None,
     task: str | None = None,
@@ -41,7 +41,8 @@ def create(
     Args:
         name: `family-size`, with an optional plugin before or tag after it, `timm:NAME`, `hf-hub:org/name` or
             `local-dir:PATH`.
-        pretrained: load the published weights, those of the name's tag if it has one.
+        pretrained: load the published weights, those of the name's tag if it has one; by default those of a repository
+            are loaded, and no others.
         weights: a file, a folder, a state dict, or `hf-hub:org/name`.
         task: `classify`, `tag`, `generate` or `features`.
         num_classes: number of labels; 0 for features. By default that of the weights, or the model's own; where it
@@ -66,6 +67,7 @@ def create(
     registry().call("zoo_before_create", spec=spec, overrides=given)
     keywords.check(spec, entry, given)
     final = None if dtype is None else _dtype(dtype)
+    pretrained = hub.is_pretrained(name, pretrained)
     if weights is None and not pretrained:
         model: Any = _build(spec, entry, given, device)
     else:

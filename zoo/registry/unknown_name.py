@@ -50,7 +50,7 @@ def _is_elsewhere(name: str, prefix: str, known: set[str]) -> bool:
 
 def _of_path(name: str) -> str:
     if os.path.isdir(os.path.expanduser(name)):
-        return f"There is a folder of that name: write 'local-dir:{name}', with pretrained=True for its weights."
+        return f"There is a folder of that name: write 'local-dir:{name}' for the model in it, with its weights."
     return f"There is a file of that name: a model is made by name, and weights={name!r} loads a checkpoint into it."
 
 

@@ -44,7 +44,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     weights: Any = None,
-    pretrained: bool = False,
+    pretrained: bool | None = None,
     progress: bool = False,
     command: str = "",
     **overrides: Any,
@@ -58,7 +58,7 @@ def train(
         resume: resume the training in `out` exactly from its newest checkpoint; start if there is none.
         overwrite: remove the training in `out` first.
         weights: to start from, as for `zoo.create`.
-        pretrained: start from the published weights.
+        pretrained: start from the published weights, as for `zoo.create`: those of a repository by default.
         progress: show progress.
         command: that repeats this training, for the record.
         overrides: the fields of `zoo.training.config.Settings` and `Devices`; all others override the model's

@@ -19,19 +19,19 @@ class InitialModel:
     Args:
         name: as for `zoo.create`.
         weights: as for `zoo.create`; None for none.
-        pretrained: whether it starts from the published weights.
+        pretrained: whether it starts from the published weights, as for `zoo.create`.
         overrides: of the model's configuration.
     """
 
     name: str
     weights: Any
-    pretrained: bool
+    pretrained: bool | None
     overrides: dict[str, Any]
 
     @property
     def tuned(self) -> bool:
         """Whether its weights are pretrained."""
-        return self.pretrained or self.weights is not None
+        return self.weights is not None or hub.is_pretrained(self.name, self.pretrained)
 
     @property
     def spec(self) -> ModelSpec:
@@ -46,9 +46,8 @@ class InitialModel:
             text = str(self.weights)
             where = text if hub.is_repository(text) else f"local-dir:{text}" if Path(text).is_dir() else ""
         else:
-            published = self.spec.weights
-            tag = self.name.partition(".")[2]
-            where = (published.get(tag) or next(iter(published.values()), "")) if self.pretrained else ""
+            published = self.spec.weights if hub.is_pretrained(self.name, self.pretrained) else {}
+            where = published.get(self.name.partition(".")[2]) or next(iter(published.values()), "")
         found = hub.fetch(where, ("tokenizer.json",)) if where else None
         return str(found) if found else ""
 

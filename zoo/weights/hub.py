@@ -20,6 +20,11 @@ def is_repository(name: str) -> bool:
     return split_prefix(name)[0].lower().replace("_", "-") in ("hf-hub", "local-dir")
 
 
+def is_pretrained(name: str, pretrained: bool | None) -> bool:
+    """Say whether a model is made with its weights; unless it is told, a repository is and a plain name is not."""
+    return is_repository(name) if pretrained is None else pretrained
+
+
 def read_config(reference: str) -> dict[str, Any]:
     """Read a repository's `config.json`; an empty dictionary where it has none.
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,21 @@ def test_an_unknown_name_source_or_setting_is_an_error(run: Run, tmp_path: Path)
     assert "there is no file or folder './gone'" in run("train", "vit-micro", "--data", "./gone", *out)[2]
     assert "hight" in run("train", "vit-micro", "--data", "digits", "--set", "hight=3", *out)[2]
     assert not (tmp_path / "out" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(("flag", "given"), [((), None), (("--pretrained",), True), (("--no-pretrained",), False)])
+def test_whether_weights_are_loaded_is_left_to_the_name_unless_it_is_said(
+    flag: tuple[str, ...], given: bool | None, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+
+    def start(*_: Any, **keywords: Any) -> SimpleNamespace:
+        seen.append(keywords["pretrained"])
+        return SimpleNamespace(first=False)
+
+    monkeypatch.setattr("zoo.training.api.train", start)
+    assert run("train", "local-dir:some", "--data", "reverse", "--out", "out", *flag)[0] == 0
+    assert seen == [given]
 
 
 def test_settings_are_read_as_json_or_text() -> None:

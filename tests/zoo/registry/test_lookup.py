@@ -384,7 +384,7 @@ def test_a_path_or_unknown_prefix_says_how_repositories_are_written(name: str, t
 
 def test_a_folder_or_file_that_is_there_says_how_it_is_written(toys: Registry, tmp_path: Path) -> None:
     with pytest.raises(
-        UnknownModelError, match=f"a folder of that name: write 'local-dir:{tmp_path}', with pretrained"
+        UnknownModelError, match=f"a folder of that name: write 'local-dir:{tmp_path}' for the model in it"
     ):
         toys.find(str(tmp_path))
     (tmp_path / "model.pt").touch()

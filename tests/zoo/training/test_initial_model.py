@@ -1,9 +1,13 @@
 """The model that a training starts from."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
+import zoo
+from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.training.initial_model import InitialModel, channels_last
 
 
@@ -18,3 +22,16 @@ def test_a_cnn_is_made_channels_last() -> None:
     made = InitialModel("resnet-micro", None, False, {}).make({"num_classes": 3})
     kernels = [module.weight for module in made.modules() if isinstance(module, nn.Conv2d)]
     assert all(kernel.is_contiguous(memory_format=torch.channels_last) for kernel in kernels)
+
+
+def test_a_folder_of_weights_starts_a_training_with_them_and_their_tokenizer(tmp_path: Path) -> None:
+    saved = zoo.create("decoder-tiny", dim=16, depth=1, num_heads=2, mlp_dim=16)
+    zoo.weights.save(saved, tmp_path)
+    Tokenizer.byte_level().save(tmp_path / "tokenizer.json")
+    name, weight = f"local-dir:{tmp_path}", saved.state_dict()["target.embed.weight"]
+    for pretrained, loads in ((None, True), (True, True), (False, False)):
+        initial = InitialModel(name, None, pretrained, {})
+        assert initial.tuned == loads
+        assert initial.tokenizer == (str(tmp_path / "tokenizer.json") if loads else "")
+        assert torch.equal(initial.make({}).state_dict()["target.embed.weight"], weight) == loads
+    assert not InitialModel("decoder-tiny", None, None, {}).tuned

@@ -276,12 +276,15 @@ def test_a_web_page_is_not_accused_of_code(content: str, tmp_path: Path) -> None
 def test_a_repository_is_a_name(hub: Callable[..., Path]) -> None:
     published: Any = zoo.create("toy-small", depth=1, num_classes=4, attention="causal", task="tag")
     folder = hub(published, "me/mine")
+    other = zoo.create("toy-small", depth=1, num_classes=4, task="tag")
     for name in ("hf-hub:me/mine", f"local-dir:{folder}"):
-        model: Any = zoo.create(name, pretrained=True)
+        model: Any = zoo.create(name)
         assert same(model, published)
+        assert same(zoo.create(name, pretrained=True), published)
         assert model.spec.config == {**published.spec.config, "num_classes": 4}
         assert model.spec.task == "tag"
-        assert not same(zoo.create(name), published)
+        assert not same(zoo.create(name, pretrained=False), published)
+        assert same(zoo.create(name, weights=other.state_dict()), other)
     assert zoo.info("hf-hub:me/mine").name == "toy-small"
 
 
