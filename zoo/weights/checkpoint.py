@@ -167,7 +167,7 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
             "instead, such as attention='causal', or keep torch.save(model.state_dict())"
         )
     # Cloned, because safetensors refuses tensors that share memory, and every key is wanted back.
-    state = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in model.state_dict().items()}
+    state = {key: value.detach().cpu().contiguous().clone() for key, value in stripped(model.state_dict()).items()}
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,7 @@ def _read_file(path: Path) -> Mapping[str, Tensor]:
         raise WeightsError(f"There is no file {str(path)!r}")
     try:
         if path.suffix == ".safetensors":
-            return load_file(path)
+            return stripped(load_file(path))
         if path.suffix in (".pt", ".pth", ".bin"):
             return _tensors(torch.load(path, map_location="cpu", weights_only=True), repr(str(path)))
     except UnpicklingError as error:
@@ -236,6 +236,12 @@ def _tensors(found: Any, label: str) -> Mapping[str, Tensor]:
             found = found[wrapper]
     if not isinstance(found, Mapping) or not all(isinstance(value, Tensor) for value in found.values()):
         raise WeightsError(f"{label} is no state dict: it holds something other than tensors by key")
-    prefix = "module."
-    stripped = found and all(key.startswith(prefix) for key in found)
-    return {key.removeprefix(prefix): value for key, value in found.items()} if stripped else found
+    return stripped(found)
+
+
+def stripped(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Take off the keys what wrappers put there: `_orig_mod.` of `torch.compile`, and `module.` of data parallelism."""
+    found = {key.replace("_orig_mod.", ""): value for key, value in state.items()}
+    while found and all(key.startswith("module.") for key in found):
+        found = {key.removeprefix("module."): value for key, value in found.items()}
+    return found

@@ -95,17 +95,42 @@ def test_only_models_made_by_name_are_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".bin"])
-@pytest.mark.parametrize("wrapper", [None, "state_dict", "model", "module."])
+@pytest.mark.parametrize("wrapper", [None, "state_dict", "model"])
 def test_files_of_torch_are_read_with_their_wrappers(
     suffix: str, wrapper: str | None, model: nn.Module, tmp_path: Path
 ) -> None:
     state: dict[str, Any] = dict(model.state_dict())
-    if wrapper == "module.":
-        state = {f"module.{key}": value for key, value in state.items()}
-    elif wrapper:
+    if wrapper:
         state = {wrapper: state, "epoch": 3}
     torch.save(state, tmp_path / f"file{suffix}")
     assert same(zoo.create("toy-small", weights=tmp_path / f"file{suffix}"), model)
+
+
+PREFIXES = ["module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module.", "module.module."]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors", None])
+def test_what_wrappers_put_before_keys_is_stripped(
+    prefix: str, suffix: str | None, model: nn.Module, tmp_path: Path
+) -> None:
+    state = {f"{prefix}{key}": value for key, value in model.state_dict().items()}
+    path = tmp_path / f"file{suffix}"
+    if suffix:
+        (torch.save if suffix == ".pt" else save_file)(state, path)
+    assert same(zoo.create("toy-small", weights=path if suffix else state), model)
+
+
+def test_a_compiled_part_is_read_and_a_compiled_model_is_saved_as_if_it_were_not(tmp_path: Path) -> None:
+    model: Any = zoo.create("toy-small")
+    keys = model.state_dict().keys()
+    compiled: Any = torch.compile(model)
+    save(compiled, tmp_path)
+    assert load_file(tmp_path / "model.safetensors").keys() == keys
+    model.encoder = torch.compile(model.encoder)
+    assert any(key.startswith("encoder._orig_mod.") for key in model.state_dict())
+    again: Any = zoo.create("toy-small", weights=model.state_dict())
+    assert torch.equal(again.stem.proj.weight, model.stem.proj.weight)
 
 
 def test_every_key_that_does_not_fit_is_listed(model: nn.Module) -> None:
