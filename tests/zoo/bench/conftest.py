@@ -1,4 +1,6 @@
-from collections.abc import Callable, Sequence
+import resource
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,22 @@ def make_study(tmp_path: Path) -> Callable[..., Study]:
         )
 
     return make
+
+
+@pytest.fixture
+def limited_file_size() -> Callable[[int], AbstractContextManager[None]]:
+    """Limit the size of files, bytes, while a block runs: what is larger fails as on a full disk."""
+
+    @contextmanager
+    def limited(size: int) -> Iterator[None]:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """Results on disk: one JSON line for each finished run, appended whole, keyed by the hash of its configuration."""
 
+import errno
 import hashlib
 import json
 import os
@@ -59,19 +60,32 @@ class Store:
         return key in self.records and not self.records[key].get("transient", False)
 
     def add(self, key: str, config: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Append one run: in a single write, on the disk before this returns."""
+        """Append one run: in a single write, on the disk before this returns.
+
+        Raises:
+            DataError: If it cannot be written, as on a full disk; the file stays as it was.
+        """
         record = {"version": RESULTS_VERSION, "key": key, "config": dict(config), **result}
         line = (json.dumps(record) + "\n").encode()
+        try:
+            self._append(line)
+        except OSError as error:
+            raise DataError(
+                f"{self.path}: a result cannot be written: {error.strerror}. The {len(self.records)} before it are "
+                "safe: make room and run the same command again, which goes on from there"
+            ) from error
+        self.records[key] = json.loads(line)
+
+    def _append(self, line: bytes) -> None:
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             written = os.write(descriptor, line)
             if written != len(line):
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
-                raise OSError(f"no room for a result in {self.path}")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        self.records[key] = json.loads(line)
 
     def _cut_half_line(self) -> None:
         content = self.path.read_bytes()

@@ -66,7 +66,7 @@ def data_size(
 
     Raises:
         ConfigError: If a number, name or size does not fit.
-        DataError: If the data or the results folder cannot be used.
+        DataError: If the data or the results folder cannot be used, or a file of the report cannot be written.
     """
     known = {field.name for field in fields(StudyConfig)}
     for option in options.keys() - known:
@@ -74,7 +74,9 @@ def data_size(
     names = _listed(models) if isinstance(models, str) else tuple(models)
     config = StudyConfig(models=names, data=data, sizes=sizes, seeds=seeds, **options)
     running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed)
-    return run_study(config, Path(out), running, Progress() if progress else NoProgress())
+    study = run_study(config, Path(out), running, Progress() if progress else NoProgress())
+    write_report(study, command_for(config, Path(out), lr_sweep))
+    return study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +90,7 @@ class RunOptions:
 
 
 def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
-    """Plan, run what is not done yet, and write the report."""
+    """Plan, and run what is not done yet."""
     store = Store(folder)
     study, runs = plan(config, folder, store.records.values())
     for line in filter(None, (store.message, *study.data.notes)):
@@ -96,9 +98,7 @@ def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: 
     if options.lr_sweep:
         study, runs = _sweep(study, runs, store, options, progress)
     records = _complete(runs, store, options, progress)
-    study = replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
-    write_report(study, command_for(config, folder, options.lr_sweep))
-    return study
+    return replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
 
 
 def command_for(config: StudyConfig, folder: Path, lr_sweep: bool = False) -> str:
@@ -197,16 +197,18 @@ def command(
         models=_listed(models), data=data, sizes=_numbers(sizes), seeds=seeds,
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
     )  # fmt: skip
+    config = quick(config) if fast else config
     console = Console()
     options = RunOptions(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
     with resumable(out, console):
-        study = run_study(quick(config) if fast else config, out, options, Progress(console))
+        study = run_study(config, out, options, Progress(console))
     console.print(study.table())
     for line in conclusion(study):
         console.print(line, style="bold")
     console.print(study.data.description.replace("`", ""), style="dim", markup=False)
     for line in missing(study):
         console.print(line, style="yellow", markup=False)
+    write_report(study, command_for(config, out, lr_sweep))
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if study.failures:
         raise typer.Exit(1)

@@ -1,9 +1,9 @@
 """The figure of a data-size study: error over training-set size, both on logarithmic axes."""
 
+import io
 import math
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -51,12 +51,14 @@ def colours(study: Study) -> dict[str, str]:
     return chosen
 
 
-def save(figure: Figure, folder: Path) -> list[Path]:
-    """Write PNG and SVG."""
-    paths = [folder / "figure.png", folder / "figure.svg"]
-    for path in paths:
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    return paths
+def rendered(figure: Figure) -> dict[str, bytes]:
+    """Give the figure as the contents of a PNG and an SVG file."""
+    files = {}
+    for ending, metadata in (("png", None), ("svg", {"Date": None})):
+        content = io.BytesIO()
+        figure.savefig(content, format=ending, metadata=metadata)
+        files[f"figure.{ending}"] = content.getvalue()
+    return files
 
 
 def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:

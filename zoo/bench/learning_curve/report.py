@@ -10,10 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from zoo.bench.learning_curve.figure import colours, draw, save
+from zoo.atomic_write import write_bytes
+from zoo.bench.learning_curve.figure import colours, draw, rendered
 from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, costs, describe, missing
+from zoo.errors import DataError
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
             "parameters", "multiply_adds", "learning_rate", "precision", "device", "error")  # fmt: skip
@@ -32,21 +34,32 @@ thead th { border-bottom: 2px solid #888 } tr.first td { border-top: 2px solid #
 
 
 def write_report(study: Study, command: str) -> list[Path]:
-    """Write all files; the records themselves are in results.jsonl already.
+    """Write all files, each whole or not at all; the records themselves are in results.jsonl already.
 
     Args:
         study: with the runs there are.
         command: that repeats it, for the report.
+
+    Raises:
+        DataError: If a file cannot be written, as on a full disk; the others are written.
     """
-    folder = study.folder
+    files = rendered(draw(study))
     texts = {"results.csv": _csv(study), "summary.json": json.dumps(summary(study), indent=2) + "\n"}
-    figures = save(draw(study), folder)
-    texts["report.html"] = _page(study, command, figures[1].read_text())
-    for name, text in texts.items():
-        partial = folder / f"{name}.partial"
-        partial.write_text(text)
-        partial.replace(folder / name)
-    return [*figures, *(folder / name for name in texts)]
+    texts["report.html"] = _page(study, command, files["figure.svg"].decode())
+    files |= {name: text.encode() for name, text in texts.items()}
+    failed: dict[str, OSError] = {}
+    for name, content in files.items():
+        try:
+            write_bytes(study.folder / name, content)
+        except OSError as error:
+            failed[name] = error
+    if failed:
+        cause = next(iter(failed.values()))
+        raise DataError(
+            f"{', '.join(failed)} in {study.folder} cannot be written: {cause.strerror}. The results are safe in "
+            "results.jsonl: make room and run the same command again, which trains nothing and writes the report"
+        ) from cause
+    return [study.folder / name for name in files]
 
 
 def summary(study: Study) -> dict[str, Any]:

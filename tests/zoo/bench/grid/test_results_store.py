@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,18 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_key_depends_on_content_not_on_order() -> None:
     assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1}) != key_of({"a": 1, "b": 3})
+
+
+def test_on_a_full_disk_a_result_is_whole_or_not_there(
+    tmp_path: Path, limited_file_size: Callable[[int], AbstractContextManager[None]]
+) -> None:
+    store = Store(tmp_path)
+    store.add("a", {}, {"score": 1})
+    before = store.path.read_bytes()
+    with limited_file_size(len(before) + 10):
+        with pytest.raises(DataError, match=r"a result cannot be written: .*\. The 1 before it are safe: make room"):
+            store.add("b", {}, {"score": 2})
+        with pytest.raises(DataError, match="File too large"), limited_file_size(len(before)):
+            store.add("b", {}, {"score": 2})
+    assert store.path.read_bytes() == before
+    assert list(store.records) == ["a"]

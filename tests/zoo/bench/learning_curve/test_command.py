@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,19 @@ def test_a_sweep_chooses_a_rate_for_each_on_validation(tmp_path: Path) -> None:
     base = {name: RECIPES[zoo.info(name).kind].learning_rate for name in TINY["models"]}
     for entry in found.models:
         assert entry.learning_rate in [base[entry.name] * factor for factor in SWEEP]
+
+
+def test_on_a_full_disk_the_command_shows_what_was_found(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make_study: Callable[..., Study],
+    limited_file_size: Callable[[int], AbstractContextManager[None]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(command, "run_study", lambda *args: make_study([0.4] * 4, [0.2] * 4))
+    with limited_file_size(1000), pytest.raises(DataError, match="cannot be written: File too large"):
+        command.command(out=tmp_path)
+    assert "cnn is ahead of vit at every size" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 import csv
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import pytest
 
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.results import Study
+from zoo.errors import DataError
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]
@@ -66,3 +68,17 @@ def test_perfect_models_have_a_report_too(make_study: Callable[..., Study]) -> N
     study = make_study([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0])
     write_report(study, "zoo bench data-size")
     assert (study.folder / "figure.png").exists()
+
+
+def test_on_a_full_disk_the_report_names_what_is_missing_and_leaves_no_half_file(
+    make_study: MakeStudy, limited_file_size: Callable[[int], AbstractContextManager[None]]
+) -> None:
+    study = make_study(BETTER, WORSE)
+    (study.folder / "figure.png").write_text("of the study before")
+    with (
+        limited_file_size(10_000),
+        pytest.raises(DataError, match=r"figure\.png, figure\.svg, report\.html in .* File too large"),
+    ):
+        write_report(study, "zoo bench data-size")
+    assert {path.name for path in study.folder.iterdir()} == {"figure.png", "results.csv", "summary.json"}
+    assert (study.folder / "figure.png").read_text() == "of the study before"
