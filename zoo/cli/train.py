@@ -81,11 +81,14 @@ def train(
     if outcome.ended == "asked to":
         typer.echo(f"stopped behind step {outcome.steps:,}; to go on:\n  {command} --resume", err=True)
         raise typer.Exit(STOPPED)
+    if trained.was_finished:
+        typer.echo(f"{out} holds this training, finished: its result is")
     why = f", no better for {trained.settings.patience} validations" if outcome.ended == "patience" else ""
     shown = [score_text(key, score) for key, score in trained.scores.items()]
     typer.echo(f"{outcome.steps:,} steps{why}; best at step {outcome.best_step:,}")
     typer.echo(("\n      " if len(shown) > 3 else "  ").join(["test:", *shown]) if shown else "no test examples")
-    typer.echo(f"saved in {out}")
+    if not trained.was_finished:
+        typer.echo(f"saved in {out}")
 
 
 def overrides(pairs: list[str]) -> dict[str, Any]:

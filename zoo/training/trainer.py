@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from zoo.training.precision import resolve_precision
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.random_state import FABRIC_LOG, seed_all
 from zoo.training.resume.run_folder import RunFolder
-from zoo.training.resume.train_state import Outcome
+from zoo.training.resume.train_state import Outcome, best_weights, outcome_of
 from zoo.training.sampler import Sampler
 
 
@@ -47,6 +47,8 @@ class Trained:
     """With all defaults resolved."""
     first: bool = True
     """Whether this is the first of several processes, the one that prints."""
+    was_finished: bool = False
+    """Whether the folder held this training, finished: nothing was trained or tested now."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ class Trainer:
         if self.fabric.is_global_zero:
             self.folder.clear()
         start = self.folder.snapshot(parts.facts)
+        record = self.folder.finished()
+        if start is not None and record is not None:
+            return self._stored(parts, start, record)
         seed_all(self.given.seed, 1 + self.fabric.global_rank)
         outcome, scores = self._run(parts, start)
         return Trained(
@@ -162,6 +167,14 @@ class Trainer:
             if saver is not None and self.fabric.is_global_zero:
                 saver.finish(outcome, scores if finished else None)
         return outcome, scores
+
+    def _stored(self, parts: _Parts, end: Snapshot, record: dict[str, Any]) -> Trained:
+        """Give the result of a training that is finished, as its folder has it."""
+        outcome = replace(outcome_of(end), ended=record["ended"])
+        model = self.fabric.strategy.precision.convert_module(parts.model).to(self.fabric.device).eval()
+        model.load_state_dict(best_weights(end))
+        first = self.fabric.is_global_zero
+        return Trained(model, self.folder.path, record["test"], outcome, parts.settings, first, was_finished=True)
 
     def _saver(self, parts: _Parts, start: Snapshot | None) -> SaveRunFolder | None:
         if self.folder.path is None:

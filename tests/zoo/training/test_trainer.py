@@ -135,11 +135,31 @@ def test_the_curve_of_the_loss_goes_on_too(
     assert [step for step, _ in losses[0]] == [3, 6, 9, 12]
 
 
-def test_what_is_done_is_not_trained_again(train: Train, quadrants: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{}, {"patience": 1, "learning_rate": 1e-9}, {"precision": "bf16-true"}])
+def test_a_finished_training_gives_its_stored_result_without_work(
+    train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    whole = train(tmp_path / "out", **options)
+    files = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    for work in ("zoo.training.trainer.fit", "tests.zoo.training.conftest.Quadrants.score"):
+        monkeypatch.setattr(work, lambda *_, **__: pytest.fail("nothing is left to do"))
+    again = train(tmp_path / "out", resume=True, **options)
+    assert again.was_finished
+    assert not whole.was_finished
+    assert same(whole, again)
+    assert told(again.outcome) == told(whole.outcome)
+    assert again.outcome.ended == whole.outcome.ended == ("patience" if "patience" in options else "all steps")
+    assert again.scores == whole.scores
+    assert files == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+
+
+def test_a_finished_training_without_its_model_tests_again_and_saves_it(train: Train, tmp_path: Path) -> None:
     whole = train(tmp_path / "out")
-    watched = Stops(quadrants, 0)
-    assert same(whole, train(tmp_path / "out", watched, resume=True))
-    assert watched.count == 0
+    (tmp_path / "out" / "model.safetensors").unlink()
+    again = train(tmp_path / "out", resume=True)
+    assert same(whole, again)
+    assert not again.was_finished
+    assert (tmp_path / "out" / "model.safetensors").exists()
 
 
 def test_resume_without_a_checkpoint_begins(train: Train, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.callbacks.loss_curve import LossCurve, draw
 from zoo.training.resume import checkpoint
 from zoo.training.resume.checkpoint import Snapshot
-from zoo.training.resume.run_folder import FIGURE, RECORD, STATE, UNFINISHED
+from zoo.training.resume.run_folder import FIGURE, RECORD, STATE, UNENDED, UNFINISHED
 from zoo.training.resume.train_state import Outcome
 from zoo.version import __version__
 from zoo.weights import checkpoint as weights
@@ -109,7 +109,7 @@ class SaveRunFolder(Callback):
         done = {
             "steps_done": outcome.steps,
             "best_step": outcome.best_step,
-            "ended": outcome.ended if scores is not None else "running",
+            "ended": outcome.ended if scores is not None else UNENDED,
             "seconds": round(outcome.seconds, 2),
             "history": [{"step": e.step, "loss": e.loss, **e.scores} for e in outcome.history],
         }

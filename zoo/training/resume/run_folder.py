@@ -15,9 +15,13 @@ from zoo.training.resume import checkpoint
 from zoo.training.resume.checkpoint import Snapshot
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
-WRITTEN = (RECORD, STATE, FIGURE, "model.safetensors", "config.json", "tokenizer.json", "labels.json")
+MODEL = "model.safetensors"
+WRITTEN = (RECORD, STATE, FIGURE, MODEL, "config.json", "tokenizer.json", "labels.json")
 UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 """Prefixes of files that a killed training leaves, half written or as a lock."""
+
+UNENDED = "running"
+"""What the record of a training says of its end while there is none."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,13 @@ class RunFolder:
         if record:
             check_same(record, facts, self.path)
         return checkpoint.read(self.path / STATE)
+
+    def finished(self) -> dict[str, Any] | None:
+        """Read the record of the training that is resumed, if it came to its end and its model is there."""
+        if not self.resume or self.path is None or not (self.path / MODEL).exists():
+            return None
+        record = read_record(self.path)
+        return record if record.get("ended", UNENDED) != UNENDED else None
 
 
 def check_writable(folder: Path, resume: bool, overwrite: bool, inputs: Sequence[Any] = ()) -> None:

@@ -159,15 +159,27 @@ class Training:
             set_optimizer_tensors(self.optimizers, tensors["optimizer"])
         except (RuntimeError, KeyError) as error:
             raise WeightsError(f"the checkpoint of step {snapshot.step} does not fit: {error}") from error
-        best = tensors.get("best", tensors["model"])
+        best = best_weights(snapshot)
         self.best = {key: x.to(self.best[key].device) for key, x in best.items()}
-        (best_step, best_score), (total, count) = facts["best"], facts["losses"]
-        history = [Validation(step, loss, _number(score), scores) for step, loss, score, scores in facts["history"]]
-        self.outcome = Outcome(snapshot.step, facts["seconds"], best_step, _number(best_score), history)
+        total, count = facts["losses"]
+        self.outcome = outcome_of(snapshot)
         self.losses.total = torch.tensor(_number(total), device=self.fabric.device) if count else 0.0
         self.losses.count = count
         self.fabric.strategy.precision.load_state_dict(facts["scaler"])
         set_random_state(facts["random"][self.fabric.global_rank], self.fabric.device)
+
+
+def outcome_of(snapshot: Snapshot) -> Outcome:
+    """Return the steps, time, history and best checkpoint of a training up to a snapshot."""
+    facts = snapshot.facts
+    best_step, best_score = facts["best"]
+    history = [Validation(step, loss, _number(score), scores) for step, loss, score, scores in facts["history"]]
+    return Outcome(snapshot.step, facts["seconds"], best_step, _number(best_score), history)
+
+
+def best_weights(snapshot: Snapshot) -> Weights:
+    """Return the weights of the best checkpoint up to a snapshot."""
+    return snapshot.tensors.get("best", snapshot.tensors["model"])
 
 
 def optimizer_tensors(optimizers: Sequence[Optimizer]) -> Weights:
