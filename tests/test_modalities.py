@@ -10,7 +10,7 @@ PLAIN = re.compile(r"(?<![a-z])texts?(?![a-z])", re.IGNORECASE)  # of identifier
 PLUGIN = re.compile(r"(?:zoo\.plugins\.|timm:)\w*")
 ALLOWED = {
     "registry/discovery.py": "vision text speech graph zoo.plugins.",  # the built-in plugins
-    "factory/from_hub.py": "timm: image",  # config.json as timm writes it: an architecture, and `image_size`
+    "factory/hub_config.py": "timm: image",  # config.json as timm writes it: an architecture, and `image_size`
     "factory/keyword_aliases.py": "image",  # timm's `img_size` is `image_size`
     "factory/keywords.py": "text",  # a string where a number was expected
     "cli/arguments.py": "text texts",  # what a file given to --file holds

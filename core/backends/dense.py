@@ -52,7 +52,7 @@ class Dense:
                 added = added.to(q.dtype).expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
             y: Tensor = _Products.apply(q, k, v, added, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
-        causal = is_plainly_causal(call)
+        causal = is_only_causal(call)
         y = scaled_dot_product_attention(
             call.queries,
             call.k,
@@ -66,7 +66,7 @@ class Dense:
         return y, None
 
 
-def is_plainly_causal(call: Call) -> bool:
+def is_only_causal(call: Call) -> bool:
     """Tell whether the kernel's own causal mask, aligned to the top left, is all that is asked for."""
     return (
         call.pattern == Causal()

@@ -108,12 +108,12 @@ class Blockwise(torch.autograd.Function):
         """
         rows, heads, queries = q.shape[:3]
         parts = list(blocks(queries, heads, spans))
-        kept = q.new_empty(sum(heads * part.size * part.keys for part in parts))
+        stored = q.new_empty(sum(heads * part.size * part.keys for part in parts))
         y = v.new_zeros(rows, queries, heads, v.shape[3]).transpose(1, 2)
         none = q.new_empty(())
         for part in parts:
             row, at = part.row, slice(part.first, part.last)
-            weights = _weights(kept, part, heads)
+            weights = _weights(stored, part, heads)
             of_keys = k[row, :, part.begin : part.end].mT
             if p is None or r is None:
                 torch.baddbmm(none, q[row, :, at], of_keys, beta=0, alpha=scale, out=weights)
@@ -122,7 +122,7 @@ class Blockwise(torch.autograd.Function):
                 torch.baddbmm(_laid(band, part), q[row, :, at], of_keys, alpha=scale, out=weights)
             torch.softmax(weights, -1, out=weights)
             y[row, :, at] = torch.bmm(weights, v[row, :, part.begin : part.end])
-        ctx.save_for_backward(q, k, v, p, r, kept)  # type: ignore[arg-type]
+        ctx.save_for_backward(q, k, v, p, r, stored)  # type: ignore[arg-type]
         ctx.parts, ctx.scale = parts, scale  # type: ignore[attr-defined]
         return y
 
@@ -131,7 +131,7 @@ class Blockwise(torch.autograd.Function):
     @no_autocast
     def backward(ctx: FunctionCtx, grad: Float[Tensor, "b h q e"]) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         """Compute the gradients from the weights, each band's from a band."""
-        q, k, v, p, r, kept = ctx.saved_tensors  # type: ignore[attr-defined]
+        q, k, v, p, r, stored = ctx.saved_tensors  # type: ignore[attr-defined]
         parts, scale = ctx.parts, ctx.scale  # type: ignore[attr-defined]
         heads, queries = q.shape[1:3]
         gq, gk, gv = (_zeros_by_row(x) for x in (q, k, v))
@@ -139,7 +139,7 @@ class Blockwise(torch.autograd.Function):
         none = band = q.new_empty(())
         for part in parts:
             row, at, span = part.row, slice(part.first, part.last), slice(part.begin, part.end)
-            weights, g = _weights(kept, part, heads), grad[row, :, at]
+            weights, g = _weights(stored, part, heads), grad[row, :, at]
             gv[row, :, span].baddbmm_(weights.mT, g)
             scores = torch._softmax_backward_data(torch.bmm(g, v[row, :, span].mT), weights, -1, weights.dtype)
             gq[row, :, at] = torch.baddbmm(none, scores, k[row, :, span], beta=0, alpha=scale)
@@ -153,9 +153,9 @@ class Blockwise(torch.autograd.Function):
         return gq, gk, gv, gp, gr, None, None
 
 
-def _weights(kept: Tensor, part: Block, heads: int) -> Float[Tensor, "h c k"]:
+def _weights(stored: Tensor, part: Block, heads: int) -> Float[Tensor, "h c k"]:
     count = heads * part.size * part.keys
-    return kept[part.at : part.at + count].view(heads, part.size, part.keys)
+    return stored[part.at : part.at + count].view(heads, part.size, part.keys)
 
 
 def _met(r: Float[Tensor, "h o d"], part: Block, queries: int) -> Float[Tensor, "h w d"]:

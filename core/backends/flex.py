@@ -69,13 +69,13 @@ def block_mask(call: Call) -> Any:
     assert isinstance(call.start, int)
     sizes, device = (call.q.shape[2], call.k.shape[2]), call.q.device
     if call.valid is None and call.segments is None and call.pattern.by_value and not torch.compiler.is_compiling():
-        return _kept(call.pattern, call.start, *sizes, device)
+        return _cached(call.pattern, call.start, *sizes, device)
     rows = None if call.valid is None and call.segments is None else len(call.q)
     return _made(mask_mod(call), rows, *sizes, device)
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _kept(pattern: Pattern, start: int, queries: int, keys: int, device: torch.device) -> Any:
+def _cached(pattern: Pattern, start: int, queries: int, keys: int, device: torch.device) -> Any:
     with torch.inference_mode(False):  # it is kept for training too
         return _made(pattern.mask_mod(start), None, queries, keys, device)
 

@@ -129,7 +129,7 @@ def counted(pattern: Pattern, queries: int, keys: int, start: int) -> tuple[int,
 def buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> list[Bucket]:
     """Put groups whose number of keys is within a factor of 1.5 into one bucket, and say what they allow."""
     keep = lasting(pattern) and counted(pattern, queries, keys, start)[0] <= KEPT
-    return (_kept if keep else _buckets)(pattern, queries, keys, start, device)
+    return (_cached if keep else _buckets)(pattern, queries, keys, start, device)
 
 
 def _buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> list[Bucket]:
@@ -144,7 +144,7 @@ def _buckets(pattern: Pattern, queries: int, keys: int, start: int, device: torc
     return made
 
 
-_kept = lru_cache(maxsize=16)(_buckets)
+_cached = lru_cache(maxsize=16)(_buckets)
 
 
 def _widths(bucket: list[Group]) -> tuple[int, int]:
@@ -152,7 +152,7 @@ def _widths(bucket: list[Group]) -> tuple[int, int]:
 
 
 def _sorted(pattern: Pattern, queries: int, keys: int, start: int) -> list[list[Group]]:
-    return (_sorted_kept if lasting(pattern) else _sort)(pattern, queries, keys, start)
+    return (_cached_sort if lasting(pattern) else _sort)(pattern, queries, keys, start)
 
 
 def _sort(pattern: Pattern, queries: int, keys: int, start: int) -> list[list[Group]]:
@@ -166,4 +166,4 @@ def _sort(pattern: Pattern, queries: int, keys: int, start: int) -> list[list[Gr
     return result
 
 
-_sorted_kept = lru_cache(maxsize=64)(_sort)
+_cached_sort = lru_cache(maxsize=64)(_sort)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-_kept_apart = ContextVar("kept_apart", default=False)
+_row_by_row = ContextVar("kept_apart", default=False)
 _watchers: list[Callable[[Any, Any], None]] = []
 
 
@@ -32,14 +32,14 @@ def watch(watcher: Callable[[Any, Any], None]) -> Iterator[None]:
 
 def row_by_row() -> bool:
     """Tell whether somebody wants each row as it was given, padding included."""
-    return _kept_apart.get()
+    return _row_by_row.get()
 
 
 @contextmanager
 def rows_apart() -> Iterator[None]:
     """Let models read rows as they are given until the block ends, and not packed into one."""
-    token = _kept_apart.set(True)
+    token = _row_by_row.set(True)
     try:
         yield
     finally:
-        _kept_apart.reset(token)
+        _row_by_row.reset(token)

@@ -137,7 +137,7 @@ class BeamState:
         self.step = 0
         self.rows = torch.arange(b, device=device)
         self.most = torch.tensor(max_new_tokens, device=device)
-        self.live = scores.new_zeros(b, 1)
+        self.running = scores.new_zeros(b, 1)
         """Log-probability of each unfinished answer; -∞ for none."""
         self.ids = torch.zeros(b, 1, 0, dtype=torch.long, device=device)
         nothing = torch.zeros(b, beam.n_best, dtype=torch.long, device=device)
@@ -149,15 +149,15 @@ class BeamState:
 
     def advance(self, scores: Float[Tensor, "beams vocab"]) -> Int[Tensor, " following"] | None:
         """Add a token to each answer; give which of the beams go on, in their new order, or None at the end."""
-        width = self.live.shape[1]
+        width = self.running.shape[1]
         parents = self._grow(scores)
         full = self.step in self.max_new_tokens
         if full:
-            unfinished = self.live.masked_fill((self.most > self.step)[:, None], -math.inf)
+            unfinished = self.running.masked_fill((self.most > self.step)[:, None], -math.inf)
             self._finish(self.ids, self.step, unfinished)
-        bound = self.live[:, 0] / self._most_penalty()
+        bound = self.running[:, 0] / self._most_penalty()
         over = (self.finished.scores[:, -1] >= bound) | (self.most <= self.step)
-        self.live = self.live.masked_fill(over[:, None], -math.inf)
+        self.running = self.running.masked_fill(over[:, None], -math.inf)
         before, count = len(self.rows), len(self.rows) - int(over.sum())
         first = torch.arange(before, device=parents.device)
         if count == 0 or (count < before and pays(count, before, full)):
@@ -184,11 +184,11 @@ class BeamState:
         """Add a token to each answer, and give which beam each one comes from."""
         self.step += 1
         width = self.beam.width
-        total, parents, tokens = candidates(scores.unflatten(0, self.live.shape), self.live, 2 * width)
+        total, parents, tokens = candidates(scores.unflatten(0, self.running.shape), self.running, 2 * width)
         ends = tokens == self.symbols.eos
         every = torch.cat([take(self.ids, parents), tokens[..., None]], dim=2)
         self._finish(every[:, :width], self.step - 1, total[:, :width].masked_fill(~ends[:, :width], -math.inf))
-        self.live, at = total.masked_fill(ends, -math.inf).topk(min(width, total.shape[1]))
+        self.running, at = total.masked_fill(ends, -math.inf).topk(min(width, total.shape[1]))
         self.ids = take(every, at)
         return parents.gather(1, at)
 
@@ -203,22 +203,24 @@ class BeamState:
         Its log-probability can only fall, and the penalty grows or falls all the way to the last length.
         """
         alpha = self.beam.alpha
-        last = length_penalty(self.most.to(self.live.dtype), alpha)
+        last = length_penalty(self.most.to(self.running.dtype), alpha)
         return last.clamp(min=length_penalty(self.step + 1, alpha))
 
     def _retire(self, over: Bool[Tensor, " b"]) -> None:
         """Put rows away that need no more search."""
         self.done.append((self.rows[over], self.finished.take(over)))
-        self.rows, self.most, self.live, self.ids = (x[~over] for x in (self.rows, self.most, self.live, self.ids))
+        self.rows, self.most, self.running, self.ids = (
+            x[~over] for x in (self.rows, self.most, self.running, self.ids)
+        )
         self.finished = self.finished.take(~over)
 
 
 def candidates(
-    scores: Float[Tensor, "b w vocab"], live: Float[Tensor, "b w"], most: int
+    scores: Float[Tensor, "b w vocab"], running: Float[Tensor, "b w"], most: int
 ) -> tuple[Float[Tensor, "b c"], Int[Tensor, "b c"], Int[Tensor, "b c"]]:
     """Give the best continuations of each row: log-probability, beam it comes from, and token; best first."""
     values, tokens = top(scores, min(most, scores.shape[2]))
-    total = (values + (live - scores.logsumexp(-1))[..., None]).flatten(1)
+    total = (values + (running - scores.logsumexp(-1))[..., None]).flatten(1)
     best, at = total.topk(min(most, total.shape[1]))
     return best, at // values.shape[2], tokens.flatten(1).gather(1, at)
 

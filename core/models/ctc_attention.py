@@ -142,9 +142,9 @@ class Joint(Generator):
         place = torch.arange(t + 1, device=answers.ids.device)
         written = pad(answers.ids, (0, 1)).flatten(0, 1)
         length = answers.lengths.flatten()[:, None]
-        asked = written.masked_fill(place == length, self.symbols.eos).masked_fill(place > length, IGNORED)
+        labels = written.masked_fill(place == length, self.symbols.eos).masked_fill(place > length, IGNORED)
         read = pad(written[:, :-1], (1, 0), value=self.symbols.bos)
         each = torch.arange(b, device=place.device).repeat_interleave(c)
         scores = precise(self.head(self.decoder(self.target(read), rows(context, each))))
-        lost = nn.functional.cross_entropy(scores.transpose(1, 2), asked, ignore_index=IGNORED, reduction="none")
+        lost = nn.functional.cross_entropy(scores.transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
         return -lost.sum(1).view(b, c)

@@ -98,7 +98,7 @@ class Composition(nn.Module):
 
         Args:
             inputs: as for the model.
-            target: what is asked of it; -100, or NaN of numbers, where nothing is.
+            target: classes, labels or numbers; -100, or NaN of numbers, where there is none.
             smoothing: share of the right answer that is spread over all.
         """
         return self.criterion(self(*inputs), target, smoothing)

@@ -32,7 +32,7 @@ class EdgeIndex:
     index: Int[Tensor, "2 e"]
     duplicates: Duplicates
     cached: dict[Hashable, Any] = field(default_factory=dict)
-    """What was made by `once`."""
+    """What was made by `memoized`."""
     matrices: dict[tuple[int, ...], Csr] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -58,7 +58,7 @@ class EdgeIndex:
                 "say duplicates='once' or 'each'"
             )
 
-    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def memoized(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made under this key, or make it now."""
         if key not in self.cached:
             self.cached[key] = make()

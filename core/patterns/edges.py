@@ -71,7 +71,7 @@ class Edges(Pattern):
             listing = EdgeIndex(self.index.to(device), self.duplicates)
             return Edges(listing.index, listing.duplicates, listing)
 
-        moved: Edges = self.listing.once(device, make)
+        moved: Edges = self.listing.memoized(device, make)
         return moved
 
     def with_globals(self, index: tuple[int, ...], queries: int, keys: int, start: int) -> "Edges":
@@ -81,7 +81,7 @@ class Edges(Pattern):
         def make() -> Edges:
             return Edges(torch.cat([self.index, self.listing.with_globals(*wanted)], dim=1), self.duplicates)
 
-        joined: Edges = self.listing.once(wanted, make)
+        joined: Edges = self.listing.memoized(wanted, make)
         return joined
 
     def misfit(self, extent: ShapeInfo) -> str | None:
@@ -136,7 +136,7 @@ class Edges(Pattern):
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
         """See `Pattern.pairs`; where equal edges count each, they are counted each."""
         wanted = ("pairs", queries, keys, start)
-        counted: int = self.listing.once(wanted, lambda: self.edges(queries, keys, start).shape[1])
+        counted: int = self.listing.memoized(wanted, lambda: self.edges(queries, keys, start).shape[1])
         return counted
 
     def edges(self, queries: int, keys: int, start: int = 0) -> Int[Tensor, "2 pairs"]:

@@ -135,7 +135,7 @@ class ProjectedOffsets(Relative):
     u: Float[Tensor, "h d"]
     v: Float[Tensor, "h d"]
     weight: Float[Tensor, "inner dim"]
-    kept: dict[str, tuple[int, Tensor]] = field(default_factory=dict, repr=False)
+    cached: dict[str, tuple[int, Tensor]] = field(default_factory=dict, repr=False)
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
         """See `Bias.query`."""
@@ -157,8 +157,8 @@ class ProjectedOffsets(Relative):
 
     def projected(self, lowest: int, highest: int) -> tuple[int, Float[Tensor, "h n d"]]:
         """Give projected vectors that hold those of the offsets from lowest to highest, and the offset of the first."""
-        if "r" in self.kept:
-            first, r = self.kept["r"]
+        if "r" in self.cached:
+            first, r = self.cached["r"]
             last = first + r.shape[1] - 1
             if first <= lowest and highest <= last:
                 return first, r
@@ -169,7 +169,7 @@ class ProjectedOffsets(Relative):
         distance = -torch.arange(lowest, highest + 1, device=self.weight.device)
         waves = sinusoid(distance, self.weight.shape[1]).to(self.weight.dtype)
         r = multiply(waves, self.weight, None).unflatten(1, (self.u.shape[0], -1)).transpose(0, 1)
-        self.kept["r"] = (lowest, r)
+        self.cached["r"] = (lowest, r)
         return lowest, r
 
     @property

@@ -83,7 +83,7 @@ class AttentionStream(Stream):
             parts = {"score": self.attention.make_score(), "norm": self.attention.norm}
             y = attend(q, self.k, self.v, self.pattern, None, self.bias, q_start=start, whole=False, **parts)
         else:
-            y = self._at_once(q, self.k, self.v, start)
+            y = self._attend(q, self.k, self.v, start)
         self._forget(count)
         return self.attention.out(y.flatten(2))
 
@@ -104,7 +104,7 @@ class AttentionStream(Stream):
         self.q, self.k, self.v = follow(self.q, q), follow(self.k, k), follow(self.v, v)
         self.seen += x.shape[1]
 
-    def _at_once(
+    def _attend(
         self, q: Float[Tensor, "b q h d"], k: Float[Tensor, "b k g d"], v: Float[Tensor, "b k g e"], start: int
     ) -> Float[Tensor, "b q h e"]:
         """Do what `attend` does, for a few queries; chunks of equal size share their mask.

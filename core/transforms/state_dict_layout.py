@@ -49,11 +49,11 @@ class Layout:
 
     def ours(self, state: StateDict, prefix: str) -> dict[str, Tensor]:
         """Give weights under our names; what the table does not know keeps its own."""
-        theirs = {_modern(key.removeprefix(prefix)): value for key, value in state.items()}
-        kept = [key for key in theirs if not (self._is_copy(key, theirs) or re.fullmatch(self.unused, key))]
-        return join_qkv({self._name(key, back=False) or key: self._turned(key, theirs[key]) for key in kept})
+        peer = {_modern(key.removeprefix(prefix)): value for key, value in state.items()}
+        kept = [key for key in peer if not (self._is_copy(key, peer) or re.fullmatch(self.unused, key))]
+        return join_qkv({self._name(key, back=False) or key: self._turned(key, peer[key]) for key in kept})
 
-    def theirs(self, state: StateDict) -> dict[str, Tensor]:
+    def peer(self, state: StateDict) -> dict[str, Tensor]:
         """Give weights under their names, without a prefix, and with the copies.
 
         Raises:
@@ -61,26 +61,28 @@ class Layout:
         """
         apart = split_qkv(state) if any(".attention.q." in ours for ours in self.names) else state
         named = {key: self._name(key, back=True) for key in apart}
-        lost = [key for key, theirs in named.items() if theirs is None]
+        lost = [key for key, peer in named.items() if peer is None]
         if lost:
             raise ConfigError(f"the other library has no name for {', '.join(lost)}")
-        found = {theirs: self._turned(theirs, apart[key].detach()) for key, theirs in named.items() if theirs}
+        found = {peer: self._turned(peer, apart[key].detach()) for key, peer in named.items() if peer}
         return found | {copy: found[key] for copy, key in self.copies.items() if key in found}
 
-    def prefixed(self, theirs: StateDict) -> dict[str, Tensor]:
+    theirs = peer  # the name before
+
+    def prefixed(self, peer: StateDict) -> dict[str, Tensor]:
         """Put the prefix before their names."""
-        return {key if key.startswith(self.outside) else self.prefix + key: value for key, value in theirs.items()}
+        return {key if key.startswith(self.outside) else self.prefix + key: value for key, value in peer.items()}
 
     def _name(self, key: str, back: bool) -> str | None:
-        for ours, theirs in self.names.items():
-            given, wanted = (ours, theirs) if back else (theirs, ours)
+        for ours, peer in self.names.items():
+            given, wanted = (ours, peer) if back else (peer, ours)
             if match := re.fullmatch(_pattern(given), key):
                 return wanted.format(**match.groupdict())
         return None
 
-    def _is_copy(self, key: str, theirs: StateDict) -> bool:
-        other = theirs.get(self.copies.get(key, ""))
-        return other is not None and (other.is_meta or torch.equal(theirs[key], other))
+    def _is_copy(self, key: str, peer: StateDict) -> bool:
+        other = peer.get(self.copies.get(key, ""))
+        return other is not None and (other.is_meta or torch.equal(peer[key], other))
 
     def _turned(self, key: str, value: Tensor) -> Tensor:
         """Bring a weight from their shape to ours, or from ours to theirs."""
@@ -102,9 +104,9 @@ def _modern(key: str) -> str:
     return re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", key))
 
 
-def in_blocks(ours: str, theirs: str, names: Mapping[str, str]) -> dict[str, str]:
+def in_blocks(ours: str, peer: str, names: Mapping[str, str]) -> dict[str, str]:
     """Name the weights in each block of a stack: of ours `.{p}` is left out."""
-    return {f"{ours}.{{n}}.{own}{'.{p}' * ('{p}' in other)}": f"{theirs}.{{n}}.{other}" for own, other in names.items()}
+    return {f"{ours}.{{n}}.{own}{'.{p}' * ('{p}' in other)}": f"{peer}.{{n}}.{other}" for own, other in names.items()}
 
 
 def join_qkv(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

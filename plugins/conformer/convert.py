@@ -184,7 +184,7 @@ def to_torchaudio(stack: nn.Module) -> dict[str, Tensor]:
     Raises:
         ConfigError: If a weight has no name there, such as those of positions.
     """
-    return TORCHAUDIO.theirs(_with_odd_kernels(stack))
+    return TORCHAUDIO.peer(_with_odd_kernels(stack))
 
 
 def to_parakeet(stack: nn.Module) -> dict[str, Tensor]:
@@ -193,7 +193,7 @@ def to_parakeet(stack: nn.Module) -> dict[str, Tensor]:
     Raises:
         ConfigError: If a weight has no name there.
     """
-    return PARAKEET.theirs(_with_odd_kernels(stack))
+    return PARAKEET.peer(_with_odd_kernels(stack))
 
 
 def _with_odd_kernels(stack: nn.Module) -> dict[str, Tensor]:
@@ -235,11 +235,11 @@ def _norm(ours: StateDict) -> str:
 def _zeros(ours: StateDict, stack: nn.Module) -> dict[str, Tensor]:
     """Give 0 for the biases that no block of theirs has."""
     like = ours[DEPTHWISE]
-    theirs = {_anywhere(key) for key in ours}
+    peer = {_anywhere(key) for key in ours}
     return {
         key: like.new_zeros(value.shape)
         for key, value in stack.state_dict().items()
-        if key.endswith(".bias") and _anywhere(key) not in theirs and f"{key.removesuffix('bias')}weight" in ours
+        if key.endswith(".bias") and _anywhere(key) not in peer and f"{key.removesuffix('bias')}weight" in ours
     }
 
 

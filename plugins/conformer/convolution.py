@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
 from zoo.core import Chain, ConfigError, Linear, Pointwise, Segments, Tokens, Windows, silu
-from zoo.plugins.conformer.depthwise import Convolved, convolved, trains_plainly
+from zoo.plugins.conformer.depthwise import Convolved, convolved, prefers_products
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm
 
 FEW = 32
@@ -148,7 +148,7 @@ class Depthwise(nn.Module):
 
     def inside(self, x: Float[Tensor, "b n d"], around: int = 0) -> Float[Tensor, "b m d"]:
         """Convolve where the whole kernel has something to read, with so many zeros in front and behind."""
-        if trains_plainly(x, self.weight):
+        if prefers_products(x, self.weight):
             y: Tensor = Convolved.apply(x, self.weight, self.bias, around)
             return y
         return convolved(x, self.weight, self.bias, around)

@@ -30,7 +30,7 @@ def convolved(
     return y.squeeze(2).transpose(1, 2)
 
 
-def trains_plainly(x: Tensor, weight: Tensor) -> bool:
+def prefers_products(x: Tensor, weight: Tensor) -> bool:
     """Tell whether the gradients are wanted that `Convolved` is faster at: in float32 on a CPU."""
     return (
         x.is_cpu

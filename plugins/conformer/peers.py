@@ -138,6 +138,6 @@ def _parakeet(model: Model, first: Any) -> nn.Module:
     )
     config._attn_implementation = "sdpa"
     layers = nn.ModuleList(ParakeetEncoderBlock(config, index) for index in range(len(model.encoder.blocks)))
-    theirs = to_parakeet(model.encoder)
-    layers.load_state_dict({key.removeprefix("layers."): value for key, value in theirs.items()})
+    state = to_parakeet(model.encoder)
+    layers.load_state_dict({key.removeprefix("layers."): value for key, value in state.items()})
     return ParakeetBlocks(layers, ParakeetEncoderRelPositionalEncoding(config))

@@ -31,7 +31,7 @@ SOURCES = (
     ),
     _source(
         "drawn-graphs",
-        "data.synthetic_graphs:open_drawn",
+        "data.synthetic_graphs:open_synthetic",
         "triangle|connected|components[?count=N]",
         "graphs drawn at random whose nodes have as many edges whatever the answer: trees, rings, blocks and others",
         NETWORKX,

@@ -78,7 +78,7 @@ def to_torchaudio(model: Model) -> dict[str, Tensor]:
     Raises:
         ConfigError: If a weight has no name there, or positions are not by convolution.
     """
-    return _theirs(model, TORCHAUDIO)
+    return _peer(model, TORCHAUDIO)
 
 
 def to_hf(model: Model) -> dict[str, Tensor]:
@@ -91,14 +91,14 @@ def to_hf(model: Model) -> dict[str, Tensor]:
     """
     if not isinstance(model.head, Tag | Features) and model.num_classes:
         raise ConfigError("task='classify' has no counterpart: Hugging Face's has a further layer before its labels")
-    theirs = _theirs(model, HUGGING_FACE)
-    return HUGGING_FACE.prefixed(theirs) if model.num_classes else theirs
+    peer = _peer(model, HUGGING_FACE)
+    return HUGGING_FACE.prefixed(peer) if model.num_classes else peer
 
 
-def _theirs(model: Model, layout: Layout) -> dict[str, Tensor]:
+def _peer(model: Model, layout: Layout) -> dict[str, Tensor]:
     if not isinstance(model.stem.position, PositionalConvolution):
         raise ConfigError("other libraries tell positions by convolution: make the model with position='convolution'")
-    return _for(layout, model).theirs(model.state_dict())
+    return _for(layout, model).peer(model.state_dict())
 
 
 def _for(layout: Layout, model: nn.Module) -> Layout:

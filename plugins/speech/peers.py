@@ -63,6 +63,6 @@ def peer(model: Model) -> nn.Module:
         encoder_layer_drop=0.0,
         aux_num_out=None,
     )
-    theirs = to_torchaudio(model)
-    net.load_state_dict({key: value for key, value in theirs.items() if not key.startswith("aux.")})
+    state = to_torchaudio(model)
+    net.load_state_dict({key: value for key, value in state.items() if not key.startswith("aux.")})
     return Wav2Vec2Peer(model, net)

@@ -120,7 +120,7 @@ def zoo_suites() -> tuple[SuiteSpec, ...]:
 @hookimpl
 def zoo_commands(app: "typer.Typer") -> None:
     """Add `zoo transcribe` and `zoo say`."""
-    from zoo.plugins.speech.cli.saying import say
+    from zoo.plugins.speech.cli.say import say
     from zoo.plugins.speech.cli.transcribe import transcribe
 
     app.command("transcribe")(transcribe)

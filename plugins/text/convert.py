@@ -60,17 +60,17 @@ def to_hf(model: nn.Module) -> dict[str, Tensor]:
     if isinstance(model, Model):
         return _to_bert(model)
     if isinstance(model, Generator) and model.encoder is None:
-        return GPT2.prefixed(GPT2.theirs(model.state_dict()))
+        return GPT2.prefixed(GPT2.peer(model.state_dict()))
     if isinstance(model, Generator):
         return _to_marian(model)
     raise ConfigError(f"{type(model).__name__} is no text model with a layout at Hugging Face")
 
 
 def _to_bert(model: Model) -> dict[str, Tensor]:
-    theirs = BERT.theirs(model.state_dict())
+    peer = BERT.peer(model.state_dict())
     if not isinstance(model.head, MaskedToken):
-        del theirs["cls.predictions.decoder.weight"]
-    return BERT.prefixed(theirs) if any(key.startswith(BERT.outside) for key in theirs) else theirs
+        del peer["cls.predictions.decoder.weight"]
+    return BERT.prefixed(peer) if any(key.startswith(BERT.outside) for key in peer) else peer
 
 
 def _to_marian(model: Generator) -> dict[str, Tensor]:
@@ -79,7 +79,7 @@ def _to_marian(model: Generator) -> dict[str, Tensor]:
     state["head.bias"] = bias[None]
     if isinstance(model.target.position, Sinusoidal):
         state["target.position.table"] = model.target.position((MARIAN_POSITIONS,))
-    return MARIAN.prefixed(MARIAN.theirs(state))
+    return MARIAN.prefixed(MARIAN.peer(state))
 
 
 def to_torch(model: nn.Module) -> dict[str, Tensor]:
@@ -93,7 +93,7 @@ def to_torch(model: nn.Module) -> dict[str, Tensor]:
     """
     check_equal_heads(model)
     state = model.state_dict()
-    return TORCH.theirs({key: value for key, value in state.items() if not key.startswith(("target.", "head."))})
+    return TORCH.peer({key: value for key, value in state.items() if not key.startswith(("target.", "head."))})
 
 
 def check_equal_heads(model: nn.Module) -> None:

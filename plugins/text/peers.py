@@ -182,7 +182,7 @@ def mask(ids: Int[Tensor, "b n"], valid: ValidMask) -> Bool[Tensor, "b n"] | Non
 def _functional(activation: Any) -> Any:
     """Give torch's function for one of ours, which overwrites what it is given."""
     named = {ours: name for name, ours in ACTIVATIONS.items()}
-    theirs = {"relu": nn.functional.relu, "gelu": nn.functional.gelu, "silu": nn.functional.silu}
-    if named.get(activation) in theirs:
-        return theirs[named[activation]]
+    activations = {"relu": nn.functional.relu, "gelu": nn.functional.gelu, "silu": nn.functional.silu}
+    if named.get(activation) in activations:
+        return activations[named[activation]]
     raise ConfigError(f"{activation} has no counterpart for torch.nn.Transformer")

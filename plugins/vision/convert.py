@@ -114,8 +114,8 @@ def to_timm(model: Model) -> dict[str, Tensor]:
     }
     state = {}
     for key, value in model.state_dict().items():
-        for ours, theirs in back.items():
-            key = key.replace(ours, theirs)
+        for ours, timm in back.items():
+            key = key.replace(ours, timm)
         state[key] = value
     patch = model.stem.patch_size
     state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"].unflatten(1, (-1, patch, patch))

@@ -85,8 +85,8 @@ def _load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | No
         from zoo.data.corpus import open_corpus
 
         tokenizer = hub.fetch(weights, ("tokenizer.json",)) if weights else None
-        asked = replace(spec.with_config(**given), task=given.get("task", spec.task))
-        corpus = open_corpus(data, asked, tokenizer=str(tokenizer or ""))
+        spec_of_data = replace(spec.with_config(**given), task=given.get("task", spec.task))
+        corpus = open_corpus(data, spec_of_data, tokenizer=str(tokenizer or ""))
         if not weights:
             fitting = {key: value for key, value in corpus.overrides().items() if spec.config.get(key) != value}
     torch.manual_seed(0)

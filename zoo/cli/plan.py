@@ -181,8 +181,8 @@ def _figures(offer: "Offer", measured: bool) -> list[str]:
 def _why(offer: "Offer") -> str:
     if offer.plan is None:
         return f"cannot: {offer.refusal}"
-    told = offer.plan.why
-    return f"{told} ({offer.skipped})" if offer.skipped else told
+    reason = offer.plan.why
+    return f"{reason} ({offer.skipped})" if offer.skipped else reason
 
 
 def _short(value: int, unit: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ConfigError
-from zoo.factory import attention_argument, from_hub, keywords
+from zoo.factory import attention_argument, hub_config, keywords
 from zoo.names import did_you_mean, listed, matches
 from zoo.registry import entry_loading
 from zoo.registry.lookup import registry
@@ -176,7 +176,7 @@ def plugins() -> list[PluginInfo]:
 
 
 def _find(name: str) -> tuple[ModelSpec, str]:
-    return (from_hub.spec_of(name), "") if hub.is_repository(name) else registry().find(name)
+    return (hub_config.spec_of(name), "") if hub.is_repository(name) else registry().find(name)
 
 
 def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any) -> "torch.nn.Module":

@@ -70,7 +70,7 @@ def check_gradients(model: Any, inputs: Inputs) -> None:
     torch.manual_seed(0)
     model.train()
     if has_own_loss(model):
-        model.training_loss(inputs, _asked(inputs[-1]), 0.1).backward()
+        model.training_loss(inputs, _target(inputs[-1]), 0.1).backward()
     else:
         y = model(*inputs)
         (y * torch.randn_like(y)).sum().backward()
@@ -80,7 +80,7 @@ def check_gradients(model: Any, inputs: Inputs) -> None:
     assert not wild, f"gradient with NaN or infinity: {', '.join(wild)}"
 
 
-def _asked(last: Tensor) -> Tensor:
+def _target(last: Tensor) -> Tensor:
     """Give a target for what a model writes: the tokens themselves, or, of numbers, that no step is the last."""
     return torch.zeros(last.shape[:2], dtype=torch.long) if last.is_floating_point() else last
 

@@ -29,11 +29,11 @@ def graph(inputs: Inputs, number: int, answers: int) -> tuple[Inputs, Tensor] | 
         return None
     nodes = batch == number
     first, edges = int(nodes.nonzero()[0]), nodes[index[0]]
-    asked = [nodes[pair[0]] for pair in pairs]
+    masks = [nodes[pair[0]] for pair in pairs]
     alone = x[nodes], index[:, edges] - first, None if attr is None else attr[edges], batch[nodes] - number
-    owners = [torch.arange(int(batch.max()) + 1) == number, nodes, *asked]
+    owners = [torch.arange(int(batch.max()) + 1) == number, nodes, *masks]
     own = next(owner for owner in owners if len(owner) == answers)
-    return (*alone, *(pair[:, mask] - first for pair, mask in zip(pairs, asked, strict=True))), own
+    return (*alone, *(pair[:, mask] - first for pair, mask in zip(pairs, masks, strict=True))), own
 
 
 def relabelled(inputs: Inputs) -> tuple[Inputs, Tensor]:

@@ -211,12 +211,12 @@ def _agreed(parts: Sequence[Batch], request: Request, fabric: Fabric) -> tuple[l
     """
     if len(parts) == 1 and fabric.world_size == 1:
         return None, request
-    asked = [int(count_targets(part.target)) for part in parts]
-    counts: Any = torch.tensor([sum(asked), request.save, request.stop], dtype=torch.float64)
+    targets = [int(count_targets(part.target)) for part in parts]
+    counts: Any = torch.tensor([sum(targets), request.save, request.stop], dtype=torch.float64)
     if fabric.world_size > 1:
         counts = fabric.all_reduce(counts.to(fabric.device), reduce_op="sum")
     total, save, stop = counts.tolist()
-    return [fabric.world_size * count / max(total, 1) for count in asked], Request(save > 0, stop > 0)
+    return [fabric.world_size * count / max(total, 1) for count in targets], Request(save > 0, stop > 0)
 
 
 def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, float]] | None) -> None:

@@ -172,10 +172,10 @@ def decoder_input(model: nn.Module, aid: str) -> int:
 
 def replaceable(batch: Batch, place: int) -> Bool[Tensor, "b n"]:
     """Tell which tokens may be others: those that were to be written at the place before, not begin and padding."""
-    asked = batch.target != IGNORED
+    valid = batch.target != IGNORED
     ids: Int[Tensor, "b n"] = batch.inputs[place]
-    first = torch.zeros_like(asked[:, :1])
-    return torch.cat([first, asked[:, :-1]], dim=1) & torch.cat([first, _same(ids, batch.target)], dim=1)
+    first = torch.zeros_like(valid[:, :1])
+    return torch.cat([first, valid[:, :-1]], dim=1) & torch.cat([first, _same(ids, batch.target)], dim=1)
 
 
 def with_input(batch: Batch, place: int, ids: Tensor) -> Batch:

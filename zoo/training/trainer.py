@@ -15,7 +15,7 @@ from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
-from zoo.training.callbacks.run_folder import CURVE, SaveRunFolder
+from zoo.training.callbacks.save_run import CURVE, SaveRunFolder
 from zoo.training.callbacks.signals import StopOnSignal
 from zoo.training.config import Devices, Settings
 from zoo.training.defaults import resolved

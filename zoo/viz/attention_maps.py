@@ -133,9 +133,9 @@ def _check_numbers(option: str, numbers: Sequence[int], available: set[int], wha
             raise ConfigError(f"{option} {number}: there are {what} 1 … {max(available)}")
 
 
-def _of_heads(drawn: Drawn, heads: Sequence[int]) -> Drawn:
-    kept = [head for head in drawn.heads if head in heads]
-    return replace(drawn, heads=tuple(kept), weights=drawn.weights[[drawn.heads.index(head) for head in kept]])
+def _of_heads(found: Drawn, heads: Sequence[int]) -> Drawn:
+    kept = [head for head in found.heads if head in heads]
+    return replace(found, heads=tuple(kept), weights=found.weights[[found.heads.index(head) for head in kept]])
 
 
 def _side(stem: Any, names: Sequence[str]) -> Side:

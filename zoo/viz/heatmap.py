@@ -41,15 +41,15 @@ def draw(maps: Sequence[Map], title: str) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, weights: Float[Tensor, "q k"], scale: PowerNorm, drawn: Map) -> AxesImage:
+def _panel(axes: Axes, weights: Float[Tensor, "q k"], scale: PowerNorm, shown: Map) -> AxesImage:
     queries, keys = weights.shape
-    extent = (0, keys * drawn.keys.step, queries * drawn.queries.step, 0)
+    extent = (0, keys * shown.keys.step, queries * shown.queries.step, 0)
     image = axes.imshow(
         weights.numpy(), cmap="magma", norm=scale, extent=extent, aspect="auto", interpolation="nearest"
     )
-    _label(axes.xaxis, drawn.keys, keys, "key")
-    _label(axes.yaxis, drawn.queries, queries, "query")
-    axes.tick_params("x", rotation=90 if drawn.keys.names else 0)
+    _label(axes.xaxis, shown.keys, keys, "key")
+    _label(axes.yaxis, shown.queries, queries, "query")
+    axes.tick_params("x", rotation=90 if shown.keys.names else 0)
     axes.label_outer()
     return image
 

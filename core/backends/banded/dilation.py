@@ -19,7 +19,7 @@ from zoo.core.scoring.relative_bias import Relative
 
 
 @dataclass(frozen=True, eq=False)
-class Apart(Relative):
+class DilatedBias(Relative):
     """Count the offsets of a bias in steps.
 
     Args:
@@ -89,7 +89,7 @@ def fold(call: Call) -> Call:
         pattern=Window(pattern.left, pattern.right),
         start=call.start // step,
         valid=None if valid is None else _apart(valid[..., None], step)[..., 0],
-        bias=Apart(bias, step) if isinstance(bias, Relative) else None,
+        bias=DilatedBias(bias, step) if isinstance(bias, Relative) else None,
         segments=segments,
     )
 

@@ -67,12 +67,12 @@ class Products(torch.autograd.Function):
         work = _Work(q, k, v, k_all, v_all, bias, band)
         y = q.new_empty(*q.shape[:2], v.shape[1])
         y[work.count :] = 0
-        kept = []
+        dropout_masks = []
         for first, last in work.blocks():
             weights = work.weights(first, last)
             if band.dropout:
-                kept.append(torch.rand_like(weights) >= band.dropout)
-                weights.mul_(kept[-1]).mul_(1 / (1 - band.dropout))
+                dropout_masks.append(torch.rand_like(weights) >= band.dropout)
+                weights.mul_(dropout_masks[-1]).mul_(1 / (1 - band.dropout))
             near, far = weights.split([work.width, k_all.shape[1]], 2)
             part = y[first:last]
             torch.bmm(near, work.v[first:last], out=part)
@@ -80,7 +80,7 @@ class Products(torch.autograd.Function):
                 part += torch.bmm(far, v_all[work.row_of[first:last]])
             work.empty(part, first, last)
         ctx.save_for_backward(q, k, v, k_all, v_all, bias)  # type: ignore[arg-type]
-        ctx.band, ctx.kept = band, kept  # type: ignore[attr-defined]
+        ctx.band, ctx.dropout_masks = band, dropout_masks  # type: ignore[attr-defined]
         return y
 
     @staticmethod
@@ -89,7 +89,7 @@ class Products(torch.autograd.Function):
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         """Compute the weights of each block again, and the gradients from them."""
         q, k, v, k_all, v_all, bias = ctx.saved_tensors  # type: ignore[attr-defined]
-        band, kept = ctx.band, ctx.kept  # type: ignore[attr-defined]
+        band, dropout_masks = ctx.band, ctx.dropout_masks  # type: ignore[attr-defined]
         work = _Work(q, k, v, k_all, v_all, bias, band)
         to_bias = bias is not None and ctx.needs_input_grad[5]  # type: ignore[attr-defined]
         gq, gk, gv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
@@ -101,7 +101,7 @@ class Products(torch.autograd.Function):
             g = grad[first:last].contiguous()
             if band.empties:
                 g = work.empty(g.clone(), first, last)
-            keep = kept[n] * (1 / (1 - band.dropout)) if band.dropout else None
+            keep = dropout_masks[n] * (1 / (1 - band.dropout)) if band.dropout else None
             near, far = (weights if keep is None else weights * keep).split([work.width, k_all.shape[1]], 2)
             band.chunks.spread(near.mT @ g, gv, first)
             g_weights = work.products(g, work.v, v_all, first, last)

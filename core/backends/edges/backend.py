@@ -19,7 +19,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.edges.edge_features import FEW, edge_vectors
-from zoo.core.backends.edges.partition import Part, Work, at_once, check_heads, work_of
+from zoo.core.backends.edges.partition import Part, Work, check_heads, rows_and_heads, work_of
 from zoo.core.backends.edges.scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.patterns.edges import Edges
@@ -58,7 +58,7 @@ class ByEdges:
         p = problem
         edges = p.pattern.pairs(p.queries, p.keys, p.start or 0)
         dims = p.head_dim + p.value_dim
-        rows, heads = at_once(edges, p.batch, p.heads, p.grouped, _limit(p.score, p.head_dim))
+        rows, heads = rows_and_heads(edges, p.batch, p.heads, p.grouped, _limit(p.score, p.head_dim))
         copies = rows * heads
         entries = edges * p.batch * p.heads
         stored = edges * copies * (4 * p.size + 5 * 4) + (p.size * entries if p.grad and entries <= REMEMBERED else 0)
@@ -138,12 +138,12 @@ class _Attend(torch.autograd.Function):
             total.masked_fill_(total == 0, inf)  # nothing to read
             weights.mul_(csr.spread(1 / total))
             level = _put(level, part.batch, part.heads, total.log_().add_(top))
-            kept = work.kept(part, weights)
+            dropout_mask = work.dropout_mask(part, weights)
             if remembers:
                 remembered.append(weights)
-                weights = weights if kept is None else weights * kept
-            elif kept is not None:
-                weights.mul_(kept)
+                weights = weights if dropout_mask is None else weights * dropout_mask
+            elif dropout_mask is not None:
+                weights.mul_(dropout_mask)
             sums = csr.sums(weights, part.of_keys(v))
             if to_values is not None:
                 edge_vectors(part).add_sums(sums, weights, to_values)
@@ -175,14 +175,14 @@ class _Attend(torch.autograd.Function):
             weights = remembered.pop(0) if remembered else _scores(compare, compared, added, level).exp_()
             given = part.of_queries(grad)
             base = csr.spread(part.of_queries(mean))
-            kept = work.kept(part, weights)
-            slope = csr.products(given, part.of_keys(v), 1.0, base if kept is None else None)
+            dropout_mask = work.dropout_mask(part, weights)
+            slope = csr.products(given, part.of_keys(v), 1.0, base if dropout_mask is None else None)
             if to_values is not None:
                 edge_vectors(part).add_products(slope, given, to_values)
-            if kept is not None:
-                slope.mul_(kept).add_(base)
+            if dropout_mask is not None:
+                slope.mul_(dropout_mask).add_(base)
             slope.mul_(weights)
-            weights = weights if kept is None else weights * kept
+            weights = weights if dropout_mask is None else weights * dropout_mask
             _collect_values(grads, part, weights, given)
             _collect_scores(grads, compare, compared, slope)
         return *grads, None

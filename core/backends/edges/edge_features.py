@@ -22,7 +22,7 @@ FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class EdgeVectors:
     """Each edge has its own vector."""
 
     part: Part
@@ -55,7 +55,7 @@ class Own:
 
 
 @dataclass(frozen=True, eq=False)
-class OfEdgeTypes:
+class EdgeTypeVectors:
     """Edges of a type share a vector; methods are those of `Own`, with one vector for each edge type."""
 
     part: Part
@@ -129,6 +129,6 @@ class Block:
         return x[self.rows].unflatten(0, (-1, self.heads)).transpose(0, 1)
 
 
-def edge_vectors(part: Part) -> Own | OfEdgeTypes:
+def edge_vectors(part: Part) -> EdgeVectors | EdgeTypeVectors:
     """Give what vectors of edges do in a part."""
-    return Own(part) if part.edge_types is None else OfEdgeTypes(part, part.edge_types)
+    return EdgeVectors(part) if part.edge_types is None else EdgeTypeVectors(part, part.edge_types)

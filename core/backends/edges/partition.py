@@ -24,7 +24,7 @@ BLOCK = 1 << 19
 """Entries up to which heads are computed at once: more would leave the cache."""
 
 
-def at_once(edges: int, batch: int, heads: int, shared: int, limit: int | None = None) -> tuple[int, int]:
+def rows_and_heads(edges: int, batch: int, heads: int, shared: int, limit: int | None = None) -> tuple[int, int]:
     """Say how many rows and heads are computed at once: rows with all heads, or heads with those of the same keys.
 
     Args:
@@ -108,7 +108,7 @@ class Work:
         """Go through all heads of so many rows."""
         shared = self.heads // self.groups
         shape = (self.queries, self.keys, self.start, self.heads)
-        rows, heads = at_once(len(self.graph.csr(*shape).rows), batch, self.heads, shared, self.limit)
+        rows, heads = rows_and_heads(len(self.graph.csr(*shape).rows), batch, self.heads, shared, self.limit)
         for row, head in product(range(0, batch, rows), range(0, self.heads, heads)):
             mine, last = slice(row, min(row + rows, batch)), min(head + heads, self.heads)
             csr = self.graph.csr(*shape, mine.stop - row, last - head, shared)
@@ -129,7 +129,7 @@ class Work:
             closed |= of_queries.index_select(0, rows) != of_keys.index_select(0, columns)
         return closed
 
-    def kept(self, part: Part, weights: Float[Tensor, " n"]) -> Float[Tensor, " n"] | None:
+    def dropout_mask(self, part: Part, weights: Float[Tensor, " n"]) -> Float[Tensor, " n"] | None:
         """Draw by what dropout multiplies the weights, the same in both passes; None without dropout."""
         if not self.dropout:
             return None

@@ -231,8 +231,8 @@ def _pieces(x: Compared, heads: int, table: Float[Tensor, "t w"], back: bool = F
     if back:
         ends, pointers = csr.back_ends, csr.back_pointers
         edges = edges if added is None else edges.index_select(0, csr.back_order)
-    at_once = NUMBERS.get(table.device.type, NUMBERS["cpu"]) * (torch.get_num_threads() if table.is_cpu else 1)
-    step = max(1, at_once // table.shape[1])
+    per_step = NUMBERS.get(table.device.type, NUMBERS["cpu"]) * (torch.get_num_threads() if table.is_cpu else 1)
+    step = max(1, per_step // table.shape[1])
     firsts = range(0, len(ends), step)
     lasts = [min(first + step, len(ends)) for first in firsts]
     outer = ends[[*firsts, *(last - 1 for last in lasts)]]

@@ -60,10 +60,10 @@ class ByTransformerConv(nn.Module):
         """Let nodes read along the edges that their tokens carry."""
         graph: Any = tokens.pattern
         if graph.features not in SPELLED:
-            SPELLED[graph.features] = self._spelled(graph.features)
+            SPELLED[graph.features] = self._one_hot(graph.features)
         return self.out(self.conv(tokens.x[0], graph.index, SPELLED[graph.features]))[None]
 
-    def _spelled(self, features: Int[Tensor, "e f"]) -> Float[Tensor, "e c"]:
+    def _one_hot(self, features: Int[Tensor, "e f"]) -> Float[Tensor, "e c"]:
         """Give a number for each category, 1 where it is there."""
         columns = [one_hot(column, kinds) for column, kinds in zip(features.T, self.kinds, strict=True)]
         return torch.cat(columns, dim=1).float()

@@ -24,20 +24,20 @@ FIRST = {"class": "accuracy", "labels": "roc-auc", "numbers": "r2"}
 
 
 class Example(NamedTuple):
-    """Hold a graph and what is asked of it.
+    """A graph and its target.
 
     Args:
         graph: with `x`, even if without columns.
-        target: a class, or labels or numbers (k); of nodes, with an axis for them in front. -100 or NaN where nothing
-            is asked.
+        target: a class, or labels or numbers (k); of nodes, with an axis for them in front. -100 or NaN where there
+            is none.
     """
 
     graph: GraphInputs
     target: Tensor
 
 
-class Asked(NamedTuple):
-    """Say what is asked of graphs, and what they are made of.
+class GraphTask(NamedTuple):
+    """Task on graphs: targets, labels, features of nodes and edges, and metric.
 
     Args:
         task: `classify` (of each graph) or `tag` (of each node).
@@ -64,29 +64,29 @@ class GraphsCorpus(BatchedCorpus):
     Args:
         about: the data.
         spec: of the model.
-        asked: of each graph.
-        parts: its examples; one graph may be in each of them, with other nodes asked.
+        graph_task: what the model predicts.
+        parts: its examples; one graph may be in each of them, with targets for other nodes.
     """
 
     def __init__(
-        self, about: DatasetInfo, spec: ModelSpec, asked: Asked, parts: Mapping[str, Sequence[Example]]
+        self, about: DatasetInfo, spec: ModelSpec, graph_task: GraphTask, parts: Mapping[str, Sequence[Example]]
     ) -> None:
         super().__init__(about, spec, {name: _sizes(part) for name, part in parts.items()})
-        self.asked, self.parts = asked, parts
-        self.task = asked.task
-        self.labels = list(asked.labels)
-        self.metric = asked.metric or FIRST[asked.target]
-        self.units = _units([each.target for each in parts["train"]]) if asked.target == "numbers" else []
+        self.graph_task, self.parts = graph_task, parts
+        self.task = graph_task.task
+        self.labels = list(graph_task.labels)
+        self.metric = graph_task.metric or FIRST[graph_task.target]
+        self.units = _units([each.target for each in parts["train"]]) if graph_task.target == "numbers" else []
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
-        features = {"node_features": self.asked.node_features, "edge_features": self.asked.edge_features}
+        features = {"node_features": self.graph_task.node_features, "edge_features": self.graph_task.edge_features}
         parameters = signature(load(self.spec)).parameters
-        keywords = {**self.asked.fitting} | ({"units": self.units} if self.units else {})
+        keywords = {**self.graph_task.fitting} | ({"units": self.units} if self.units else {})
         known = {key: value for key, value in keywords.items() if key in parameters}
         found = super().overrides() | features | known
-        if self.asked.target != "class":
-            found["target"] = self.asked.target
+        if self.graph_task.target != "class":
+            found["target"] = self.graph_task.target
         return found
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
@@ -99,11 +99,11 @@ class GraphsCorpus(BatchedCorpus):
         return Batch(pack([example.graph for example in chosen]), target)
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
-        """Give the mean loss over what is asked; numbers count by their deviation."""
+        """Give the mean loss over the targets; numbers are divided by their standard deviation."""
         if self.units:
             deviation = answer.new_tensor([unit[1] for unit in self.units])
             answer, target = answer / deviation, target.to(answer.dtype) / deviation
-        return TARGETS[self.asked.target](answer, target, smoothing)
+        return TARGETS[self.graph_task.target](answer, target, smoothing)
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Judge all answers together; the metric comes first."""
@@ -113,7 +113,7 @@ class GraphsCorpus(BatchedCorpus):
                 inputs, target = to_device(batch, device)
                 answers.append(model(*inputs).float().cpu())
                 targets.append(target.cpu())
-        found = JUDGES[self.asked.target](torch.cat(answers), torch.cat(targets))
+        found = JUDGES[self.graph_task.target](torch.cat(answers), torch.cat(targets))
         return {self.metric: found[self.metric], **found}
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from zoo import DataError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import DatasetInfo, fingerprint
-from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 KINDS = {"communities": "community", "factions": "faction"}
@@ -49,7 +49,7 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
         "test": [Example(graph, right.where(~in_training, IGNORED))],
     }
     about = DatasetInfo("karate", described, fingerprint([kind, *map(str, right.tolist())]))
-    return GraphsCorpus(about, spec, Asked("tag", "class", labels, graph.x.shape[1], metric="-loss"), parts)
+    return GraphsCorpus(about, spec, GraphTask("tag", "class", labels, graph.x.shape[1], metric="-loss"), parts)
 
 
 def _communities() -> tuple[GraphInputs, Tensor, Tensor]:

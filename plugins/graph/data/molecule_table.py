@@ -19,7 +19,7 @@ class Table:
         name: of the file, for errors.
         text: its content.
         comma: what stands between columns.
-        wanted: columns of what is asked; all but the SMILES if empty.
+        wanted: columns of the targets; all but the SMILES if empty.
 
     Raises:
         DataError: If a column is not there, or columns do not belong together.
@@ -45,7 +45,7 @@ class Table:
         self.answers: list[Any] = []
         for each in found:
             try:
-                self.answers.append(_asked(self.kind, cells[each.row]))
+                self.answers.append(_target(self.kind, cells[each.row]))
             except InputError as error:
                 self.skipped.append(Skipped(each.smiles, str(error), each.row))
             else:
@@ -54,8 +54,8 @@ class Table:
     def parts(self, split: str, seed: int) -> Parts[Row]:
         """Part the molecules by scaffolds, or by chance; those of equal SMILES stay together."""
         rows = {
-            each.row: Row(each.smiles, each.graph, asked)
-            for each, asked in zip(self.molecules, self.answers, strict=True)
+            each.row: Row(each.smiles, each.graph, target)
+            for each, target in zip(self.molecules, self.answers, strict=True)
         }
         if split == "random":
             return complete({"train": list(rows.values())}, lambda row: row.name, seed, self.name)
@@ -71,10 +71,10 @@ def _kind(name: str, cells: Sequence[Sequence[str]]) -> str:
             floats(row)
     except InputError as error:
         if len(cells[0]) > 1:
-            raise DataError(f"{name}: {error}; target=COLUMN names one that is asked for") from error
+            raise DataError(f"{name}: {error}; target=COLUMN names the column of targets") from error
         return "class"
     return "numbers"
 
 
-def _asked(kind: str, cells: Sequence[str]) -> Any:
+def _target(kind: str, cells: Sequence[str]) -> Any:
     return named(cells[0]) if kind == "class" else finite(floats(cells))

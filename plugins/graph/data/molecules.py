@@ -9,7 +9,7 @@ import torch
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, fingerprint
-from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.rdkit_properties import PROPERTIES, Molecule, by_scaffold, molecules, property_of
 from zoo.plugins.graph.sources import MOLECULES
 
@@ -21,7 +21,7 @@ def well_known() -> dict[str, str]:
 
 
 def open_molecules(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
-    """Open the molecules, with what is asked of them.
+    """Open the molecules, with the property to predict.
 
     Args:
         argument: `logp`, `rings` (how many), `aromatic` (whether), or `groups` (which functional ones).
@@ -35,7 +35,7 @@ def open_molecules(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     """
     name = argument or "logp"
     if name not in PROPERTIES:
-        raise DataError(f"molecules:{argument}: what is asked is one of {', '.join(PROPERTIES)}")
+        raise DataError(f"molecules:{argument}: the property is one of {', '.join(PROPERTIES)}")
     known = well_known()
     found, _ = molecules(list(known.values()))
     parts = by_scaffold(found, seed, "molecules")
@@ -45,6 +45,6 @@ def open_molecules(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
         return Example(molecule.graph, torch.tensor(property_of(name, molecule.smiles)))
 
     examples = {part: [example(each) for each in some] for part, some in parts.by_name().items()}
-    described = f"{len(found):,} well-known molecules, asked for: {name}; tested on scaffolds never trained on."
+    described = f"{len(found):,} well-known molecules, to predict: {name}; tested on scaffolds never trained on."
     about = DatasetInfo("molecules", described, fingerprint([name, str(seed), *known.values()]))
-    return GraphsCorpus(about, spec, Asked("classify", target, labels, **MOLECULES, fitting=fitting), examples)
+    return GraphsCorpus(about, spec, GraphTask("classify", target, labels, **MOLECULES, fitting=fitting), examples)

@@ -11,7 +11,7 @@ from typing import Any
 from zoo import DataError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import DatasetInfo, fingerprint
-from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 CITATIONS = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
@@ -64,7 +64,7 @@ def open_planetoid(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     about = DatasetInfo(
         name, described, fingerprint([name, str(x.shape), str(data.edge_index.sum()), str(data.y.tolist())])
     )
-    return GraphsCorpus(about, spec, Asked("tag", "class", labels, x.shape[1]), parts)
+    return GraphsCorpus(about, spec, GraphTask("tag", "class", labels, x.shape[1]), parts)
 
 
 def open_ppi(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
@@ -87,12 +87,12 @@ def open_ppi(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Graph
     parts = {part: [Example(GraphInputs(d.x, d.edge_index), d.y) for d in graphs] for part, graphs in read.items()}
     first = parts["train"][0]
     labels = [f"label {place}" for place in range(first.target.shape[1])]
-    asked = Asked("tag", "labels", labels, first.graph.x.shape[1], metric="f1")
-    return GraphsCorpus(_about("ppi", "graphs of proteins", parts), spec, asked, parts)
+    graph_task = GraphTask("tag", "labels", labels, first.graph.x.shape[1], metric="f1")
+    return GraphsCorpus(_about("ppi", "graphs of proteins", parts), spec, graph_task, parts)
 
 
 def open_zinc(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
-    """Open the 12,000 molecules of arXiv:2003.00982 sec. 4, or all of ZINC's, whose solubility is asked for.
+    """Open the 12,000 molecules of arXiv:2003.00982 sec. 4, or all of ZINC's, to predict their solubility.
 
     Args:
         argument: the folder that is `root` of PyTorch Geometric's ZINC, with the files in `raw`.
@@ -112,8 +112,8 @@ def open_zinc(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
         part: [Example(GraphInputs(d.x, d.edge_index, d.edge_attr[:, None]), d.y.reshape(1)) for d in graphs]
         for part, graphs in read.items()
     }
-    asked = Asked("classify", "numbers", ["penalised logP"], [ATOMS], [BONDS], "-mae", {"pool": "sum"})
-    return GraphsCorpus(_about("zinc", "molecules", parts), spec, asked, parts)
+    graph_task = GraphTask("classify", "numbers", ["penalised logP"], [ATOMS], [BONDS], "-mae", {"pool": "sum"})
+    return GraphsCorpus(_about("zinc", "molecules", parts), spec, graph_task, parts)
 
 
 def _folder(source: str, places: Sequence[Path], files: Sequence[str]) -> Path:

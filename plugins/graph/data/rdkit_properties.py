@@ -88,7 +88,7 @@ def by_scaffold(found: Sequence[Molecule], seed: int, name: str) -> Parts[Molecu
 
 
 class Property(NamedTuple):
-    """Say what is asked of molecules.
+    """Property of molecules to predict.
 
     Args:
         target: one of `zoo.core.losses.loss.TARGETS`.
@@ -137,7 +137,7 @@ PROPERTIES = {
     "aromatic": Property("class", ("not aromatic", "aromatic"), _aromatic),
     "groups": Property("labels", tuple(GROUPS), _groups),
 }
-"""What can be asked; logP is a sum over atoms (Wildman and Crippen 1999), so nodes are summed."""
+"""The properties; logP is a sum over atoms (Wildman and Crippen 1999), so nodes are summed."""
 
 
 def property_of(name: str, smiles: str) -> Any:

@@ -14,7 +14,7 @@ from networkx import Graph
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, complete, fingerprint, parse, shown
-from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 COUNT = 2000
@@ -29,7 +29,7 @@ Group = list[Graph]
 """A graph of each class, in their order."""
 
 
-def open_drawn(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
+def open_synthetic(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
     """Draw graphs; those of a group are all trained on, or none.
 
     Args:
@@ -39,11 +39,11 @@ def open_drawn(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gra
         tokenizer: none, there is no text.
 
     Raises:
-        DataError: If there is no such question, or the count is none.
+        DataError: If there is no such property, or the count is none.
     """
     what, options = parse(argument, ("count",))
     if what not in QUESTIONS:
-        raise DataError(f"drawn-graphs:{what}: the question is one of {', '.join(QUESTIONS)}")
+        raise DataError(f"drawn-graphs:{what}: the property is one of {', '.join(QUESTIONS)}")
     labels, draw = QUESTIONS[what]
     count = options.get("count", str(COUNT))
     if not count.isdecimal() or int(count) < 3 * len(labels):
@@ -51,9 +51,9 @@ def open_drawn(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gra
     groups = list(shown(_groups(draw, int(count) // len(labels)), int(count) // len(labels), "drawing graphs"))
     kept = complete({"train": range(len(groups))}, lambda group: group, seed, f"drawn-graphs:{what}")
     parts = {name: _examples([groups[place] for place in part]) for name, part in kept.by_name().items()}
-    described = f"{len(groups) * len(labels):,} drawn graphs of {SMALLEST} to {LARGEST} nodes, asked for: {what}."
+    described = f"{len(groups) * len(labels):,} random graphs of {SMALLEST} to {LARGEST} nodes, to predict: {what}."
     about = DatasetInfo("drawn-graphs", described, fingerprint([what, count, str(seed), _text(groups)]))
-    return GraphsCorpus(about, spec, Asked("classify", "class", labels), parts)
+    return GraphsCorpus(about, spec, GraphTask("classify", "class", labels), parts)
 
 
 def _groups(draw: Callable[[random.Random], Group], count: int) -> Iterator[Group]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of, parse
-from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.molecule_table import SPLITS, Table
 from zoo.plugins.graph.io.json_lines import Row, read_lines, widths_of
 from zoo.plugins.graph.sources import MOLECULES
@@ -60,30 +60,30 @@ def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
 
 def _corpus(name: str, kind: str, names: Sequence[str], parts: Parts[Row], spec: ModelSpec, seed: int) -> GraphsCorpus:
     every = [row for part in parts for row in part]
-    labels = list(names) or _labels(name, kind, [row.asked for row in every])
+    labels = list(names) or _labels(name, kind, [row.target for row in every])
 
     def target(row: Row) -> Tensor:
         if kind == "class":
-            return torch.tensor(labels.index(row.asked))
+            return torch.tensor(labels.index(row.target))
         if kind == "labels" and not names:
-            return torch.tensor([float(label in row.asked) for label in labels])
-        if len(row.asked) != len(labels):
-            raise DataError(f"{name}, {row.name}: {len(row.asked)} numbers, and {len(labels)} elsewhere")
-        return torch.tensor(row.asked)
+            return torch.tensor([float(label in row.target) for label in labels])
+        if len(row.target) != len(labels):
+            raise DataError(f"{name}, {row.name}: {len(row.target)} numbers, and {len(labels)} elsewhere")
+        return torch.tensor(row.target)
 
     examples = {part: [Example(row.graph, target(row)) for row in rows] for part, rows in parts.by_name().items()}
-    pieces = [f"{row.name} {row.asked} {row.graph.edge_index.tolist()} {float(row.graph.x.sum())}" for row in every]
+    pieces = [f"{row.name} {row.target} {row.graph.edge_index.tolist()} {float(row.graph.x.sum())}" for row in every]
     about = DatasetInfo(name, f"`{name}` holds {len(every):,} graphs.", fingerprint([str(seed), *pieces]))
-    return GraphsCorpus(about, spec, Asked("classify", kind, labels, *_features(every[0].graph)), examples)
+    return GraphsCorpus(about, spec, GraphTask("classify", kind, labels, *_features(every[0].graph)), examples)
 
 
-def _labels(name: str, kind: str, asked: Sequence[Any]) -> list[str]:
-    """Name classes, labels or numbers after what is asked."""
+def _labels(name: str, kind: str, targets: Sequence[Any]) -> list[str]:
+    """Name classes, labels or numbers after their targets."""
     if kind == "class":
-        return names_of(asked, name)
+        return names_of(targets, name)
     if kind == "labels":
-        return names_of((label for labels in asked for label in labels), name)
-    return [f"target {place}" for place in range(len(asked[0]))]
+        return names_of((label for labels in targets for label in labels), name)
+    return [f"target {place}" for place in range(len(targets[0]))]
 
 
 def _features(graph: GraphInputs) -> tuple[Kinds, Kinds]:

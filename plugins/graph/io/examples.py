@@ -36,15 +36,15 @@ def example(config: Mapping[str, Any], batch_size: int, seed: int) -> tuple[Tens
         first += nodes
     index = torch.tensor(edges).T
     index = torch.cat([index, index.flip(0)], dim=1)
-    x = drawn_features(config.get("node_features", 0), first, generator)
+    x = random_features(config.get("node_features", 0), first, generator)
     attr = None
     if config.get("edge_features", 0):
-        attr = drawn_features(config["edge_features"], len(edges), generator).repeat(2, 1)
+        attr = random_features(config["edge_features"], len(edges), generator).repeat(2, 1)
     found = x, index, attr, torch.tensor(batch)
     return (*found, torch.cat(pairs, dim=1)) if config.get("task") == "link" else found
 
 
-def drawn_features(kinds: Kinds, count: int, generator: torch.Generator) -> Tensor:
+def random_features(kinds: Kinds, count: int, generator: torch.Generator) -> Tensor:
     """Draw features of so many nodes or edges: numbers from a normal distribution, or categories."""
     if isinstance(kinds, int):
         return torch.randn(count, kinds, generator=generator)

@@ -17,7 +17,7 @@ from zoo.data import Skipped
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_ends, check_shapes
 
 KEYS = {"label": "class", "labels": "labels", "target": "numbers"}
-"""Keys of what is asked, and what kind of target each is."""
+"""Keys of the target, and what kind of target each is."""
 MOST = 2**31
 """Nodes that no graph has."""
 
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     name: str
     graph: GraphInputs
-    asked: Any
+    target: Any
 
 
 def read_lines(name: str, text: str) -> tuple[str, list[Row], list[Skipped], int]:
@@ -87,20 +87,20 @@ def _alike(name: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def _row(name: str, line: str) -> tuple[str, Row]:
-    """Read a line: `edges` [[source, target], …], `x`, `edge_attr`, and what is asked.
+    """Read a line: `edges` [[source, target], …], `x`, `edge_attr`, and the target.
 
     Raises:
         InputError: If it is no graph.
     """
     entry = _entry(line)
-    asked = [key for key in KEYS if key in entry]
-    if len(asked) != 1 or "edges" not in entry:
+    found = [key for key in KEYS if key in entry]
+    if len(found) != 1 or "edges" not in entry:
         raise InputError(f"it needs edges and one of {', '.join(KEYS)}")
-    return asked[0], Row(name, _graph(entry), _asked(asked[0], entry[asked[0]]))
+    return found[0], Row(name, _graph(entry), _target(found[0], entry[found[0]]))
 
 
 def of_line(line: str) -> GraphInputs:
-    """Give the graph of a line, whatever is asked of it.
+    """Give the graph of a line, whatever its target.
 
     Raises:
         InputError: If it is none.
@@ -181,7 +181,7 @@ def _count(entry: Mapping[str, Any], index: Int[Tensor, "2 e"], x: Tensor | None
     return said
 
 
-def _asked(key: str, value: Any) -> Any:
+def _target(key: str, value: Any) -> Any:
     if key == "label":
         return named(value)
     if key == "labels":

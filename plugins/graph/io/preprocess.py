@@ -28,7 +28,7 @@ class Preprocess:
 
     A graph is a `Data` or `Batch` of PyTorch Geometric; a tuple of tensors, as a model reads them; a graph of networkx,
     whose nodes may have attributes `x` and its edges `edge_attr`; a molecule as SMILES;
-    or a line of JSON, as of `zoo train --data graphs:FILE.jsonl`, where what is asked may be left out.
+    or a line of JSON, as of `zoo train --data graphs:FILE.jsonl`, where the target may be left out.
 
     Args:
         config: of the model: `node_features` and `edge_features` say what it reads.

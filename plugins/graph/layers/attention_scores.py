@@ -50,7 +50,7 @@ class ScaledDot(nn.Module):
 
     self_loops: SelfLoops = "keep"
     root = "add"
-    bias_behind = False
+    bias_after = False
 
     def __init__(self, channels: Channels, heads: int, dim: int, edge_dim: int | None, bias: bool) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Gat(nn.Module):
 
     self_loops: SelfLoops = "replace"
     root = "none"
-    bias_behind = True
+    bias_after = True
 
     def __init__(
         self, channels: Channels, heads: int, dim: int, edge_dim: int | None, bias: bool, slope: float = 0.2
@@ -170,7 +170,7 @@ class GatV2(nn.Module):
 
     self_loops: SelfLoops = "replace"
     root = "none"
-    bias_behind = True
+    bias_after = True
 
     def __init__(
         self, channels: Channels, heads: int, dim: int, edge_dim: int | None, bias: bool, slope: float = 0.2

@@ -56,12 +56,10 @@ class EdgeAttention(nn.Module):
         if root not in ROOTS:
             raise ConfigError(f"root={root!r} is not one of {', '.join(ROOTS)}")
         self.heads, self.dim, self.concat, self.dropout, self.edge_dim = heads, dim, concat, dropout, edge_dim
-        behind = self.score.bias_behind
-        self.skip = (
-            None if root == "none" else linear(pair(channels)[1], self.width, bias and not behind, glorot=behind)
-        )
+        after = self.score.bias_after
+        self.skip = None if root == "none" else linear(pair(channels)[1], self.width, bias and not after, glorot=after)
         self.gate = Linear(3 * self.width, 1, bias=False) if root == "gate" else None
-        self.bias = nn.Parameter(torch.zeros(self.width)) if bias and behind else None
+        self.bias = nn.Parameter(torch.zeros(self.width)) if bias and after else None
 
     @property
     def width(self) -> int:

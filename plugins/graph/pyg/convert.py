@@ -64,7 +64,7 @@ def state_from_pyg(state: State) -> dict[str, Tensor]:
     score = score_of(state)
     if score is None:
         raise ConfigError(f"no layer of GATConv, GATv2Conv or TransformerConv has the weights {', '.join(state)}")
-    ours = {theirs: own for own, theirs in NAMES[score].items()} | {"lin_src.weight": "score.value.weight"}
+    ours = {peer: own for own, peer in NAMES[score].items()} | {"lin_src.weight": "score.value.weight"}
     lost = [key for key in state if key not in ours]
     if lost:
         raise ConfigError(f"no place for {', '.join(lost)} in a layer of score {score!r}")

@@ -33,7 +33,7 @@ def gps_from_pyg(gps: GPSConv) -> tuple[GpsBlock, EdgeRules]:
     own = {key: value for key, value in ours.state_dict().items() if key.startswith("local.")}
     like = next(gps.parameters())
     ours.to(like.device, like.dtype).train(gps.training)
-    ours.load_state_dict(own | {key: gps.state_dict()[theirs] for key, theirs in _names(ours).items()})
+    ours.load_state_dict(own | {key: gps.state_dict()[peer] for key, peer in _names(ours).items()})
     return ours, conv.rules
 
 
@@ -47,7 +47,7 @@ def gps_to_pyg(ours: GpsBlock, rules: EdgeRules) -> GPSConv:
     Raises:
         ConfigError: If PyTorch Geometric has no such block.
     """
-    names: dict[type, str | None] = {kind: theirs for theirs, kind in (("batch_norm", NodeNorm), (None, nn.Identity))}
+    names: dict[type, str | None] = {kind: peer for peer, kind in (("batch_norm", NodeNorm), (None, nn.Identity))}
     softmax = type(ours.wide) is Attention and ours.wide.norm == "softmax"
     if type(ours.norm1) not in names or not isinstance(ours.local, OnEdges) or not softmax:
         shown = f"{type(ours.local).__name__}, {ours.wide}, {type(ours.norm1).__name__}"
@@ -55,17 +55,17 @@ def gps_to_pyg(ours: GpsBlock, rules: EdgeRules) -> GPSConv:
     conv: Any = layer_to_pyg(ours.local.layer, rules)
     wide: Any = ours.wide
     dim = wide.qkv.in_features
-    theirs = GPSConv(dim, conv, wide.num_heads, ours.dropout.p, norm=names[type(ours.norm1)])
+    peer = GPSConv(dim, conv, wide.num_heads, ours.dropout.p, norm=names[type(ours.norm1)])
     like = wide.qkv.weight
-    theirs.to(like.device, like.dtype).train(ours.training)
+    peer.to(like.device, like.dtype).train(ours.training)
     state = ours.state_dict()
-    theirs.load_state_dict(theirs.state_dict() | {name: state[key] for key, name in _names(ours).items()})
-    return theirs
+    peer.load_state_dict(peer.state_dict() | {name: state[key] for key, name in _names(ours).items()})
+    return peer
 
 
 def _names(ours: GpsBlock) -> dict[str, str]:
     """Give our names of weights, but those of the layer along the edges, and theirs."""
     parts = {"wide.qkv.": "attn.in_proj_", "wide.out.": "attn.out_proj.", "mlp.up.": "mlp.0.", "mlp.down.": "mlp.3."}
     parts |= {f"norm{n}.": f"norm{n}.module." for n in (1, 2, 3)}
-    return {key: theirs + key.removeprefix(own) for key in ours.state_dict() for own, theirs in parts.items()
+    return {key: peer + key.removeprefix(own) for key in ours.state_dict() for own, peer in parts.items()
             if key.startswith(own)}  # fmt: skip

@@ -90,20 +90,20 @@ def layer_to_pyg(layer: EdgeAttention, rules: EdgeRules) -> Any:
     bias = "bias" in state or "lin_query.bias" in state
     options: dict[str, Any] = {"heads": layer.heads, "concat": layer.concat, "dropout": layer.dropout,
                                "edge_dim": layer.edge_dim, "bias": bias, "flow": flow}  # fmt: skip
-    theirs: Any
+    conv: Any
     if score == "scaled_dot":
         options |= {"beta": root == "gate", "root_weight": root != "none"}
-        theirs = TransformerConv(channels_of(layer), layer.dim, **options)
-        state = {key: torch.zeros_like(x) for key, x in theirs.state_dict().items() if "lin_skip" in key} | state
+        conv = TransformerConv(channels_of(layer), layer.dim, **options)
+        state = {key: torch.zeros_like(x) for key, x in conv.state_dict().items() if "lin_skip" in key} | state
     else:
         fill = torch.tensor(rules.fill, dtype=torch.float64) if isinstance(rules.fill, tuple) else rules.fill
         options |= {"residual": root == "add", "negative_slope": layer.score.slope, "fill_value": fill,
                     "add_self_loops": rules.self_loops == "replace"}  # fmt: skip
-        theirs = (GATConv if score == "gat" else GATv2Conv)(channels_of(layer), layer.dim, **options)
+        conv = (GATConv if score == "gat" else GATv2Conv)(channels_of(layer), layer.dim, **options)
     like = next(layer.parameters())
-    theirs.to(like.device, like.dtype)
-    theirs.load_state_dict(state)
-    return theirs.train(layer.training)
+    conv.to(like.device, like.dtype)
+    conv.load_state_dict(state)
+    return conv.train(layer.training)
 
 
 class Peer(nn.Module):

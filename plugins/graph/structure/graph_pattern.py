@@ -44,11 +44,11 @@ class Graph(Edges):
         """See `Pattern.keeps`."""
         return keys is not None and keys is self.sets
 
-    def extended(self, question: Hashable, more: Callable[[], Int[Tensor, "2 m"]], sets: Segments | None) -> "Graph":
+    def extended(self, key: Hashable, more: Callable[[], Int[Tensor, "2 m"]], sets: Segments | None) -> "Graph":
         """Give the graph with more edges, which have no features; they are made once.
 
         Args:
-            question: which edges.
+            key: which edges.
             more: makes them.
             sets: the graph of each node, of those, too, that only the new edges lead to.
         """
@@ -56,7 +56,7 @@ class Graph(Edges):
         def make() -> Edges:
             return Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
 
-        return Graph.of(self.listing.once(("extended", question), make), self.features, sets)
+        return Graph.of(self.listing.memoized(("extended", key), make), self.features, sets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +78,11 @@ class GraphStructure:
     graphs: int
     made: dict[Hashable, Any] = field(default_factory=dict)
 
-    def once(self, question: Hashable, make: Callable[[], Any]) -> Any:
+    def memoized(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Make something at the first question and give it ever after."""
-        if question not in self.made:
-            self.made[question] = make()
-        return self.made[question]
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
 
     def carrying(self, features: Tensor | None) -> Graph:
         """Give the graph with features of the edges that were given; self-loops that were added have none."""
@@ -103,14 +103,14 @@ def graph_structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
         InputError: If an edge leads to no node or to another graph, or the graphs are not in order.
     """
     index, batch = given.edge_index, given.batch
-    question = rules, len(given.x), given.graphs
+    key = rules, len(given.x), given.graphs
 
     def make() -> GraphStructure:
         return _structure(given, rules)
 
     if batch is None:
-        return cached(index, question, make)
-    return cached(index, "graphs", TensorCache)(batch, question, make)
+        return cached(index, key, make)
+    return cached(index, "graphs", TensorCache)(batch, key, make)
 
 
 def _structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:

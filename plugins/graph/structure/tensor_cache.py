@@ -20,12 +20,12 @@ class TensorCache:
     def __init__(self) -> None:
         self._known: Any = WeakTensorKeyDictionary()
 
-    def __call__(self, tensor: Tensor, question: Hashable, make: Callable[[], Made]) -> Made:
+    def __call__(self, tensor: Tensor, key: Hashable, make: Callable[[], Made]) -> Made:
         """Give what was made of a tensor, or make it.
 
         Args:
             tensor: the very object counts, not its values.
-            question: what is made of it.
+            key: what is made of it.
             make: makes it; what it gives must not hold the tensor itself, but may hold `tensor.detach()`.
         """
         if torch.compiler.is_compiling() or tensor.is_inference():
@@ -35,9 +35,9 @@ class TensorCache:
             known = state, {}
             self._known[tensor] = known
         answers: dict[Hashable, Made] = known[1]
-        if question not in answers:
-            answers[question] = make()
-        return answers[question]
+        if key not in answers:
+            answers[key] = make()
+        return answers[key]
 
 
 cached = TensorCache()

@@ -77,8 +77,8 @@ class Relation(AttentionPosition):
         if not isinstance(self.features, Categories):
             return pad(self.features(given), (0, 0, 0, edges - len(given))), None
         alike = distinct(given, self.features.kinds)
-        question = "kinds", self.features.kinds, edges
-        kinds: EdgeKinds = cached(given, question, lambda: _kinds(alike, edges - len(given)))
+        key = "kinds", self.features.kinds, edges
+        kinds: EdgeKinds = cached(given, key, lambda: _kinds(alike, edges - len(given)))
         return pad(self.features.of_rows(alike.rows), (0, 0, 0, kinds.count - len(alike.rows))), kinds
 
 

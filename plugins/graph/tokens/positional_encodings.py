@@ -122,4 +122,4 @@ def numbers(graphs: GraphStructure, function: Callable[..., Any], size: int) -> 
         found: Any = function(counting(graphs).cpu().numpy().astype(np.int64), bounds, size)
         return torch.from_numpy(found)
 
-    return graphs.once((function.__name__, size), make)
+    return graphs.memoized((function.__name__, size), make)

@@ -42,10 +42,10 @@ def running(x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None) -> Float
         x: features.
         count: frames that are there; all if None.
     """
-    return cleared(Running().push(cleared(x, count)), count)
+    return cleared(RunningNorm().push(cleared(x, count)), count)
 
 
-class Running(Stream):
+class RunningNorm(Stream):
     """Norm frames as they come; see `running`."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ def stream_of_norm(name: str) -> Stream:
         raise ConfigError(
             f"normalise={name!r} needs a sound to its end: a model made with normalise='running' answers while it comes"
         )
-    return Running() if name == "running" else Pointwise(lambda x: x)
+    return RunningNorm() if name == "running" else Pointwise(lambda x: x)
 
 
 def norm_of(name: str) -> str:

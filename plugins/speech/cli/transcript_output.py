@@ -47,20 +47,20 @@ class TimedOutput(TranscriptOutput):
     """Prints a line for each complete word, with its start and end in seconds.
 
     Args:
-        live: whether the incomplete word is shown too, and overwritten: on a terminal.
+        overwrite: whether the incomplete word is shown too, and overwritten: on a terminal.
     """
 
-    def __init__(self, live: bool) -> None:
-        self.live = live
+    def __init__(self, overwrite: bool) -> None:
+        self.overwrite = overwrite
         self.shown = ""
 
     def write(self, partial: "PartialTranscript") -> None:
         """See `TranscriptOutput.write`."""
         rows = [line_of(word) for word in partial.words]
-        unfinished = line_of(partial.open) if self.live and partial.open is not None else ""
+        unfinished = line_of(partial.open) if self.overwrite and partial.open is not None else ""
         if rows or unfinished != self.shown:
             back = AGAIN if self.shown else ""
-            typer.echo(back + "".join(f"{row}\n" for row in rows) + unfinished, nl=False, color=self.live)
+            typer.echo(back + "".join(f"{row}\n" for row in rows) + unfinished, nl=False, color=self.overwrite)
         self.shown = unfinished
 
     def end(self) -> None:

@@ -51,18 +51,18 @@ class Files:
     Args:
         paths: of the files.
         lengths: samples of each, at 16 kHz.
-        kept: sounds that are in memory, by path.
+        cached: sounds that are in memory, by path.
     """
 
-    def __init__(self, paths: Sequence[Path], lengths: Sequence[int], kept: dict[Path, Tensor]) -> None:
+    def __init__(self, paths: Sequence[Path], lengths: Sequence[int], cached: dict[Path, Tensor]) -> None:
         self.paths = list(paths)
         self.lengths = torch.tensor(lengths, dtype=torch.long)
-        self.kept = kept
+        self.cached = cached
 
     def __getitem__(self, place: int) -> Float[Tensor, " t"]:
         """Give a sound."""
         path = self.paths[place]
-        return self.kept[path] if path in self.kept else Preprocess().samples(path)
+        return self.cached[path] if path in self.cached else Preprocess().samples(path)
 
 
 class AudioIndex(NamedTuple):
@@ -70,12 +70,12 @@ class AudioIndex(NamedTuple):
 
     Args:
         lengths: samples of each that can be read, by path.
-        kept: their samples, as far as memory is granted.
+        cached: their samples, as far as memory is granted.
         skipped: why the others cannot be read, by path.
     """
 
     lengths: dict[Path, int]
-    kept: dict[Path, Tensor]
+    cached: dict[Path, Tensor]
     skipped: dict[Path, str]
 
 
@@ -94,7 +94,7 @@ def index_audio(paths: Sequence[Path], most: int = KEPT) -> AudioIndex:
         found.lengths[path] = len(sound)
         size = _BYTES * len(sound)
         if size <= room:
-            found.kept[path] = sound
+            found.cached[path] = sound
             room -= size
     return found
 

@@ -35,14 +35,14 @@ class Sounds(Protocol):
         """Give the samples of one, at 16 kHz."""
 
 
-class Ways(NamedTuple):
-    """Say how sounds are heard: in training, and in validation and test, there the same each time; None as they are."""
+class Augmentation(NamedTuple):
+    """Augmentation of sounds: in training, and in validation and test, the same each time; None for none."""
 
     training: Change | None = None
-    judging: Change | None = None
+    evaluation: Change | None = None
 
 
-AS_THEY_ARE = Ways()
+UNCHANGED = Augmentation()
 
 
 class SoundCorpus(BatchedCorpus):
@@ -52,15 +52,15 @@ class SoundCorpus(BatchedCorpus):
         about: the data.
         spec: of the model.
         sounds: of each part.
-        ways: in which they are heard.
+        augmentation: of the sounds.
     """
 
     def __init__(
-        self, about: DatasetInfo, spec: ModelSpec, sounds: Mapping[str, Sounds], ways: Ways = AS_THEY_ARE
+        self, about: DatasetInfo, spec: ModelSpec, sounds: Mapping[str, Sounds], augmentation: Augmentation = UNCHANGED
     ) -> None:
         super().__init__(about, spec, {split: part.lengths for split, part in sounds.items()})
         self.sounds = sounds
-        self.ways = ways
+        self.augmentation = augmentation
 
     def heard(
         self, split: str, places: Sequence[int], generator: torch.Generator | None
@@ -75,7 +75,7 @@ class SoundCorpus(BatchedCorpus):
 
     def _heard(self, split: str, place: int, generator: torch.Generator | None) -> Tensor:
         sound = self.sounds[split][place]
-        change = self.ways.judging if generator is None else self.ways.training
+        change = self.augmentation.evaluation if generator is None else self.augmentation.training
         if change is None:
             return sound
         drawing = generator or torch.Generator().manual_seed(3 * place + _SEEDS[split])
@@ -92,7 +92,7 @@ class ClipsCorpus(SoundCorpus):
         sounds: of each part.
         classes: of each sound.
         labels: their names; the place in the list is the class.
-        ways: in which sounds are heard.
+        augmentation: of the sounds.
     """
 
     task = "classify"
@@ -105,9 +105,9 @@ class ClipsCorpus(SoundCorpus):
         sounds: Mapping[str, Sounds],
         classes: Mapping[str, Tensor],
         labels: Sequence[str],
-        ways: Ways = AS_THEY_ARE,
+        augmentation: Augmentation = UNCHANGED,
     ) -> None:
-        super().__init__(about, spec, sounds, ways)
+        super().__init__(about, spec, sounds, augmentation)
         self.classes = classes
         self.labels = list(labels)
 

@@ -17,11 +17,11 @@ from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode, token_score
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import pad_rows
-from zoo.plugins.speech.data.corpus import AS_THEY_ARE, FRAME, SoundCorpus, Sounds, Ways
+from zoo.plugins.speech.data.corpus import FRAME, UNCHANGED, Augmentation, SoundCorpus, Sounds
 from zoo.plugins.speech.io.preprocess import RATE
 
 CLIPS = (2, 5)
-"""Clips that are strung together."""
+"""Clips that are concatenated."""
 PAUSES = (0.05, 0.4)
 """Seconds before each clip, and behind the last."""
 FEATURES = LogMel(rate=RATE)
@@ -34,11 +34,11 @@ class String(NamedTuple):
     pauses: tuple[int, ...]
 
 
-class Strung:
-    """Give clips strung together.
+class Concatenated:
+    """Concatenated clips with pauses between them: samples of a string by its number.
 
     Args:
-        clips: that are strung.
+        clips: that are concatenated.
         strings: of them.
     """
 
@@ -102,7 +102,7 @@ class FramesCorpus(SoundCorpus):
         sounds: of each part.
         classes: of the clips of each part.
         labels: names of the classes; the one behind them all is silence.
-        ways: in which sounds are heard; they leave them as long as they are.
+        augmentation: of the sounds; keeps their length.
     """
 
     task = "tag"
@@ -112,12 +112,12 @@ class FramesCorpus(SoundCorpus):
         self,
         about: DatasetInfo,
         spec: ModelSpec,
-        sounds: Mapping[str, Strung],
+        sounds: Mapping[str, Concatenated],
         classes: Mapping[str, Tensor],
         labels: Sequence[str],
-        ways: Ways = AS_THEY_ARE,
+        augmentation: Augmentation = UNCHANGED,
     ) -> None:
-        super().__init__(about, spec, sounds, ways)
+        super().__init__(about, spec, sounds, augmentation)
         self.labels = [*labels, "silence"]
         self.rows = {
             split: RaggedIds([part.heard_at(place, classes[split], len(labels)) for place in range(len(part.strings))])

@@ -8,16 +8,16 @@ import torch
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import AudioIndex, Files, index_audio
-from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
+from zoo.plugins.speech.data.corpus import Augmentation, ClipsCorpus, SoundCorpus
 from zoo.plugins.speech.data.manifest import Recording, list_recordings
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, check_symbols, fault
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 
-WAYS = Ways(training=lambda sound, generator: change_speed(sound, RATE, generator))
+AUGMENTATION = Augmentation(training=lambda sound, generator: change_speed(sound, RATE, generator))
 """Other speeds, in training."""
 DEFAULT_TOKENIZER = "char"
 """The characters of the training's transcripts."""
@@ -67,7 +67,7 @@ def _clips(name: str, parts: Parts[Recording], index: AudioIndex, spec: ModelSpe
         split: torch.tensor([labels.index(str(each.label)) for each in part]) for split, part in parts.by_name().items()
     }
     about = _about(name, f"with {len(labels)} labels", parts, index, [str(seed), *labels])
-    return ClipsCorpus(about, spec, _sounds(parts, index), classes, labels, WAYS)
+    return ClipsCorpus(about, spec, _sounds(parts, index), classes, labels, AUGMENTATION)
 
 
 def _transcripts(
@@ -83,7 +83,7 @@ def _transcripts(
             )
     about = _about(name, "with transcripts", kept, index, [str(seed), chosen.content])
     texts = {split: [transcript_of(each) for each in part] for split, part in kept.by_name().items()}
-    return TranscriptsCorpus(about, spec, chosen, _sounds(kept, index), texts, WAYS), skipped
+    return TranscriptsCorpus(about, spec, chosen, _sounds(kept, index), texts, AUGMENTATION), skipped
 
 
 def transcript_of(recording: Recording) -> str:
@@ -134,7 +134,7 @@ def _wants_text(name: str, recordings: Sequence[Recording], spec: ModelSpec) -> 
 
 def _sounds(parts: Parts[Recording], index: AudioIndex) -> Mapping[str, Files]:
     return {
-        split: Files([each.path for each in part], [index.lengths[each.path] for each in part], index.kept)
+        split: Files([each.path for each in part], [index.lengths[each.path] for each in part], index.cached)
         for split, part in parts.by_name().items()
     }
 

@@ -15,7 +15,7 @@ from zoo.core import IGNORED, SYMBOLS, Symbols
 from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
-from zoo.plugins.speech.data.corpus import AS_THEY_ARE, FRAME, SoundCorpus, Sounds, Ways
+from zoo.plugins.speech.data.corpus import FRAME, UNCHANGED, Augmentation, SoundCorpus, Sounds
 from zoo.plugins.speech.data.error_rates import character_error_rate, word_error_rate
 from zoo.plugins.speech.io.preprocess import RATE
 
@@ -41,7 +41,7 @@ class TranscriptsCorpus(SoundCorpus):
         tokenizer: of the transcripts; it is saved beside the model.
         sounds: of each part.
         texts: said in them.
-        ways: in which sounds are heard.
+        augmentation: of the sounds.
 
     Raises:
         ConfigError: If padding, begin and end of the vocabulary are not 0, 1 and 2, or the model reads no sounds.
@@ -58,9 +58,9 @@ class TranscriptsCorpus(SoundCorpus):
         tokenizer: Tokenizer,
         sounds: Mapping[str, Sounds],
         texts: Mapping[str, Sequence[str]],
-        ways: Ways = AS_THEY_ARE,
+        augmentation: Augmentation = UNCHANGED,
     ) -> None:
-        super().__init__(about, spec, sounds, ways)
+        super().__init__(about, spec, sounds, augmentation)
         check_reads_sound(about, spec)
         check_symbols(tokenizer)
         self.tokenizer = tokenizer

@@ -192,15 +192,15 @@ class Synthesiser(Composition):
             target: 1 for the last step of each text, 0 before it, -100 behind it.
             smoothing: share of the right answer, ended or not, that is given to the other.
         """
-        asked = target != IGNORED
-        frames = inputs[-1].masked_fill(~asked[..., None, None], 0)  # NaN there would be NaN times 0 in the loss
+        valid = target != IGNORED
+        frames = inputs[-1].masked_fill(~valid[..., None, None], 0)  # NaN there would be NaN times 0 in the loss
         y = self(*inputs[:-1], frames).float()
         count = count_targets(target).clamp(min=1)
         far = (y[..., :-1] - frames.flatten(2).float()).abs().mean(-1)
         last = target.clamp(min=0).to(y.dtype)
         wanted = last * (1 - smoothing) + (1 - last) * smoothing
         ends = binary_cross_entropy_with_logits(y[..., -1], wanted, reduction="none") * (1 + (ENDS - 1) * last)
-        return ((far + ends) * asked).sum() / count
+        return ((far + ends) * valid).sum() / count
 
     def generate(
         self, ids: Int[Tensor, "b c"], valid: ValidMask = None, *, max_steps: int | None = None

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, complete, fingerprint, names_of, parse
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.text.data.file_readers import (
     Sentence,
     locate,

@@ -92,10 +92,10 @@ class ParallelCorpus(TextCorpus):
         targets = [self.targets[split][place] for place in places]
         if self.alone:
             whole = [source + target[1:] for source, target in zip(sources, targets, strict=True)]
-            asked = [
+            targets_alone = [
                 [IGNORED] * (len(source) - 1) + target[1:] for source, target in zip(sources, targets, strict=True)
             ]
-            return Batch(self._padded([row[:-1] for row in whole]), pad_rows(asked, IGNORED)[0])
+            return Batch(self._padded([row[:-1] for row in whole]), pad_rows(targets_alone, IGNORED)[0])
         shifted = self._padded([row[:-1] for row in targets])[0]
         return Batch((*self._padded(sources), shifted), pad_rows([row[1:] for row in targets], IGNORED)[0])
 
@@ -119,7 +119,7 @@ class ParallelCorpus(TextCorpus):
                 written += map(GeneratedPair, pairs, texts, wanted)
         return written
 
-    def judge(self, written: Sequence[GeneratedPair]) -> dict[str, float]:
+    def metrics_of(self, written: Sequence[GeneratedPair]) -> dict[str, float]:
         """Score what was written; the metric comes first."""
         texts = [each.text for each in written]
         found = {"exact match": exact_match(texts, [each.wanted for each in written])}
@@ -129,7 +129,7 @@ class ParallelCorpus(TextCorpus):
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Judge the texts a model writes and, where it writes token by token, its tokens given the right ones."""
-        found = self.judge(self.write(model, split, batch_size))
+        found = self.metrics_of(self.write(model, split, batch_size))
         if has_own_loss(model):
             return found
         with evaluation_mode(model) as device:

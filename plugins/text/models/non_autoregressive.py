@@ -19,7 +19,7 @@ from zoo.core import (
     of_vocabulary,
     position_encoding,
 )
-from zoo.plugins.text.models.building import init_text
+from zoo.plugins.text.models.initialization import init_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ from zoo.core import (
     of_vocabulary,
     with_position,
 )
-from zoo.plugins.text.models.building import init_text, sized
+from zoo.plugins.text.models.initialization import init_text, sized
 from zoo.plugins.text.tokens import BertStem
 
 NORMS = {"post": PostNormBlock, "pre": PreNormBlock, "post-last": PostNormBlock}

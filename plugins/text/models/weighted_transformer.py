@@ -13,7 +13,7 @@ from zoo.core import (
     encoder_decoder_parts,
     no_mlp,
 )
-from zoo.plugins.text.models.building import init_text
+from zoo.plugins.text.models.initialization import init_text
 
 
 class WeightedTransformer(Generator):

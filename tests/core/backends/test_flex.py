@@ -39,7 +39,7 @@ import weakref
 import torch
 from torch.nn.attention import flex_attention
 from zoo.core import Explicit, Lengths, Segments, Window
-from zoo.core.backends.flex import BACKEND, KEPT, _kept
+from zoo.core.backends.flex import BACKEND, KEPT, _cached
 from zoo.core.backends.problem import Call
 
 made, make = [], flex_attention.create_block_mask
@@ -56,7 +56,7 @@ with torch.inference_mode():
     assert makes(Window(2)) == 1
 assert makes(Window(2)) == 0  # a pattern of the same value, another batch or more heads need no other
 assert makes(Window(2), q=q[:, :, :5].expand(2, 4, 5, 16)) == 0
-assert not _kept(Window(2), 2, 5, 7, q.device).kv_indices.is_inference()  # training may keep it
+assert not _cached(Window(2), 2, 5, 7, q.device).kv_indices.is_inference()  # training may keep it
 assert makes(Window(3)) == makes(Window(2), start=1) == makes(Window(2), q=q[:, :, :4]) == 1
 valid = torch.ones(2, 7, dtype=torch.bool)
 assert makes(Window(2), valid=valid) == makes(Window(2), valid=valid) == 1  # which may have changed
@@ -69,7 +69,7 @@ gc.collect()
 assert gone() is None
 for left in range(KEPT + 9):
     makes(Window(left))
-assert _kept.cache_info().currsize == KEPT
+assert _cached.cache_info().currsize == KEPT
 """
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn.functional import conv1d
 
 from zoo.plugins.conformer import depthwise
-from zoo.plugins.conformer.depthwise import Convolved, convolved, trains_plainly
+from zoo.plugins.conformer.depthwise import Convolved, convolved, prefers_products
 
 
 def drawn(frames: int, kernel: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -40,11 +40,11 @@ def test_vectors_that_want_no_gradient_get_none() -> None:
 
 def test_own_gradients_are_for_training_in_float32_alone() -> None:
     x, weight = torch.zeros(1, 4, 3), torch.zeros(3, 1, 2, requires_grad=True)
-    assert trains_plainly(x, weight)
-    assert not trains_plainly(x, weight.detach())
-    assert not trains_plainly(x.double(), weight.double())
-    assert not trains_plainly(x.bfloat16(), weight.bfloat16())
+    assert prefers_products(x, weight)
+    assert not prefers_products(x, weight.detach())
+    assert not prefers_products(x.double(), weight.double())
+    assert not prefers_products(x.bfloat16(), weight.bfloat16())
     with torch.no_grad():
-        assert not trains_plainly(x, weight)
+        assert not prefers_products(x, weight)
     with torch.autocast("cpu", torch.bfloat16):
-        assert not trains_plainly(x, weight)
+        assert not prefers_products(x, weight)

@@ -26,7 +26,7 @@ SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 @pytest.fixture(autouse=True)
 def _light(one_thread: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute with one thread, and draw no figure."""
-    monkeypatch.setattr("zoo.training.callbacks.run_folder.draw", lambda *arguments: None)
+    monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
 
 
 @pytest.fixture

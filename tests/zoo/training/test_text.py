@@ -18,7 +18,7 @@ AIDS = {"scheduled_sampling": 0.5, "corrupt": 0.2, "guided_attention": 1.0, "mon
 @pytest.fixture
 def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write pairs of words and the same words backwards."""
-    monkeypatch.setattr("zoo.training.callbacks.run_folder.draw", lambda *arguments: None)
+    monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
     words = [f"{a}{b}{c}" for a in "abcde" for b in "fghi" for c in "jkl"]
     (tmp_path / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
     return tmp_path / "pairs.tsv"

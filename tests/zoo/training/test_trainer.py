@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def _no_figure(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the second that a figure takes."""
     if "folder_is_a_checkpoint" not in request.node.name:
-        monkeypatch.setattr("zoo.training.callbacks.run_folder.draw", lambda *arguments: None)
+        monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from zoo.bench.grid.results_store import Store, key_of
-from zoo.bench.grid.work import Config, Result, attempt
+from zoo.bench.grid.task import Config, Result, attempt
 from zoo.bench.grid.worker_pool import WorkerPool, cores
 from zoo.errors import ConfigError
 

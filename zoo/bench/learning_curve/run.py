@@ -57,7 +57,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
     fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
     corpus = _corpora(run.data, run.image_size).of(run.model)
-    judged = study_info(corpus).batch_size or run.batch_size
+    eval_batch_size = study_info(corpus).batch_size or run.batch_size
     torch.manual_seed(run.seed)
     model = build(run.model, corpus)
     part = subset(corpus, run.size, run.seed, run.augment)
@@ -68,10 +68,10 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
         plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup)),
         fabric=fabric,
-        validate=lambda model: _scores(corpus, model, "validation", judged, fabric),
+        validate=lambda model: _scores(corpus, model, "validation", eval_batch_size, fabric),
     )
     return {
-        **_tested(corpus, model.eval(), judged, fabric),
+        **_tested(corpus, model.eval(), eval_batch_size, fabric),
         "validation": outcome.best_score,
         "best_step": outcome.best_step,
         "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score, _ in outcome.history],

@@ -47,8 +47,8 @@ def launch(devices: Devices, precision: str) -> Fabric:
             precision=precision,  # type: ignore[arg-type]
         )
     except (ValueError, TypeError, RuntimeError, ImportError) as error:
-        asked = f"devices={devices.devices!r}, strategy={devices.strategy!r}, num_nodes={devices.num_nodes}"
-        raise ConfigError(f"{asked}, accelerator={devices.accelerator!r}: {error}") from error
+        settings = f"devices={devices.devices!r}, strategy={devices.strategy!r}, num_nodes={devices.num_nodes}"
+        raise ConfigError(f"{settings}, accelerator={devices.accelerator!r}: {error}") from error
     fabric.launch()
     return fabric
 

@@ -187,14 +187,14 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
     differ = [key for key in now if key != "command" and before.get(key) != now[key]]
     if differ:
         lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
-        told = [f"Its command was: {record['command']}"] if record.get("command") else []
+        notes = [f"Its command was: {record['command']}"] if record.get("command") else []
         if "steps" in differ:
-            told.append(
+            notes.append(
                 "The learning rate follows the number of steps, so that with another the training is another: to train "
                 f"on from what was learned, begin from weights={str(folder)!r} (--weights) into another out"
             )
         first = f"the training in {str(folder)!r} was another, and goes on as it began:"
-        raise ConfigError("\n".join([first, *lines, *told]))
+        raise ConfigError("\n".join([first, *lines, *notes]))
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:

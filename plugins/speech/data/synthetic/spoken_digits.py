@@ -10,10 +10,10 @@ from torch import Tensor
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, cached_file, fingerprint, parse, shown
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.speech.data.audio_store import Joined, map_in_threads
-from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus, Ways
-from zoo.plugins.speech.data.frame_labels import FramesCorpus, Strung, strings
+from zoo.plugins.speech.data.corpus import Augmentation, ClipsCorpus, SoundCorpus
+from zoo.plugins.speech.data.frame_labels import Concatenated, FramesCorpus, strings
 from zoo.plugins.speech.data.synthetic import espeak
 from zoo.plugins.speech.data.synthetic.room_simulation import Room
 from zoo.plugins.speech.data.synthetic.voices import DIGITS, Utterance, draw, speakers
@@ -35,7 +35,7 @@ def trained(sound: Tensor, generator: torch.Generator) -> Tensor:
     return ROOM(change_speed(sound, RATE, generator), generator)
 
 
-WAYS = Ways(trained, ROOM)
+AUGMENTATION = Augmentation(trained, ROOM)
 IN_PLACE = Room(around=0.0)
 """Moves nothing, so that labels of vectors stay right."""
 
@@ -52,24 +52,24 @@ def open_spoken_digits(argument: str, spec: ModelSpec, seed: int, tokenizer: str
     Raises:
         DataError: If the argument is another, or espeak-ng is not there.
     """
-    kind, sizes = _asked(argument)
+    kind, sizes = _options(argument)
     utterances = draw(_spoken_as(kind), sizes, seed)
     sounds = sounds_of(_spoken_as(kind), utterances)
     texts = {split: [each.text for each in part] for split, part in utterances.by_name().items()}
     if kind == "strings":
         chosen = choose_tokenizer(tokenizer, "word", texts["train"])
         about = _about(kind, utterances, seed, chosen.content)
-        return TranscriptsCorpus(about, spec, chosen, sounds, texts, WAYS)
+        return TranscriptsCorpus(about, spec, chosen, sounds, texts, AUGMENTATION)
     about = _about(kind, utterances, seed)
     classes = {split: torch.tensor([DIGITS.index(text) for text in part]) for split, part in texts.items()}
     if kind == "words":
-        return ClipsCorpus(about, spec, sounds, classes, DIGITS, WAYS)
+        return ClipsCorpus(about, spec, sounds, classes, DIGITS, AUGMENTATION)
     rng = random.Random(seed)
-    strung = {
-        split: Strung(sounds[split], strings([each.speaker for each in part], len(part), rng))
+    concatenated = {
+        split: Concatenated(sounds[split], strings([each.speaker for each in part], len(part), rng))
         for split, part in utterances.by_name().items()
     }
-    return FramesCorpus(about, spec, strung, classes, DIGITS, Ways(IN_PLACE, IN_PLACE))
+    return FramesCorpus(about, spec, concatenated, classes, DIGITS, Augmentation(IN_PLACE, IN_PLACE))
 
 
 def _spoken_as(kind: str) -> str:
@@ -77,16 +77,16 @@ def _spoken_as(kind: str) -> str:
     return "strings" if kind == "strings" else "words"
 
 
-def _asked(argument: str) -> tuple[str, tuple[int, int, int]]:
+def _options(argument: str) -> tuple[str, tuple[int, int, int]]:
     kind, options = parse(argument, ("train",))
     kind = kind or KINDS[0]
     if kind not in KINDS:
         raise DataError(f"'spoken-digits:{argument}': {kind!r} is not one of {', '.join(KINDS)}")
     train, validation, test = SIZES[_spoken_as(kind)]
-    asked, (low, high) = options.get("train", str(train)), TRAIN
-    if not asked.isdecimal() or not low <= int(asked) <= high:
-        raise DataError(f"'spoken-digits:{argument}': train={asked!r} is no number of {low:,} to {high:,}")
-    return kind, (int(asked), validation, test)
+    count, (low, high) = options.get("train", str(train)), TRAIN
+    if not count.isdecimal() or not low <= int(count) <= high:
+        raise DataError(f"'spoken-digits:{argument}': train={count!r} is no number of {low:,} to {high:,}")
+    return kind, (int(count), validation, test)
 
 
 def sounds_of(kind: str, utterances: Parts[Utterance]) -> Mapping[str, Joined]:

@@ -15,7 +15,7 @@ from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import Batch, BatchedCorpus, DatasetInfo, Parts, RaggedIds, evaluation_mode, fingerprint, to_device
 from zoo.plugins.shared.audio.log_mel import LogMel
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.speech.data.corpus import Sounds
 from zoo.plugins.speech.data.synthetic import espeak
@@ -97,12 +97,12 @@ class SpeakingCorpus(BatchedCorpus):
         with evaluation_mode(model) as device:
             for batch in self.held_out(split, batch_size):
                 batch = to_device(batch, device)
-                asked = batch.target != IGNORED
+                valid = batch.target != IGNORED
                 steps = batch.inputs[-1].flatten(2)
                 off = (model(*batch.inputs)[..., :-1] - steps).abs().mean(-1)
-                far += float(off[asked].sum())
-                count += int(asked.sum())
-                wanted = asked.sum(1) * self.reduction
+                far += float(off[valid].sum())
+                count += int(valid.sum())
+                wanted = valid.sum(1) * self.reduction
                 spoken = writer.generate(*batch.inputs[:-1], max_steps=min(2 * steps.shape[1], writer.max_steps))
                 late += float(((spoken.lengths - wanted).abs() / wanted).sum())
         return {"-frame distance": -far / count, "length error": late / self.sizes[split]}

@@ -42,13 +42,13 @@ class StringsCorpus(ParallelCorpus):
         None of the strings was trained on.
         """
         written = self.write(model, split, batch_size)
-        found = self.judge([each for each in written if len(each.pair.source) <= self.longest])
+        found = self.metrics_of([each for each in written if len(each.pair.source) <= self.longest])
         longer = [each for each in written if len(each.pair.source) > self.longest]
         if longer:
-            found |= _named(self.judge(longer), "longer")
+            found |= _named(self.metrics_of(longer), "longer")
         for length in sorted({len(each.pair.source) for each in written}):
             group = [each for each in written if len(each.pair.source) == length]
-            found |= _named(self.judge(group), f"length {length}")
+            found |= _named(self.metrics_of(group), f"length {length}")
         return found
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, fingerprint, names_of
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus

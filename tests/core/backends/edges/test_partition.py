@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from zoo.core.backends.edges import partition
-from zoo.core.backends.edges.partition import Work, at_once
+from zoo.core.backends.edges.partition import Work, rows_and_heads
 from zoo.core.patterns.edges import Edges
 
 
@@ -22,7 +22,7 @@ from zoo.core.patterns.edges import Edges
 )
 def test_as_many_rows_and_heads_as_fit(monkeypatch: pytest.MonkeyPatch, edges: int, wanted: tuple[int, int]) -> None:
     monkeypatch.setattr(partition, "BLOCK", 72)
-    assert at_once(edges, batch=3, heads=6, shared=2) == wanted
+    assert rows_and_heads(edges, batch=3, heads=6, shared=2) == wanted
 
 
 @pytest.mark.parametrize("fit", [1, 20, 40, 48, 1000])

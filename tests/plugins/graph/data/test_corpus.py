@@ -5,7 +5,7 @@ import torch
 
 import zoo
 from zoo.data.batched_corpus import DatasetInfo
-from zoo.plugins.graph.data.corpus import Asked, Example, GraphsCorpus
+from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 ABOUT = DatasetInfo("few", "Few graphs.", "0")
@@ -16,15 +16,15 @@ def path_graph(nodes: int, target: torch.Tensor) -> Example:
     return Example(GraphInputs(torch.randn(nodes, 2), torch.cat([ends, ends.flip(0)], 1)), target)
 
 
-def few(asked: Asked, targets: list[torch.Tensor]) -> GraphsCorpus:
+def few(graph_task: GraphTask, targets: list[torch.Tensor]) -> GraphsCorpus:
     parts = {
         name: [path_graph(3 + place, t) for place, t in enumerate(targets)] for name in ("train", "validation", "test")
     }
-    return GraphsCorpus(ABOUT, zoo.info("graph-tiny"), asked, parts)
+    return GraphsCorpus(ABOUT, zoo.info("graph-tiny"), graph_task, parts)
 
 
 def test_graphs_of_a_batch_stand_one_behind_the_other() -> None:
-    corpus = few(Asked("classify", "class", ["a", "b"], 2), [torch.tensor(0), torch.tensor(1)])
+    corpus = few(GraphTask("classify", "class", ["a", "b"], 2), [torch.tensor(0), torch.tensor(1)])
     (x, index, attr, batch), target = corpus.batch(torch.tensor([1, 0]), torch.Generator())
     assert (x.shape, index.shape, attr) == ((7, 2), (2, 10), None)
     assert batch.tolist() == [0, 0, 0, 0, 1, 1, 1]
@@ -32,20 +32,20 @@ def test_graphs_of_a_batch_stand_one_behind_the_other() -> None:
 
 
 def test_a_graph_alone_is_the_same_tensor_each_time_so_that_what_is_made_of_it_is_kept() -> None:
-    corpus = few(Asked("tag", "class", ["a", "b"], 2), [torch.tensor([0, 1, 1])])
+    corpus = few(GraphTask("tag", "class", ["a", "b"], 2), [torch.tensor([0, 1, 1])])
     first, second = (next(iter(corpus.held_out("train", 4))) for _ in range(2))
     assert first.inputs[1] is second.inputs[1]
     assert first.target is second.target
 
 
 def test_a_model_is_made_to_fit_classes_labels_and_numbers() -> None:
-    assert few(Asked("classify", "class", ["a", "b"], 2), [torch.tensor(0)]).overrides() == {
+    assert few(GraphTask("classify", "class", ["a", "b"], 2), [torch.tensor(0)]).overrides() == {
         "num_classes": 2,
         "node_features": 2,
         "edge_features": 0,
     }
-    asked = Asked("tag", "numbers", ["mass"], 2, fitting={"pool": "sum", "unknown": 1})
-    found = few(asked, [torch.zeros(3, 1)]).overrides()
+    graph_task = GraphTask("tag", "numbers", ["mass"], 2, fitting={"pool": "sum", "unknown": 1})
+    found = few(graph_task, [torch.zeros(3, 1)]).overrides()
     assert found["task"] == "tag"
     assert found["target"] == "numbers"
     assert found["pool"] == "sum"
@@ -61,20 +61,20 @@ def test_each_kind_of_target_trains_and_is_judged_by_its_own_metric() -> None:
     metrics = []
     for kind, (names, targets) in kinds.items():
         trained = zoo.train(
-            "graph-tiny", few(Asked("classify", kind, names, 2), targets), steps=2, batch_size=2, depth=1
+            "graph-tiny", few(GraphTask("classify", kind, names, 2), targets), steps=2, batch_size=2, depth=1
         )
         metrics.append(next(iter(trained.scores)))
     assert metrics == ["accuracy", "roc-auc", "r2"]
 
 
 def test_labels_of_nodes_train_across_graphs() -> None:
-    corpus = few(Asked("tag", "class", ["a", "b"], 2), [torch.tensor([0, 1, -100]), torch.tensor([1, 1, 0, 0])])
+    corpus = few(GraphTask("tag", "class", ["a", "b"], 2), [torch.tensor([0, 1, -100]), torch.tensor([1, 1, 0, 0])])
     trained = zoo.train("graph-tiny", corpus, steps=2, batch_size=2, depth=1)
     assert set(trained.scores) == {"accuracy", "-loss"}
 
 
 def test_numbers_of_any_size_are_learned_by_their_deviation() -> None:
-    corpus = few(Asked("classify", "numbers", ["mass"], 2), [torch.tensor([300.0]), torch.tensor([500.0])])
+    corpus = few(GraphTask("classify", "numbers", ["mass"], 2), [torch.tensor([300.0]), torch.tensor([500.0])])
     model: Any = zoo.create("graph-tiny", depth=1, **corpus.overrides())
     torch.nn.init.zeros_(model.head.head.linear.weight)
     (batch,) = corpus.held_out("train", 2)
@@ -83,5 +83,5 @@ def test_numbers_of_any_size_are_learned_by_their_deviation() -> None:
 
 
 def test_numbers_that_are_all_one_have_a_unit_too() -> None:
-    corpus = few(Asked("classify", "numbers", ["mass"], 2), [torch.tensor([7.0]), torch.tensor([float("nan")])])
+    corpus = few(GraphTask("classify", "numbers", ["mass"], 2), [torch.tensor([7.0]), torch.tensor([float("nan")])])
     assert corpus.units == [[7.0, 1.0]]

@@ -38,7 +38,7 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("name", "kind"), [("", "numbers"), ("rings", "class"), ("groups", "labels")])
 def test_what_is_asked_decides_the_target_and_each_molecule_is_in_one_part(name: str, kind: str) -> None:
     corpus = open_molecules(name, SPEC, 0, "")
-    assert corpus.asked.target == kind
+    assert corpus.graph_task.target == kind
     assert sum(corpus.sizes.values()) == len(molecules.well_known())
     model = zoo.create("graph-tiny", depth=1, **corpus.overrides())
     assert corpus.score(model, "test", 8)[corpus.metric] == pytest.approx(
@@ -47,7 +47,7 @@ def test_what_is_asked_decides_the_target_and_each_molecule_is_in_one_part(name:
 
 
 def test_another_property_is_refused() -> None:
-    with pytest.raises(DataError, match="molecules:colour: what is asked is one of logp, rings, aromatic, groups"):
+    with pytest.raises(DataError, match="molecules:colour: the property is one of logp, rings, aromatic, groups"):
         open_molecules("colour", SPEC, 0, "")
 
 

@@ -10,7 +10,7 @@ from zoo.plugins.graph.data.synthetic_graphs import (
     QUESTIONS,
     connected,
     given,
-    open_drawn,
+    open_synthetic,
     parts_up_to,
     swapped,
     with_triangle,
@@ -86,7 +86,7 @@ def test_a_graph_is_given_with_each_edge_in_both_directions_and_no_features() ->
 
 
 def test_each_part_has_as_many_graphs_of_each_class_and_the_same_seed_gives_the_same() -> None:
-    corpora = [open_drawn("components?count=80", SPEC, seed, "") for seed in (0, 0, 1)]
+    corpora = [open_synthetic("components?count=80", SPEC, seed, "") for seed in (0, 0, 1)]
     for part in corpora[0].parts.values():
         labels = [int(example.target) for example in part]
         assert [labels.count(label) for label in range(4)] == [len(part) // 4] * 4
@@ -102,7 +102,7 @@ def test_each_part_has_as_many_graphs_of_each_class_and_the_same_seed_gives_the_
 )
 def test_another_question_or_too_few_graphs_are_refused(argument: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
-        open_drawn(argument, SPEC, 0, "")
+        open_synthetic(argument, SPEC, 0, "")
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_another_question_or_too_few_graphs_are_refused(argument: str, said: str
 def test_answers_are_seen_with_random_walks_and_guessed_without_positions(
     question: str, steps: int, seen: float, guessed: float
 ) -> None:
-    data = synthetic_graphs.open_drawn(question, SPEC, 0, "")
+    data = synthetic_graphs.open_synthetic(question, SPEC, 0, "")
     scores = {}
     for position in ("random-walk", "none"):
         trained = zoo.train("graph-tiny", data, steps=steps, batch_size=64, position=position)

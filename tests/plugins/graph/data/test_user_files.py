@@ -35,7 +35,7 @@ def test_lines_of_json_are_graphs_with_features_and_a_label(tmp_path: Path) -> N
 def test_a_folder_is_opened_by_its_manifest(tmp_path: Path) -> None:
     write(tmp_path / "graphs.jsonl", lines(target=1.5))
     corpus = open_graphs(str(tmp_path), SPEC, 0, "")
-    assert corpus.asked.target == "numbers"
+    assert corpus.graph_task.target == "numbers"
     assert corpus.parts["test"][0].target.tolist() == [1.5]
 
 
@@ -177,7 +177,7 @@ def table(path: Path, header: str, cells: list[str]) -> str:
 )
 def test_a_table_of_smiles_says_by_its_cells_what_is_asked(tmp_path: Path, cells: list[str], kind: str) -> None:
     corpus = open_graphs(table(tmp_path / "some.csv", "SMILES,taste", cells), SPEC, 0, "")
-    assert corpus.asked.target == kind
+    assert corpus.graph_task.target == kind
     assert corpus.labels == (["sour", "sweet"] if kind == "class" else ["taste"])
     assert corpus.overrides().get("target", "class") == kind
 
@@ -207,7 +207,7 @@ def test_molecules_of_which_nothing_can_be_asked_are_named_and_counted(
     path.write_text(path.read_text() + f"CCCO,{odd}\n")
     with pytest.warns(UserWarning, match=f"1 of 13 graphs are skipped:\n  CCCO: {said}"):
         corpus = open_graphs(str(path), SPEC, 0, "")
-    assert corpus.asked.target == kind
+    assert corpus.graph_task.target == kind
     assert sum(corpus.sizes.values()) == 12
     assert corpus.labels == (["sour", "sweet"] if kind == "class" else ["taste"])
 

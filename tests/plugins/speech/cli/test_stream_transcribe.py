@@ -20,7 +20,7 @@ import torch
 import zoo
 from zoo.core.generation.ctc_greedy import greedy
 from zoo.pipeline import Pipeline
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.speech.cli.audio_stream import Block
 from zoo.plugins.speech.cli.stream_transcribe import StreamingTranscriber, transcribe_stream
 from zoo.plugins.speech.cli.transcript_output import TextOutput

@@ -29,11 +29,11 @@ def test_text_is_told_as_it_is_spelled(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_through_a_pipe_words_are_told_when_they_are_complete(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(TimedOutput(live=False), capsys) == ["", "", "", "0.04\t0.16\tseven\n", "0.20\t0.28\ttwo\n", ""]
+    assert told(TimedOutput(overwrite=False), capsys) == ["", "", "", "0.04\t0.16\tseven\n", "0.20\t0.28\ttwo\n", ""]
 
 
 def test_a_terminal_shows_how_a_word_grows(capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(TimedOutput(live=True), capsys)
+    found = told(TimedOutput(overwrite=True), capsys)
     assert found == [
         "0.04\t0.08\tsev",
         "",

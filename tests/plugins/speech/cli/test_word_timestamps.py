@@ -9,7 +9,7 @@ from torch import Tensor
 from zoo.core.generation.ctc_greedy import greedy
 from zoo.core.special_tokens import SYMBOLS
 from zoo.plugins.shared.audio.ctc_alignment import Aligned, align
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.cli.word_timestamps import (
     HALF,

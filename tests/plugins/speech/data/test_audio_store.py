@@ -25,9 +25,9 @@ def test_sounds_lie_one_behind_the_other() -> None:
 def test_as_many_are_kept_as_memory_is_granted(write: Write, most: int, kept: int) -> None:
     paths = [write("a.wav"), write("b.flac", rate=8_000)]
     heard = index_audio(paths, most)
-    assert len(heard.kept) == kept
+    assert len(heard.cached) == kept
     assert not heard.skipped
-    files = Files(paths, [heard.lengths[path] for path in paths], heard.kept)
+    files = Files(paths, [heard.lengths[path] for path in paths], heard.cached)
     assert files.lengths.tolist() == [3_200, 3_200]
     for place, path in enumerate(paths):
         assert torch.equal(files[place], Preprocess().samples(path))
@@ -35,14 +35,14 @@ def test_as_many_are_kept_as_memory_is_granted(write: Write, most: int, kept: in
 
 def test_a_sound_that_memory_is_too_small_for_leaves_it_to_others(write: Write) -> None:
     big, small = write("big.wav", seconds=1.0), write("small.wav")
-    assert list(index_audio([big, small], 4 * 3_200).kept) == [small]
+    assert list(index_audio([big, small], 4 * 3_200).cached) == [small]
 
 
 def test_what_cannot_be_read_is_named(write: Write, tmp_path: Path) -> None:
     good, half, short = write("good.wav"), write("half.wav"), write("short.wav", seconds=0.02)
     half.write_bytes(half.read_bytes()[:2_000])
     heard = index_audio([half, good, short, tmp_path / "none.wav"])
-    assert list(heard.lengths) == list(heard.kept) == [good]
+    assert list(heard.lengths) == list(heard.cached) == [good]
     assert [path.name for path in heard.skipped] == ["half.wav", "short.wav", "none.wav"]
     for why, path in zip(("truncated", "shorter than one frame", "no file"), heard.skipped, strict=True):
         assert why in heard.skipped[path]

@@ -11,7 +11,7 @@ from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.plugins.speech.data.audio_store import Joined
-from zoo.plugins.speech.data.corpus import FRAME, ClipsCorpus, Ways
+from zoo.plugins.speech.data.corpus import FRAME, Augmentation, ClipsCorpus
 
 LENGTHS = torch.tensor([900, 500, 700, 1_000, 600, 800])
 CLASSES = torch.tensor([0, 1, 0, 1, 1, 0])
@@ -30,7 +30,7 @@ def sounds() -> Joined:
     return Joined(flat, LENGTHS)
 
 
-def corpus(ways: Ways = Ways()) -> ClipsCorpus:  # noqa: B008  a record that does not change
+def corpus(augmentation: Augmentation = Augmentation()) -> ClipsCorpus:  # noqa: B008  a record that does not change
     parts = ("train", "validation", "test")
     return ClipsCorpus(
         DatasetInfo("made", "Made.", "0"),
@@ -38,7 +38,7 @@ def corpus(ways: Ways = Ways()) -> ClipsCorpus:  # noqa: B008  a record that doe
         {part: sounds() for part in parts},
         dict.fromkeys(parts, CLASSES),
         ["short", "long"],
-        ways,
+        augmentation,
     )
 
 
@@ -80,7 +80,7 @@ def test_sounds_of_a_batch_are_of_nearly_equal_length() -> None:
 
 
 def test_training_hears_another_way_each_time_and_the_generator_draws_it() -> None:
-    made, index = corpus(Ways(training=louder)), torch.arange(3)
+    made, index = corpus(Augmentation(training=louder)), torch.arange(3)
     first, again, other = (made.batch(index, draw(seed)).inputs[0] for seed in (0, 0, 1))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -89,7 +89,7 @@ def test_training_hears_another_way_each_time_and_the_generator_draws_it() -> No
 
 
 def test_judging_hears_the_same_each_time_whatever_the_batch() -> None:
-    made = corpus(Ways(judging=louder))
+    made = corpus(Augmentation(evaluation=louder))
     whole = next(made.held_out("test", 6)).inputs[0]
     alone = [batch.inputs[0] for batch in made.held_out("test", 1)]
     for row, single in zip(whole, alone, strict=True):
@@ -99,7 +99,7 @@ def test_judging_hears_the_same_each_time_whatever_the_batch() -> None:
 
 
 def test_no_change_makes_a_sound_shorter_than_a_frame() -> None:
-    _, lengths = corpus(Ways(training=halved)).batch(torch.arange(6), draw()).inputs
+    _, lengths = corpus(Augmentation(training=halved)).batch(torch.arange(6), draw()).inputs
     assert FRAME == 400
     assert lengths.tolist() == [450, 500, 700, 500, 600, 400]
 

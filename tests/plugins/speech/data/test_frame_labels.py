@@ -12,7 +12,7 @@ from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.speech.data.audio_store import Joined
-from zoo.plugins.speech.data.frame_labels import FramesCorpus, String, Strung, strings
+from zoo.plugins.speech.data.frame_labels import Concatenated, FramesCorpus, String, strings
 
 FLAT = torch.cat([torch.full((1_600,), 2**13), torch.full((3_200,), 2**14)]).short()
 CLIPS = Joined(FLAT, torch.tensor([1_600, 3_200]))
@@ -23,12 +23,12 @@ CLASSES = torch.tensor([7, 3])
 def corpus() -> FramesCorpus:
     parts = ("train", "validation", "test")
     about, labels = DatasetInfo("made", "Made.", "0"), [str(number) for number in range(10)]
-    sounds = {part: Strung(CLIPS, STRINGS) for part in parts}
+    sounds = {part: Concatenated(CLIPS, STRINGS) for part in parts}
     return FramesCorpus(about, zoo.info("speech-tiny"), sounds, dict.fromkeys(parts, CLASSES), labels)
 
 
 def test_clips_follow_each_other_with_silence_between() -> None:
-    sounds = Strung(CLIPS, STRINGS)
+    sounds = Concatenated(CLIPS, STRINGS)
     assert sounds.lengths.tolist() == [7_360, 3_520]
     values, counts = sounds[0].unique_consecutive(return_counts=True)
     assert values.tolist() == [0, 0.25, 0, 0.5, 0]
@@ -36,7 +36,7 @@ def test_clips_follow_each_other_with_silence_between() -> None:
 
 
 def test_each_vector_has_the_class_of_what_is_heard_in_the_middle_of_its_frame() -> None:
-    sounds = Strung(CLIPS, STRINGS)
+    sounds = Concatenated(CLIPS, STRINGS)
     middles = [200 + 640 * vector for vector in range(11)]
     wanted = [7 if 640 <= at < 2_240 else 3 if 3_520 <= at < 6_720 else 10 for at in middles]
     assert sounds.heard_at(0, CLASSES, 10) == wanted
@@ -72,7 +72,7 @@ def test_accuracy_is_the_share_of_vectors_that_are_there() -> None:
         def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
             return torch.eye(11)[torch.full((len(x), int(FrameStem(8).count(lengths).max())), 10)]
 
-    asked = [each for place in (0, 1) for each in Strung(CLIPS, STRINGS).heard_at(place, CLASSES, 10)]
+    asked = [each for place in (0, 1) for each in Concatenated(CLIPS, STRINGS).heard_at(place, CLASSES, 10)]
     scores = corpus().score(Silent(), "test", 2)
     assert scores == {"accuracy": pytest.approx(asked.count(10) / len(asked))}
 

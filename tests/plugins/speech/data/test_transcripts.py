@@ -15,7 +15,7 @@ from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.plugins.shared.audio.frame_stem import FrameStem
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import Joined
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, samples_for

@@ -11,7 +11,7 @@ import torch
 import zoo
 from zoo.core.generation.loop import Generated
 from zoo.errors import ConfigError, InputError, WeightsError
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.speech.io.postprocess import Postprocess
 
 Write = Callable[..., Path]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError, DataError
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import LinesCorpus, MaskedCorpus, choose

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import zoo
 from zoo.bench.grid import engine
-from zoo.bench.grid.work import attempt
+from zoo.bench.grid.task import attempt
 from zoo.bench.learning_curve import command
 from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.config import StudyConfig

@@ -148,9 +148,9 @@ def test_short_numbers_are_trained_on_often(numbers: ParallelCorpus) -> None:
 def test_bleu_of_german_numbers_counts_letters_since_each_is_one_word(numbers: ParallelCorpus) -> None:
     written = numbers.write(Short(0), "validation", 500)
     right = [each._replace(text=each.wanted) for each in written]
-    assert numbers.judge(right)["BLEU"] == pytest.approx(100)
+    assert numbers.metrics_of(right)["BLEU"] == pytest.approx(100)
     near = [each._replace(text=each.wanted[:-1]) for each in written]
-    assert 80 < numbers.judge(near)["BLEU"] < 100
+    assert 80 < numbers.metrics_of(near)["BLEU"] < 100
 
 
 def test_a_language_that_is_not_there() -> None:

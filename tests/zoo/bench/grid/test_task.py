@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 import torch
 
-from zoo.bench.grid.work import attempt
+from zoo.bench.grid.task import attempt
 
 WORK = f"{__name__}:work"
 

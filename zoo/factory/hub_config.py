@@ -57,7 +57,7 @@ def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
     family = config.get("model_type")
     if not isinstance(family, str):
         return ""
-    told = f": it holds a {family!r} of Hugging Face transformers"
+    description = f": it holds a {family!r} of Hugging Face transformers"
     sizes = {KEYWORD_ALIASES.get(key, key): value for key, value in config.items() if value is not None}
     if isinstance(sizes.get("dim"), int):
         sizes.setdefault("mlp_dim", 4 * sizes["dim"])  # as GPT-2's, where it says nothing
@@ -69,10 +69,10 @@ def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
         if spec.name.startswith(f"{family}-")
     }
     if not others:
-        return f"{told}, and no model here is of that family"
+        return f"{description}, and no model here is of that family"
     same = (name for name, differ in others.items() if not any(key in differ for key in _OWN))
     name = next(same, next(iter(others)))
     keywords = "".join(f", {key}={value!r}" for key, value in others[name].items())
     prefix, place = split_prefix(reference)
     weights = place if prefix == "local-dir" else reference
-    return f"{told}, whose weights a name takes: zoo.create('{name}', weights={weights!r}{keywords})"
+    return f"{description}, whose weights a name takes: zoo.create('{name}', weights={weights!r}{keywords})"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.plugins.shared.text.choice import choose_tokenizer
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 
 TEXTS = ["ab a", "né  b"]

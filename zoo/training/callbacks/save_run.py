@@ -55,7 +55,7 @@ class SaveRunFolder(Callback):
         self.folder, self.model, self.corpus, self.curve = folder, model, corpus, curve
         self.facts = dict(facts)
         self.often = often
-        self.saved = self.drawn = time.monotonic()
+        self.saved = self.plotted = time.monotonic()
 
     def on_start(self, outcome: Outcome) -> None:
         """Create the folder, so that its model can be used from the first validation on."""
@@ -74,7 +74,7 @@ class SaveRunFolder(Callback):
         if outcome.best_step == outcome.steps:
             self.save_model()
         self.record(outcome)
-        if time.monotonic() - self.drawn >= _DRAWN:
+        if time.monotonic() - self.plotted >= _DRAWN:
             self.draw(outcome)
 
     def request(self) -> Request:
@@ -95,7 +95,7 @@ class SaveRunFolder(Callback):
         """Draw the figure."""
         with _writing(self.folder):
             draw(self.folder / FIGURE, outcome, self.corpus.metric, self.curve)
-        self.drawn = time.monotonic()
+        self.plotted = time.monotonic()
 
     def finish(self, outcome: Outcome, scores: Mapping[str, float] | None) -> None:
         """Draw the figure, and save the best model and its scores; None of a training that goes on later."""
