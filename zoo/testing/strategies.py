@@ -3,11 +3,13 @@
 Axes: b rows, q queries, k keys, h heads, g heads of keys and values, d, e head sizes.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -27,6 +29,21 @@ LONGEST = 9
 """Most queries and most keys of a random problem."""
 LATEST = 4
 """Last position of the first query."""
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+CASES = "ZOO_RANDOM_CASES"
+"""Environment variable that says how many random cases each property test runs."""
+
+
+def random_cases(usual: int) -> Callable[[Test], Test]:
+    """Give the settings of a property test: so many cases, or as many as the variable `ZOO_RANDOM_CASES` says.
+
+    Args:
+        usual: cases that a fast test suite runs.
+    """
+    checks = [HealthCheck.filter_too_much, HealthCheck.too_slow]
+    return settings(max_examples=int(os.environ.get(CASES, usual)), deadline=None, suppress_health_check=checks)
+
 
 _few, _some = st.integers(0, 4), st.integers(1, 4)
 _sets = st.lists(st.integers(0, LONGEST - 1), max_size=3).map(tuple)

@@ -2,18 +2,18 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from zoo.core import Additive, Causal, Hard, attend
 from zoo.core.backends import explicit
 from zoo.core.backends.explicit import length
-from zoo.testing.strategies import Case, cases
+from zoo.testing.strategies import Case, cases, random_cases
 
 
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@random_cases(30)
 def test_blocks_of_one_query_give_what_the_reference_gives(data: st.DataObject) -> None:
     case = data.draw(cases("explicit"))
     with pytest.MonkeyPatch.context() as patch:

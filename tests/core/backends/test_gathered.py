@@ -2,17 +2,17 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.core import Blocks, Causal, ConfigError, Fixed, Globals, Neighbourhood, Window, attend, big_bird, plan
 from zoo.core.backends.query_groups import buckets, counted, groupable, groups
 from zoo.core.patterns.pattern import Pattern
-from zoo.testing.strategies import grouped_patterns
+from zoo.testing.strategies import grouped_patterns, random_cases
 
 
 @given(pattern=grouped_patterns(), queries=st.integers(0, 9), keys=st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@random_cases(60)
 def test_every_allowed_pair_lies_in_exactly_one_group(pattern: Pattern, queries: int, keys: int) -> None:
     count = torch.zeros(queries, keys, dtype=torch.int)
     for of_queries, of_keys in groups(pattern, keys, queries):

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
@@ -17,6 +17,7 @@ from zoo.core.backends import BACKENDS, linear_attention
 from zoo.core.backends.problem import Problem
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
+from zoo.testing.strategies import random_cases
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 3e-2}
 
@@ -52,7 +53,7 @@ def problems(draw_from: st.DrawFn) -> tuple[tuple[Tensor, Tensor, Tensor], Patte
 @pytest.mark.parametrize("features", [Kernel().features, doubled])
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @given(problem=problems())
-@settings(max_examples=40, deadline=None)
+@random_cases(40)
 def test_values_and_gradients_equal_the_quadratic_form(
     dtype: torch.dtype, features: object, problem: tuple[tuple[Tensor, Tensor, Tensor], Pattern, Keys | None, int]
 ) -> None:

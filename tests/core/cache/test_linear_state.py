@@ -2,12 +2,13 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from zoo.core import Causal, ConfigError, InputError, Kernel, Valid, attend
 from zoo.core.cache.linear_state import Sums
+from zoo.testing.strategies import random_cases
 
 
 def draw(seed: int, b: int, q: int, k: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -18,7 +19,7 @@ def draw(seed: int, b: int, q: int, k: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 9), max_size=9), padded=st.booleans())
-@settings(max_examples=40, deadline=None)
+@random_cases(40)
 def test_step_by_step_equals_all_at_once_with_gradients(seed: int, cuts: list[int], padded: bool) -> None:
     tensors = draw(seed, 2, 9, 9)
     for x in tensors:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -44,6 +44,7 @@ from zoo.core.cache.state import KeyValues, State
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.patterns.sparse import Fixed, Strided
 from zoo.core.positions.attention_position import AttentionPosition
+from zoo.testing.strategies import random_cases
 
 DIM, HEADS, SIZE = 8, 2, 4
 
@@ -140,7 +141,7 @@ def stories(draw: st.DrawFn) -> tuple[Pattern, int, list[tuple[str, list[int]]]]
 
 
 @given(story=stories(), seed=st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
+@random_cases(30)
 @torch.no_grad()
 def test_each_row_agrees_with_itself_alone_whatever_happened_to_the_state(
     story: tuple[Pattern, int, list[tuple[str, list[int]]]], seed: int

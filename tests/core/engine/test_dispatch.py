@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -30,6 +30,7 @@ from zoo.core.engine.partition import _rows_pay_cached
 from zoo.core.engine.planner import _choose_cached
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
+from zoo.testing.strategies import random_cases
 
 ANY_PATTERN = ["dense", "explicit", "reference"]
 """Backends that serve every pattern."""
@@ -80,7 +81,7 @@ def whole_mask(pattern: Pattern, keys: Keys | None, b: int, q: int, k: int) -> T
 @pytest.mark.parametrize("backend", ANY_PATTERN)
 @pytest.mark.parametrize("score", ["scaled_dot", "dot"])
 @given(problem=problems())
-@settings(max_examples=20, deadline=None)
+@random_cases(20)
 def test_every_backend_equals_a_loop_over_queries(
     backend: str, score: str, problem: tuple[Pattern, Keys | None, int, int, int]
 ) -> None:

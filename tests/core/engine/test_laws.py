@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
@@ -25,12 +25,12 @@ from zoo.core.engine.dispatch import attend
 from zoo.core.flops import _MISSING as FORMULAS
 from zoo.core.patterns.pattern import And, Pattern
 from zoo.core.scoring.normalizers import Norm
-from zoo.testing.strategies import Case, cases, local_patterns, patterns
+from zoo.testing.strategies import Case, cases, local_patterns, patterns, random_cases
 
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 4e-2}
 PRECISIONS = {"flex": [torch.float32, torch.bfloat16], "flash": [torch.float16, torch.bfloat16]}
 """Of backends that do not serve every one."""
-few = settings(max_examples=16, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+few = random_cases(16)
 
 
 def device_of(backend: str) -> str:

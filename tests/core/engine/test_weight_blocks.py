@@ -2,17 +2,17 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.core import ConfigError, Edges, Segments, attend, weight_blocks
 from zoo.core.patterns.pattern import ShapeInfo
 from zoo.core.scoring.bias import Dense
-from zoo.testing.strategies import Case, cases
+from zoo.testing.strategies import Case, cases, random_cases
 
 
 @given(case=cases(), size=st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@random_cases(30)
 def test_blocks_of_weights_are_those_at_once(case: Case, size: int) -> None:
     q, k, v, *_ = case.tensors()
     whole = attend(q, k, v, case.pattern, case.keys, return_weights=True)[1] if _fits(case) else None

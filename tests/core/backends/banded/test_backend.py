@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
@@ -22,7 +22,7 @@ from zoo.core.patterns.pattern import Pattern
 from zoo.core.patterns.sparse import Blocks, Globals
 from zoo.core.scoring.bias import Bias
 from zoo.core.scoring.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
-from zoo.testing.strategies import local_patterns
+from zoo.testing.strategies import local_patterns, random_cases
 
 BIASES = ("", "table", "alibi", "transformer-xl", "shaw")
 
@@ -73,7 +73,7 @@ LENGTHS = st.one_of(st.integers(0, 9), st.sampled_from([15, 16, 17, 33, 48, 70])
     bias=st.sampled_from(BIASES),
     seed=st.integers(0, 999),
 )
-@settings(max_examples=80, deadline=None)
+@random_cases(80)
 def test_values_and_gradients_equal_the_reference(
     pattern: Pattern,
     batch: int,

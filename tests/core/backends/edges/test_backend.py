@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -20,7 +20,7 @@ from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.scoring.edge_bias import EdgeBias
-from zoo.testing.strategies import Case, cases
+from zoo.testing.strategies import Case, cases, random_cases
 
 
 def graph(queries: int, keys: int, seed: int, share: float = 0.4) -> Edges:
@@ -227,7 +227,7 @@ def test_lower_precisions_stay_near(dtype: torch.dtype, close: float) -> None:
 
 
 @given(n=st.integers(1, 9), seed=st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@random_cases(20)
 def test_a_relabelled_graph_gives_relabelled_answers(n: int, seed: int) -> None:
     pattern, (q, k, v) = graph(n, n, seed), draw(1, n, n, seed=seed)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
@@ -339,7 +339,7 @@ def test_answers_and_gradients_are_the_same_beside_compiled_code() -> None:
 
 
 @given(case=cases("edges"), dropout=st.sampled_from([0.0, 0.3]), added=st.booleans())
-@settings(max_examples=30, deadline=None)
+@random_cases(30)
 def test_weights_that_are_kept_change_no_number(case: Case, dropout: float, added: bool) -> None:
     assert isinstance(case.pattern, Edges)
     results = []

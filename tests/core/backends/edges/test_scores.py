@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -13,6 +13,7 @@ from zoo.core.backends.edges import backend as edges
 from zoo.core.backends.edges import partition
 from zoo.core.backends.edges import scores as edge_scores
 from zoo.core.patterns.padding import Keys
+from zoo.testing.strategies import random_cases
 
 
 def graph(queries: int, keys: int, seed: int = 0, share: float = 0.5, again: int = 0) -> Edges:
@@ -109,7 +110,7 @@ def test_padding_and_packing_equal_the_formula_and_leak_nothing(channels: int) -
 
 
 @given(st.integers(0, 12), st.integers(1, 12), st.sampled_from([1, 3]), st.floats(0, 1), st.sampled_from([0.0, 0.4]))
-@settings(max_examples=30, deadline=None)
+@random_cases(30)
 def test_weights_that_are_kept_change_no_number(q: int, k: int, channels: int, share: float, dropout: float) -> None:
     pattern, results = graph(q, k, q, share), []
     for limit in (0, edges.REMEMBERED):
