@@ -5,7 +5,7 @@ Axes: b rows, q queries, k keys, h heads, g heads of keys and values, d, e head 
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import torch
@@ -20,10 +20,11 @@ from zoo.core.patterns.local import Chunk, Neighbourhood, Window
 from zoo.core.patterns.padding import Keys, Lengths, Segments, Valid
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.patterns.sparse import Blocks, Fixed, Globals, Strided
-from zoo.core.scoring.bias import Dense
+from zoo.core.scoring.bias import Bias, Dense
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.scoring.normalizers import Kernel, Norm
 from zoo.core.scoring.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
+from zoo.core.scoring.scores import Additive, General, LeakySum, Score
 
 LONGEST = 9
 """Most queries and most keys of a random problem."""
@@ -108,23 +109,36 @@ class Case:
     value_dim: int = 6
     positions: Tensor | None = None
     """Where the keys stand, (b, k); at 0, 1, 2, … if None."""
+    score: str = "scaled_dot"
+    needs: tuple[bool, ...] = ()
+    """Which tensors need a gradient, the first ones first; those behind do."""
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Give the shapes of q (b, q, 4, d), k (b, k, 2, d) and v (b, k, 2, e), and of what bias and score hold."""
+        b, q, k, d, e = self.batch, self.queries, self.length, self.head_dim, self.value_dim
+        return [(b, q, 4, d), (b, k, 2, d), (b, k, 2, e), *_BIASES[self.bias](self), *_SCORES[self.score](self)]
 
     def tensors(self, dtype: torch.dtype = torch.float64, device: str = "cpu") -> list[Tensor]:
-        """Draw q (b, q, 4, d), k (b, k, 2, d) and v (b, k, 2, e), and what the bias holds."""
+        """Draw tensors of these shapes."""
         generator = torch.Generator().manual_seed(self.seed)
-        b, q, k, d, e = self.batch, self.queries, self.length, self.head_dim, self.value_dim
-        shapes = [(b, q, 4, d), (b, k, 2, d), (b, k, 2, e), *_BIASES[self.bias](self)]
-        drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+        drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in self.shapes()]
         exact = [x.to(torch.bfloat16) for x in drawn]  # in every dtype
-        return [x.to(device, dtype).requires_grad_() for x in exact]
+        needed = [*self.needs, *[True] * (len(exact) - len(self.needs))]
+        return [x.to(device, dtype).requires_grad_(need) for x, need in zip(exact, needed, strict=True)]
+
+    def added(self, tensors: Sequence[Tensor]) -> tuple[Bias | None, str | Score]:
+        """Make bias and score of `tensors`, as `Case.tensors` gives them."""
+        of_bias = 3 + len(_BIASES[self.bias](self))
+        bias = _MAKE[self.bias](tensors[3:of_bias], self) if self.bias else None
+        return bias, _MAKE_SCORE[self.score](*tensors[of_bias:]) if self.score in _MAKE_SCORE else self.score
 
     def attend(self, tensors: Sequence[Tensor], **options: Any) -> Any:
         """Compute the answer of `tensors`, as `Case.tensors` gives them."""
-        q, k, v, *rest = tensors
+        q, k, v, *_ = tensors
         places = None if self.positions is None else self.positions.to(q.device)
-        made = _MAKE[self.bias](rest, self) if rest else None
-        given = {"bias": made, "norm": self.norm, "q_start": self.start, "k_positions": places, "whole": False}
-        return attend(q, k, v, self.pattern, self.keys, **{**given, **options})
+        bias, score = self.added(tensors)
+        given = {"bias": bias, "score": score, "norm": self.norm, "q_start": self.start, "k_positions": places}
+        return attend(q, k, v, self.pattern, self.keys, **{**given, "whole": False, **options})
 
     def mask(self) -> Tensor:
         """Say who may read whom: (b, 4, q, k)."""
@@ -144,11 +158,15 @@ _BIASES: dict[str, Any] = {
     "dense": lambda case: [(1, 4, case.queries, case.length)],
     "table": lambda case: [(4, 7)],
     "alibi": lambda case: [(4,)],
-    "transformer-xl": lambda case: [(4, 8), (4, 8), (4, 2 * _REACH + 1, 8)],
-    "shaw": lambda case: [(1, 5, 8), (1, 5, 6)],
+    "transformer-xl": lambda case: [(4, case.head_dim), (4, case.head_dim), (4, 2 * _REACH + 1, case.head_dim)],
+    "shaw": lambda case: [(1, 5, case.head_dim), (1, 5, case.value_dim)],
     "edges": lambda case: [(_count(case), 4)],
-    "edge-keys": lambda case: [(_count(case), 1), (_count(case), 4, 8)],
-    "edge-values": lambda case: [(_count(case), 4), (_count(case), 1, 8), (_count(case), 4, 6)],
+    "edge-keys": lambda case: [(_count(case), 1), (_count(case), 4, case.head_dim)],
+    "edge-values": lambda case: [
+        (_count(case), 4),
+        (_count(case), 1, case.head_dim),
+        (_count(case), 4, case.value_dim),
+    ],
 }
 _MAKE: dict[str, Any] = {
     "dense": lambda x, case: Dense(x[0]),
@@ -158,6 +176,15 @@ _MAKE: dict[str, Any] = {
     "shaw": lambda x, case: Shaw(x[0], x[1], 2),
     **dict.fromkeys(("edges", "edge-keys", "edge-values"), lambda x, case: EdgeBias(case.pattern, *x)),
 }
+_SCORES: dict[str, Any] = {
+    "scaled_dot": lambda case: [],
+    "dot": lambda case: [],
+    "general": lambda case: [(4, case.head_dim, case.head_dim)],
+    "additive": lambda case: [(4, 3, case.head_dim), (4, 3, case.head_dim), (4, 3)],
+    "leaky": lambda case: [(4, case.head_dim)],
+    "leaky-ones": lambda case: [],
+}
+_MAKE_SCORE: dict[str, Any] = {"general": General, "additive": Additive, "leaky": LeakySum, "leaky-ones": LeakySum}
 _OF_EDGES = ["", "edges", "edge-keys", "edge-values"]
 
 
@@ -186,13 +213,24 @@ def cases(draw: Any, backend: str = "reference") -> Case:
     plain = [name for name in _SERVED_BIASES.get(backend, [""]) if not name.startswith("edge")]
     bias = draw(st.sampled_from(_OF_EDGES if backend in _ON_EDGES and isinstance(pattern, Edges) else plain))
     norm = Kernel() if backend == "linear" else "softmax"
-    dims = {"head_dim": 16, "value_dim": 16} if backend in ("flex", "flash") else {}
+    score = draw(st.sampled_from(_SERVED_SCORES.get(backend, _PRODUCTS))) if norm == "softmax" else "scaled_dot"
+    given: dict[str, Any] = {"head_dim": 16, "value_dim": 16} if backend in ("flex", "flash") else {}
+    if score.startswith("leaky"):
+        given = {"head_dim": draw(st.sampled_from([1, 8]))}
     positions = None
     if backend in _PLACED and draw(st.booleans()):
         positions = torch.randint(0, LONGEST + start, (batch, length), generator=generator)
         if not pattern.by_value:  # a mask is no larger than the set
             positions = positions.clamp(max=max(length - 1, 0))
-    return Case(pattern, keys, batch, queries, length, start, seed, bias, norm, **dims, positions=positions)
+    given |= {"score": score, "positions": positions}
+    return Case(pattern, keys, batch, queries, length, start, seed, bias, norm, **given)
+
+
+def needing(case: Case) -> st.SearchStrategy[Case]:
+    """Draw which tensors of a problem need a gradient; at least one does."""
+    count = len(case.shapes())
+    needs = st.integers(1, 2**count - 1).map(lambda bits: tuple(bool(bits >> n & 1) for n in range(count)))
+    return needs.map(lambda drawn: replace(case, needs=drawn))
 
 
 _SERVED_BIASES = {
@@ -201,7 +239,14 @@ _SERVED_BIASES = {
     "dense": ["", "dense", "table", "alibi", "transformer-xl"],
     "banded": ["", "table", "alibi", "transformer-xl"],
 }
-_ON_EDGES = ("reference", "explicit", "dense", "edges")
+_PRODUCTS = ["scaled_dot", "dot", "general"]
+_SERVED_SCORES = {
+    "reference": [*_SCORES],
+    "explicit": [*_SCORES],
+    "scatter": [*_SCORES],
+    "edges": [*_PRODUCTS, "leaky", "leaky-ones"],
+}
+_ON_EDGES = ("reference", "explicit", "dense", "edges", "scatter")
 _PLACED = ("reference", "explicit", "dense", "linear")
 
 

@@ -157,8 +157,9 @@ class LeakySums:
         for piece in _pieces(x, len(v), table):
             steps = self._steps(piece, slopes[piece.block])
             piece.add_sums(queries, steps)
-            if of_keys is not None and piece.added is not None:
+            if piece.added is not None:  # whether or not its own gradient is wanted
                 of_v += (steps * piece.of_edges(piece.added)).sum(0).view_as(v)
+            if of_keys is not None:
                 own = of_keys.view(-1, len(self.v), v.shape[1])[:, x.part.heads]
                 own.index_add_(0, piece.edges, steps.view(-1, *v.shape).mul_(v))
         keys = x.q.new_zeros(len(csr.single.back_pointers) - 1, v.numel())

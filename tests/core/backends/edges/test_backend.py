@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import pytest
@@ -345,8 +346,9 @@ def test_weights_that_are_kept_change_no_number(case: Case, dropout: float, adde
     results = []
     for limit in (0, edges.REMEMBERED):
         tensors = case.tensors()
-        parts = [torch.linspace(-1, 1, case.pattern.index.shape[1] * 4 * n).double() for n in (1, 8, 6)]
-        vectors = [x.view(-1, 4, *tail).requires_grad_() for x, tail in zip(parts, ((), (8,), (6,)), strict=True)]
+        tails = (), (case.head_dim,), (case.value_dim,)
+        shapes = [(case.pattern.index.shape[1], 4, *tail) for tail in tails]
+        vectors = [torch.linspace(-1, 1, prod(x)).double().view(x).requires_grad_() for x in shapes]
         bias = EdgeBias(case.pattern, *vectors) if added else None
         torch.manual_seed(0)
         with pytest.MonkeyPatch.context() as patch:

@@ -1,5 +1,6 @@
 """Scores on edges that are no products: equal to their formula, edge by edge, and no vector is kept for an edge."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -91,6 +92,25 @@ def test_values_and_gradients_equal_a_loop_over_edges(channels: int, biased: boo
     got = answer(tensors, pattern, bias=added, score=score, backend=backend)
     wanted = by_loops(tensors, pattern.index, bias or None)
     torch.testing.assert_close(with_gradients(got, tensors + bias), with_gradients(wanted, tensors + bias))
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.usefixtures("_blocks")
+def test_a_gradient_is_the_same_whichever_others_are_wanted(channels: int) -> None:
+    pattern = graph(5, 6)
+    tensors = [*draw(channels), *of_edges(pattern, channels)]
+
+    def gradients() -> list[Tensor]:
+        y = answer(
+            tensors[:3], pattern, bias=EdgeBias(pattern, *tensors[4:]), score=LeakySum(tensors[3]), backend="edges"
+        )
+        return with_gradients(y, [x for x in tensors if x.requires_grad])[1:]
+
+    everything = gradients()
+    for needs in list(itertools.product([False, True], repeat=len(tensors)))[1:]:
+        for x, need in zip(tensors, needs, strict=True):
+            x.requires_grad_(need)
+        torch.testing.assert_close(gradients(), [x for x, need in zip(everything, needs, strict=True) if need])
 
 
 @pytest.mark.parametrize("channels", [1, 2])
