@@ -1,71 +1,84 @@
-"""Weights of timm, torchvision and Hugging Face in our layout, and back to timm's.
+"""Weights of timm, torchvision and Hugging Face in our layout, and back: one table for each layout.
 
-Each layout is a table of renames; `{q,k,v}` in three pieces are joined, and the patch convolution is read as a matrix.
+The patch convolution is read as a matrix, and learned positions of another grid are interpolated.
 """
 
 import math
-import re
 from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from zoo.core import Learned, Model, join_qkv
+from zoo.core import Layout, Learned, Model
 
 StateDict = Mapping[str, Tensor]
 
-# pattern of the foreign key -> our key; the first that matches is used
-TIMM = {
-    r"cls_token": "stem.class_token",
-    r"pos_embed": "stem.position.table",
-    r"patch_embed\.proj\.(.*)": r"stem.project.\1",
-    r"blocks\.(\d+)\.norm([12])\.(.*)": r"encoder.blocks.\1.norm\2.\3",
-    r"blocks\.(\d+)\.attn\.qkv\.(.*)": r"encoder.blocks.\1.attention.qkv.\2",
-    r"blocks\.(\d+)\.attn\.([qk])_norm\.(.*)": r"encoder.blocks.\1.attention.\2_norm.\3",
-    r"blocks\.(\d+)\.attn\.proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
-    r"blocks\.(\d+)\.mlp\.fc1\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
-    r"blocks\.(\d+)\.mlp\.fc2\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
-    r"norm\.(.*)": r"encoder.norm.\1",
-    r"head\.(.*)": r"head.linear.\1",
+TIMM = Layout(
+    signature="patch_embed.proj.weight",
+    names={
+        "stem.class_token": "cls_token",
+        "stem.position.table": "pos_embed",
+        "stem.project.{p}": "patch_embed.proj.{p}",
+        "encoder.blocks.{n}.norm1.{p}": "blocks.{n}.norm1.{p}",
+        "encoder.blocks.{n}.norm2.{p}": "blocks.{n}.norm2.{p}",
+        "encoder.blocks.{n}.attention.qkv.{p}": "blocks.{n}.attn.qkv.{p}",
+        "encoder.blocks.{n}.attention.q_norm.{p}": "blocks.{n}.attn.q_norm.{p}",
+        "encoder.blocks.{n}.attention.k_norm.{p}": "blocks.{n}.attn.k_norm.{p}",
+        "encoder.blocks.{n}.attention.out.{p}": "blocks.{n}.attn.proj.{p}",
+        "encoder.blocks.{n}.mlp.up.{p}": "blocks.{n}.mlp.fc1.{p}",
+        "encoder.blocks.{n}.mlp.down.{p}": "blocks.{n}.mlp.fc2.{p}",
+        "encoder.norm.{p}": "norm.{p}",
+        "head.linear.{p}": "head.{p}",
+    },
+)
+TORCHVISION = Layout(
+    signature="conv_proj.weight",
+    names={
+        "stem.class_token": "class_token",
+        "stem.position.table": "encoder.pos_embedding",
+        "stem.project.{p}": "conv_proj.{p}",
+        "encoder.blocks.{n}.norm1.{p}": "encoder.layers.encoder_layer_{n}.ln_1.{p}",
+        "encoder.blocks.{n}.norm2.{p}": "encoder.layers.encoder_layer_{n}.ln_2.{p}",
+        "encoder.blocks.{n}.attention.qkv.{p}": "encoder.layers.encoder_layer_{n}.self_attention.in_proj_{p}",
+        "encoder.blocks.{n}.attention.out.{p}": "encoder.layers.encoder_layer_{n}.self_attention.out_proj.{p}",
+        "encoder.blocks.{n}.mlp.up.{p}": "encoder.layers.encoder_layer_{n}.mlp.0.{p}",
+        "encoder.blocks.{n}.mlp.down.{p}": "encoder.layers.encoder_layer_{n}.mlp.3.{p}",
+        "encoder.norm.{p}": "encoder.ln.{p}",
+        "head.linear.{p}": "heads.head.{p}",
+    },
+)
+HUGGING_FACE = Layout(
+    signature="embeddings.patch_embeddings.projection.weight",
+    prefix="vit.",
+    names={
+        "stem.class_token": "embeddings.cls_token",
+        "stem.position.table": "embeddings.position_embeddings",
+        "stem.project.{p}": "embeddings.patch_embeddings.projection.{p}",
+        "encoder.blocks.{n}.norm1.{p}": "layers.{n}.layernorm_before.{p}",
+        "encoder.blocks.{n}.norm2.{p}": "layers.{n}.layernorm_after.{p}",
+        "encoder.blocks.{n}.attention.q.{p}": "layers.{n}.attention.q_proj.{p}",
+        "encoder.blocks.{n}.attention.k.{p}": "layers.{n}.attention.k_proj.{p}",
+        "encoder.blocks.{n}.attention.v.{p}": "layers.{n}.attention.v_proj.{p}",
+        "encoder.blocks.{n}.attention.out.{p}": "layers.{n}.attention.o_proj.{p}",
+        "encoder.blocks.{n}.mlp.up.{p}": "layers.{n}.mlp.fc1.{p}",
+        "encoder.blocks.{n}.mlp.down.{p}": "layers.{n}.mlp.fc2.{p}",
+        "encoder.norm.{p}": "layernorm.{p}",
+        "head.linear.{p}": "classifier.{p}",
+    },
+    outside=("classifier.",),
+    unused=r"pooler\..*",  # of ViTModel only: a layer that BERT has and the vision transformer's paper does not
+)
+OLDER = {
+    "mlp.linear_1.": "mlp.0.",
+    "mlp.linear_2.": "mlp.3.",
+    "encoder.layer.": "layers.",
+    "attention.attention.query.": "attention.q_proj.",
+    "attention.attention.key.": "attention.k_proj.",
+    "attention.attention.value.": "attention.v_proj.",
+    "attention.output.dense.": "attention.o_proj.",
+    "intermediate.dense.": "mlp.fc1.",
+    "output.dense.": "mlp.fc2.",
 }
-TORCHVISION = {
-    r"class_token": "stem.class_token",
-    r"encoder\.pos_embedding": "stem.position.table",
-    r"conv_proj\.(.*)": r"stem.project.\1",
-    r"encoder\.layers\.encoder_layer_(\d+)\.ln_([12])\.(.*)": r"encoder.blocks.\1.norm\2.\3",
-    r"encoder\.layers\.encoder_layer_(\d+)\.self_attention\.in_proj_(.*)": r"encoder.blocks.\1.attention.qkv.\2",
-    r"encoder\.layers\.encoder_layer_(\d+)\.self_attention\.out_proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
-    r"encoder\.layers\.encoder_layer_(\d+)\.mlp\.(?:0|linear_1)\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
-    r"encoder\.layers\.encoder_layer_(\d+)\.mlp\.(?:3|linear_2)\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
-    r"encoder\.ln\.(.*)": r"encoder.norm.\1",
-    r"heads\.head\.(.*)": r"head.linear.\1",
-}
-# transformers 5 names its parts differently from 4; checkpoints of both are in use
-HUGGING_FACE = {
-    r"(?:vit\.)?embeddings\.cls_token": "stem.class_token",
-    r"(?:vit\.)?embeddings\.position_embeddings": "stem.position.table",
-    r"(?:vit\.)?embeddings\.patch_embeddings\.projection\.(.*)": r"stem.project.\1",
-    r"(?:vit\.)?(?:encoder\.layer|layers)\.(\d+)\.layernorm_before\.(.*)": r"encoder.blocks.\1.norm1.\2",
-    r"(?:vit\.)?(?:encoder\.layer|layers)\.(\d+)\.layernorm_after\.(.*)": r"encoder.blocks.\1.norm2.\2",
-    r"(?:vit\.)?encoder\.layer\.(\d+)\.attention\.attention\.(q|k|v)\w+\.(.*)": r"encoder.blocks.\1.attention.\2.\3",
-    r"(?:vit\.)?layers\.(\d+)\.attention\.(q|k|v)_proj\.(.*)": r"encoder.blocks.\1.attention.\2.\3",
-    r"(?:vit\.)?encoder\.layer\.(\d+)\.attention\.output\.dense\.(.*)": r"encoder.blocks.\1.attention.out.\2",
-    r"(?:vit\.)?layers\.(\d+)\.attention\.o_proj\.(.*)": r"encoder.blocks.\1.attention.out.\2",
-    r"(?:vit\.)?encoder\.layer\.(\d+)\.intermediate\.dense\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
-    r"(?:vit\.)?layers\.(\d+)\.mlp\.fc1\.(.*)": r"encoder.blocks.\1.mlp.up.\2",
-    r"(?:vit\.)?encoder\.layer\.(\d+)\.output\.dense\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
-    r"(?:vit\.)?layers\.(\d+)\.mlp\.fc2\.(.*)": r"encoder.blocks.\1.mlp.down.\2",
-    r"(?:vit\.)?layernorm\.(.*)": r"encoder.norm.\1",
-    r"classifier\.(.*)": r"head.linear.\1",
-}
-# the key that only this layout has
-SIGNATURES = {
-    "patch_embed.proj.weight": TIMM,
-    "conv_proj.weight": TORCHVISION,
-    "embeddings.patch_embeddings.projection.weight": HUGGING_FACE,
-    "vit.embeddings.patch_embeddings.projection.weight": HUGGING_FACE,
-}
-# of ViTModel only: a layer that BERT has and the vision transformer's paper does not
-UNUSED = re.compile(r"(?:vit\.)?pooler\.")
+"""What checkpoints of torchvision before 0.14 and of transformers 4 have in their names, to what newer ones have."""
 
 
 def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
@@ -75,53 +88,47 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
         state: weights in timm's, torchvision's, Hugging Face's or our layout.
         model: for the size of its grid: positions of another grid are interpolated.
     """
-    table = next((table for key, table in SIGNATURES.items() if key in state), None)
-    ours = dict(state) if table is None else translate(state, table, model)
-    position = getattr(getattr(model, "stem", None), "position", None)
-    if isinstance(position, Learned) and "stem.position.table" in ours:
-        ours["stem.position.table"] = fit_grid(ours["stem.position.table"], position, square=table is not None)
+    ours, foreign = dict(state), False
+    for layout in (TIMM, TORCHVISION, HUGGING_FACE):
+        if (prefix := layout.found(state)) is not None:
+            ours, foreign = layout.ours({_newer(key): value for key, value in state.items()}, prefix), True
+            ours["stem.project.weight"] = fit_channels(ours["stem.project.weight"], model).flatten(1)
+    position, table = getattr(getattr(model, "stem", None), "position", None), ours.get("stem.position.table")
+    if table is not None:
+        table = table.flatten(0, 1) if foreign else table
+        ours["stem.position.table"] = (
+            fit_grid(table, position, square=foreign) if isinstance(position, Learned) else table
+        )
     return ours
 
 
-def translate(state: StateDict, table: Mapping[str, str], model: nn.Module) -> dict[str, Tensor]:
-    """Rename the keys of a foreign layout by its table, and give the weights our shapes."""
-    ours = join_qkv({rename(key, table): value for key, value in state.items() if not UNUSED.match(key)})
-    ours["stem.project.weight"] = fit_channels(ours["stem.project.weight"], model).flatten(1)
-    if "stem.position.table" in ours:
-        ours["stem.position.table"] = ours["stem.position.table"].flatten(0, 1)
-    return ours
+def _newer(key: str) -> str:
+    for older, newer in OLDER.items():
+        key = key.replace(older, newer)
+    return key
 
 
-def to_timm(model: Model) -> dict[str, Tensor]:
-    """Give the weights of a vision transformer in timm's layout.
+def to_layout(model: Model, layout: Layout) -> dict[str, Tensor]:
+    """Give the weights of a vision transformer in another library's layout, without a prefix.
 
     Args:
         model: a `VisionTransformer` with class token and learned positions.
+        layout: of the other library.
+
+    Raises:
+        ConfigError: If the other library has no name for a weight.
     """
-    back = {
-        "stem.class_token": "cls_token",
-        "stem.position.table": "pos_embed",
-        "stem.project.": "patch_embed.proj.",
-        "encoder.blocks.": "blocks.",
-        "encoder.norm.": "norm.",
-        "head.linear.": "head.",
-        ".attention.qkv.": ".attn.qkv.",
-        ".attention.out.": ".attn.proj.",
-        ".attention.q_norm.": ".attn.q_norm.",
-        ".attention.k_norm.": ".attn.k_norm.",
-        ".mlp.up.": ".mlp.fc1.",
-        ".mlp.down.": ".mlp.fc2.",
-    }
-    state = {}
-    for key, value in model.state_dict().items():
-        for ours, timm in back.items():
-            key = key.replace(ours, timm)
-        state[key] = value
+    state = dict(model.state_dict())
     patch = model.stem.patch_size
-    state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"].unflatten(1, (-1, patch, patch))
-    if "pos_embed" in state:
-        state["pos_embed"] = state["pos_embed"][None]
-    return state
+    state["stem.project.weight"] = state["stem.project.weight"].unflatten(1, (-1, patch, patch))
+    if "stem.position.table" in state:
+        state["stem.position.table"] = state["stem.position.table"][None]
+    return layout.peer(state)
+
+
+def to_timm(model: Model) -> dict[str, Tensor]:
+    """Give the weights of a vision transformer in timm's layout; see `to_layout`."""
+    return to_layout(model, TIMM)
 
 
 def timm_peer(model: Model) -> nn.Module:
@@ -153,14 +160,6 @@ def timm_to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     if any(key.startswith("net.") for key in state):
         return dict(state)
     return {f"net.{key}": value for key, value in state.items()}
-
-
-def rename(key: str, table: Mapping[str, str]) -> str:
-    """Give our name of a key, or the key itself where the table has none."""
-    for pattern, ours in table.items():
-        if match := re.fullmatch(pattern, key):
-            return match.expand(ours)
-    return key
 
 
 def fit_channels(kernel: Tensor, model: nn.Module) -> Tensor:

@@ -10,8 +10,17 @@ import torchvision
 from torch import Tensor, nn
 from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
-from zoo.core import Attention, NormedAttention
-from zoo.plugins.vision.convert import timm_peer, timm_to_zoo, to_timm, to_zoo
+from zoo.core import Attention, ConfigError, Layout, NormedAttention
+from zoo.plugins.vision.convert import (
+    HUGGING_FACE,
+    TIMM,
+    TORCHVISION,
+    timm_peer,
+    timm_to_zoo,
+    to_layout,
+    to_timm,
+    to_zoo,
+)
 from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.timm_wrapper import timm_model
 
@@ -98,6 +107,41 @@ def test_timms_layout_survives_there_and_back() -> None:
     back = to_timm(ours)
     assert back.keys() == theirs.state_dict().keys()
     assert all(torch.equal(back[key], value) for key, value in theirs.state_dict().items())
+
+
+LAYOUTS = pytest.mark.parametrize(
+    ("peer", "layout"), [(timm_vit, TIMM), (torchvision_vit, TORCHVISION), (hugging_face_vit, HUGGING_FACE)]
+)
+
+
+@LAYOUTS
+def test_weights_go_to_each_library_and_back_bit_for_bit(peer: "type[nn.Module]", layout: Layout) -> None:
+    theirs = randomised(peer(32)).state_dict()
+    ours = VisionTransformer(image_size=32, **SIZES)
+    ours.load_state_dict(to_zoo(theirs, ours))
+    back = layout.prefixed(to_layout(ours, layout))
+    assert back.keys() == theirs.keys()
+    assert all(torch.equal(back[key], value) for key, value in theirs.items())
+    again = to_zoo(back, ours)
+    assert all(torch.equal(again[key], value) for key, value in ours.state_dict().items())
+
+
+def test_checkpoints_of_older_torchvision_are_read_too() -> None:
+    state = randomised(torchvision_vit(32)).state_dict()
+    older = {key.replace("mlp.0.", "mlp.linear_1.").replace("mlp.3.", "mlp.linear_2."): state[key] for key in state}
+    ours = VisionTransformer(image_size=32, **SIZES)
+    now, then = to_zoo(state, ours), to_zoo(older, ours)
+    assert older.keys() != state.keys()
+    assert now.keys() == then.keys() == ours.state_dict().keys()
+    assert all(torch.equal(then[key], now[key]) for key in now)
+
+
+@LAYOUTS
+def test_a_weight_that_another_library_has_no_name_for_is_named(peer: "type[nn.Module]", layout: Layout) -> None:
+    ours = VisionTransformer(image_size=32, **SIZES)
+    ours.register_buffer("surprise", torch.zeros(1))
+    with pytest.raises(ConfigError, match="no name for surprise"):
+        to_layout(ours, layout)
 
 
 def test_positions_of_another_grid_are_interpolated_as_timm_does() -> None:
