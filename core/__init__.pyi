@@ -75,7 +75,7 @@ from zoo.core.losses.loss import (
     count_targets as count_targets,
     cross_entropy as cross_entropy,
 )
-from zoo.core.losses.reinforce import reinforce as reinforce
+from zoo.core.losses.reinforce import leave_one_out as leave_one_out, reinforce as reinforce
 from zoo.core.mechanisms.branched import (
     BranchedAttention as BranchedAttention,
     BranchedBlock as BranchedBlock,
@@ -86,6 +86,10 @@ from zoo.core.mechanisms.convolution import (
     QuadraticAttention as QuadraticAttention,
     as_attention as as_attention,
     quadratic as quadratic,
+)
+from zoo.core.mechanisms.hard_attention import (
+    HardAttention as HardAttention,
+    record_choices as record_choices,
 )
 from zoo.core.mechanisms.linear_attention import linear_attention as linear_attention
 from zoo.core.models.configured import configured as configured

@@ -150,7 +150,7 @@ ORDER = {
     "zoo": "core spec version errors names hookspecs registry weights factory pipeline data training bench viz cli "
     "testing plugins",
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
-    "streaming layers mechanisms losses generation models",
+    "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "speed engine grid learning_curve",

@@ -64,7 +64,7 @@ def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     blocks += [block for block in BLOCKS if "from zoo.core import Globals" in block]
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     done = run("-c", "\n".join([PRELUDE, *blocks]), folder=tmp_path)
     assert done.returncode == 0, done.stderr
 

@@ -1,8 +1,8 @@
-"""REINFORCE, arXiv:1502.03044 sec. 4.1: gradients through choices of `Hard(sample=True)`, by their rewards."""
+"""REINFORCE, arXiv:1502.03044 sec. 4.1: gradients through drawn choices, by their rewards."""
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 
 def log_probability(chosen: Float[Tensor, "*b q k"], probabilities: Float[Tensor, "*#b q k"]) -> Float[Tensor, "*b q"]:
@@ -33,28 +33,15 @@ def reinforce(
     Args:
         log_probability: of every choice of each draw; choices of a draw are made independently.
         reward: of each draw, such as the log-likelihood of the label.
-        baseline: taken off the reward, against variance; `MovingAverage` of the rewards in the paper (eq. 12).
+        baseline: taken off the reward, against variance; such as `leave_one_out`.
     """
     gain = (reward - baseline).detach()
     return -(gain * log_probability.flatten(1).sum(1)).mean()
 
 
-class MovingAverage(nn.Module):
-    """A baseline: the average of the rewards so far, older ones forgotten (arXiv:1502.03044 eq. 12).
+def leave_one_out(reward: Float[Tensor, " b"]) -> Float[Tensor, " b"]:
+    """Give a baseline for each of at least two draws: the mean reward of the others, which knows nothing of this one.
 
-    Read `value` before `update` gets the rewards of the same draws: a baseline that knows them biases the estimate.
-
-    Args:
-        keep: share of the old average in the new, in [0, 1).
+    It needs no memory, unlike the moving average of arXiv:1502.03044 eq. 12, so that a training resumes exactly.
     """
-
-    def __init__(self, keep: float = 0.9) -> None:
-        super().__init__()
-        self.keep = keep
-        self.value: Tensor
-        self.register_buffer("value", torch.zeros(()))
-
-    @torch.no_grad()
-    def update(self, reward: Float[Tensor, " b"]) -> None:
-        """Mix in the mean of these rewards."""
-        self.value.lerp_(reward.mean().to(self.value.dtype), 1 - self.keep)
+    return (reward.sum() - reward) / (len(reward) - 1)

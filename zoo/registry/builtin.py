@@ -57,6 +57,11 @@ def zoo_attentions() -> list[AttentionSpec]:
             entry="zoo.core.mechanisms.learned_scores:additive",
             description="The score is a small network of query and key, arXiv:1409.0473.",
         ),
+        AttentionSpec(
+            name="hard",
+            entry="zoo.core.mechanisms.hard_attention:hard",
+            description="Each query reads one key; zoo train draws it and learns by REINFORCE, arXiv:1502.03044.",
+        ),
     ]
 
 

@@ -86,6 +86,12 @@ class Settings:
         0.0, "Weight of the guided-attention loss, which favours diagonal cross-attention.", WEIGHT
     )
     monotonic: float = setting(0.0, "Weight of the loss on cross-attention that moves backwards.", WEIGHT)
+    reinforce: float | None = setting(
+        None,
+        "Weight of the REINFORCE loss, which trains the choices of attention=hard.",
+        WEIGHT,
+        shown="1 with attention=hard, else 0",
+    )
     validations: int | None = setting(None, "Number of validations, evenly spaced.", COUNT, shown="10")
     patience: int | None = setting(
         None, "Early stopping: stop after this many validations without improvement.", COUNT, shown="never"

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from torch import nn
 
+from zoo.core.mechanisms.hard_attention import hard_layers
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.spec import ModelSpec
@@ -66,6 +67,7 @@ def resolved(
         learning_rate=rate,
         weight_decay=WEIGHT_DECAY if given.weight_decay is None else given.weight_decay,
         label_smoothing=smoothing,
+        reinforce=1.0 if given.reinforce is None and hard_layers(model) else given.reinforce,
         validations=min(steps, given.validations or VALIDATIONS),
         precision=precision,
     )

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from zoo.core.layers.blocks import Block
 from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.losses.alignment import guided_attention, monotonic
-from zoo.core.losses.loss import IGNORED
+from zoo.core.losses.loss import IGNORED, count_targets
+from zoo.core.losses.reinforce import leave_one_out, reinforce
+from zoo.core.mechanisms.hard_attention import hard_layers, record_choices
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import has_own_loss
 from zoo.core.tokens import Tokens
@@ -44,6 +46,60 @@ class TeacherForcing:
             loss: Tensor = forward.training_loss(batch.inputs, batch.target, self.smoothing)
             return loss
         return self.corpus.loss(forward(*batch.inputs), batch.target, self.smoothing)
+
+
+class Reinforce(TeacherForcing):
+    """Add REINFORCE, which trains what hard attention chooses: arXiv:1502.03044 eq. 11.
+
+    A row's reward is minus its own loss, and its baseline the mean reward of the other rows. Where rows have no loss of
+    their own (CTC, packed graphs), the batch is computed twice, and each time is the other's baseline. The value is
+    that of the loss alone.
+
+    Args:
+        corpus: gives the loss, unless the model has one of its own.
+        model: has a `HardAttention`.
+        weight: of the gradient of the choices (lambda_r).
+        smoothing: of the labels.
+    """
+
+    def __init__(self, corpus: Corpus, model: nn.Module, weight: float, smoothing: float = 0.0) -> None:
+        super().__init__(corpus, smoothing)
+        self.weight = weight
+        if not hard_layers(model):
+            raise ConfigError(
+                f"reinforce={weight} of {type(model).__name__}, whose attention chooses nothing: create it with "
+                "attention='hard'"
+            )
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        """Give the loss."""
+        loss, rewards, chosen = self._draw(forward, batch)
+        if len(rewards) == 1:
+            again, reward, choice = self._draw(forward, batch)
+            loss, rewards, chosen = (loss + again) / 2, torch.cat([rewards, reward]), torch.cat([chosen, choice])
+        choices = reinforce(chosen[:, None], rewards, leave_one_out(rewards))
+        return loss + self.weight * (choices - choices.detach())
+
+    def _draw(self, forward: Any, batch: Batch) -> tuple[Tensor, Float[Tensor, " r"], Float[Tensor, " r"]]:
+        """Give the loss, and for each row, or the whole batch, the reward and the log-probability of its choices."""
+        with record_choices(forward) as seen:
+            if has_own_loss(forward):
+                answer, loss = None, super().__call__(forward, batch, 0)
+            else:
+                answer = forward(*batch.inputs)
+                loss = self.corpus.loss(answer, batch.target, self.smoothing)
+        rows = len(batch.target)
+        if answer is None or rows != len(answer) or any(rows != len(choices) for choices in seen):
+            return loss, -loss.detach()[None], sum((choices.sum() for choices in seen), loss.new_zeros(1))
+        chosen = sum((choices.flatten(1).sum(1) for choices in seen), loss.new_zeros(rows))
+        return loss, self._rewards(answer.detach(), batch.target), chosen
+
+    def _rewards(self, answer: Tensor, target: Tensor) -> Float[Tensor, " b"]:
+        """Give minus the loss of each row, weighted so that their mean is that of the batch."""
+        shares = torch.stack([count_targets(row) for row in target]) / count_targets(target).clamp(min=1)
+        pairs = zip(answer.split(1), target.split(1), strict=True)
+        losses = torch.stack([self.corpus.loss(*pair, self.smoothing) for pair in pairs])
+        return -losses * shares * len(target)
 
 
 class ScheduledSampling:
@@ -140,6 +196,8 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objec
     assert settings.label_smoothing is not None
     assert settings.steps
     objective: Objective = TeacherForcing(corpus, settings.label_smoothing)
+    if settings.reinforce:
+        objective = Reinforce(corpus, model, settings.reinforce, settings.label_smoothing)
     if settings.guided_attention or settings.monotonic:
         objective = GuidedAttention(objective, model, settings.guided_attention, settings.monotonic)
     if settings.scheduled_sampling:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from zoo.core import Hard, attend
-from zoo.core.losses.reinforce import MovingAverage, log_probability, reinforce
+from zoo.core.losses.reinforce import leave_one_out, log_probability, reinforce
 
 
 def draw(seed: int, q: int, k: int, h: int = 2, b: int = 1) -> tuple[Tensor, Tensor, Tensor]:
@@ -84,17 +84,6 @@ def test_the_mean_of_many_draws_nears_the_exact_gradient_and_a_baseline_helps() 
     assert variances[1] < variances[0]
 
 
-def test_the_baseline_is_the_moving_average_of_the_paper() -> None:
-    baseline, by_hand = MovingAverage(), 0.0
-    for rewards in ([1.0, 3.0], [4.0], [-2.0, 0.0]):
-        baseline.update(torch.tensor(rewards))
-        by_hand = 0.9 * by_hand + 0.1 * sum(rewards) / len(rewards)
-        assert float(baseline.value) == pytest.approx(by_hand)
-
-
-def test_the_baseline_is_saved_with_the_model() -> None:
-    baseline = MovingAverage()
-    baseline.update(torch.tensor([5.0]))
-    again = MovingAverage()
-    again.load_state_dict(baseline.state_dict())
-    assert float(again.value) == pytest.approx(0.5)
+def test_the_baseline_of_a_draw_is_the_mean_reward_of_the_others() -> None:
+    reward = torch.tensor([1.0, 3.0, 8.0])
+    torch.testing.assert_close(leave_one_out(reward), torch.tensor([5.5, 4.5, 2.0]))

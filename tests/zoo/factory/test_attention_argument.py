@@ -8,7 +8,7 @@ import torch
 
 import zoo
 from zoo import ConfigError, Registry
-from zoo.core import Attention, Globals, Kernel, Window
+from zoo.core import Attention, Globals, Hard, Kernel, Window
 from zoo.core.models.inspection import check_fit
 from zoo.core.patterns.pattern import Or, Pattern
 from zoo.core.positions.floater import Walk
@@ -142,13 +142,14 @@ ENCODERS: dict[str, dict[str, Any]] = {
 """A model for each encoder in the house, small, and positions that go with any attention."""
 
 
-@pytest.mark.parametrize("mechanism", ["linear", "general", "additive"])
+@pytest.mark.parametrize("mechanism", ["linear", "general", "additive", "hard"])
 @pytest.mark.parametrize("name", ENCODERS)
 def test_every_encoder_takes_every_mechanism(name: str, mechanism: str) -> None:
     model = zoo.create(name, attention=mechanism, **ENCODERS[name]).eval()
     model(*zoo.example(name)).square().sum().backward()
     layers = [part for part in model.modules() if isinstance(part, Attention)]
-    made = {"linear": str(Kernel()), "general": "GeneralScore", "additive": "AdditiveScore"}[mechanism]
+    scores = {"general": "GeneralScore", "additive": "AdditiveScore"}
+    made = {"linear": str(Kernel()), "hard": str(Hard()), **scores}[mechanism]
     assert made in {type(layer.score).__name__ for layer in layers} | {str(layer.norm) for layer in layers}
     learned = [p for layer in layers for p in layer.parameters()]
     assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in learned)
@@ -168,7 +169,7 @@ def test_every_encoder_takes_positions_by_dynamics(name: str, position: str) -> 
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("attention", name) for name in ("linear", "general", "additive")]
+    [("attention", name) for name in ("linear", "general", "additive", "hard")]
     + [("position", name) for name in ("floater", "recurrent")],
 )
 def test_writing_with_a_state_is_writing_without_one(

@@ -1,17 +1,27 @@
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from zoo.core import Attention
+from zoo.core import Attention, HardAttention, Tokens
 from zoo.core.losses.alignment import guided_attention, monotonic
 from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling, TeacherForcing, rising
+from zoo.training.config import Settings
+from zoo.training.objectives import (
+    Corrupted,
+    GuidedAttention,
+    Reinforce,
+    ScheduledSampling,
+    TeacherForcing,
+    objective_for,
+    rising,
+)
 
 Make = Callable[..., Generator]
 
@@ -151,15 +161,114 @@ def test_a_rising_rate_ends_at_its_height() -> None:
     assert [rate(step) for step in (0, 50, 100, 200)] == pytest.approx([0.0, 0.2, 0.4, 0.4])
 
 
+class Finder(nn.Module):
+    """Answer for each row by hard attention of its first vector to the others; 3 classes."""
+
+    def __init__(self, dim: int, heads: int = 1) -> None:
+        super().__init__()
+        self.attention = HardAttention(dim, heads)
+        self.head = nn.Linear(dim, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        answer: Tensor = self.head(self.attention(Tokens(x[:, :1]), Tokens(x[:, 1:]))[:, 0])
+        return answer
+
+
+class Alone(nn.Module):
+    """A model whose loss of training is one number for the batch."""
+
+    def __init__(self, model: Finder) -> None:
+        super().__init__()
+        self.model = model
+
+    def training_loss(self, inputs: tuple[Tensor, ...], target: Tensor, smoothing: float) -> Tensor:
+        return cross_entropy(self.model(*inputs), target, smoothing)
+
+
+def gradients(loss: Tensor, model: nn.Module) -> Tensor:
+    grads = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+    pairs = zip(grads, model.parameters(), strict=True)
+    return torch.cat([(torch.zeros_like(p) if g is None else g).flatten() for g, p in pairs])
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_reinforce_estimates_the_gradient_of_the_expected_loss(quadrants: Any, own: bool) -> None:
+    torch.manual_seed(0)
+    model, rows, draws = Finder(4).double(), 2, 300
+    x, target = 2 * torch.randn(rows, 5, 4, dtype=torch.float64), torch.tensor([0, 2])
+    q, k, v, *_ = model.attention.inputs(Tokens(x[:, :1]), Tokens(x[:, 1:]), None)
+    chance = (q[:, :, 0] @ k[:, :, 0].mT / 2).softmax(-1)[:, 0]
+    answers = model.head(model.attention.out(v[:, :, 0]))
+    loss = torch.zeros((), dtype=torch.float64)
+    for keys in product(range(4), repeat=rows):  # every choice of the batch
+        place = torch.arange(rows), torch.tensor(keys)
+        loss = loss + chance[place].prod() * cross_entropy(answers[place], target)
+    exact = gradients(loss, model)
+    trained = Alone(model) if own else model
+    objective = Reinforce(quadrants, trained, 1.0)
+    found = torch.stack([gradients(objective(trained, Batch((x,), target), 0), model) for _ in range(draws)])
+    error = found.std(0) / draws**0.5
+    assert bool(((found.mean(0) - exact).abs() <= 4 * error + 1e-12).all())
+    choosing = model.attention.inner * 4  # the rows of the queries
+    assert float(exact[:choosing].abs().max()) > 0.01
+
+
+def test_the_value_of_reinforce_is_the_loss_and_its_rewards_are_those_of_the_rows(quadrants: Any) -> None:
+    torch.manual_seed(0)
+    model = Finder(4).eval()
+    x, target = torch.randn(3, 5, 4), torch.tensor([0, 2, 1])
+    objective = Reinforce(quadrants, model, 0.5, 0.1)
+    by_hand = cross_entropy(model(x), target, 0.1)
+    torch.testing.assert_close(objective(model, Batch((x,), target), 0), by_hand)
+    torch.testing.assert_close(objective._rewards(model(x), target).mean(), -by_hand)
+    padded = torch.tensor([[0, -100], [-100, -100], [1, 2]])
+    answer = torch.randn(3, 2, 3)
+    rewards = objective._rewards(answer, padded)
+    torch.testing.assert_close(rewards.mean(), -cross_entropy(answer, padded, 0.1))
+    assert rewards[1] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("weight", "learns"), [(1.0, True), (0.0, False)])
+def test_reinforce_learns_where_to_look_and_the_loss_alone_does_not(
+    quadrants: Any, weight: float, learns: bool
+) -> None:
+    torch.manual_seed(0)
+    model = Finder(8)
+    settings = Settings(steps=400, label_smoothing=0.0, reinforce=weight)
+    objective = objective_for(quadrants, model, settings)
+    optimizer = torch.optim.Adam(model.parameters(), 0.02)
+
+    def drawn(rows: int) -> tuple[Tensor, Tensor]:
+        """Six vectors, one of which is marked; asked is its class."""
+        x, target, place = torch.zeros(rows, 7, 8), torch.randint(3, (rows, 6)), torch.randint(6, (rows,))
+        x[:, 1:, :3] = nn.functional.one_hot(target, 3).float()
+        x[torch.arange(rows), 1 + place, 3] = 1
+        x[:, 0, 4] = 1
+        return x, target[torch.arange(rows), place]
+
+    for step in range(400):
+        x, target = drawn(64)
+        loss = objective(model, Batch((x,), target), step)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    x, target = drawn(500)
+    right = float((model.eval()(x).argmax(-1) == target).float().mean())
+    assert right > 0.95 if learns else right < 0.7  # one of six by chance, and a third of the others
+
+
 @pytest.fixture
 def linear() -> nn.Module:
     return nn.Linear(2, 2)
 
 
-def test_models_that_do_not_write_are_refused(linear: nn.Module, copier: Make) -> None:
+def test_models_that_do_not_fit_are_refused(linear: nn.Module, copier: Make, quadrants: Any) -> None:
     with pytest.raises(ConfigError, match="scheduled_sampling is for models that write token by token, and Linear"):
         ScheduledSampling(Spy(), linear, lambda step: 0.5)
     with pytest.raises(ConfigError, match="Linear, which has no attention to an encoder"):
         GuidedAttention(Spy(), linear, 0.5)
+    with pytest.raises(ConfigError, match=r"reinforce=0.5 of Linear, whose attention chooses nothing: create it with"):
+        Reinforce(quadrants, linear, 0.5)
     with pytest.raises(ConfigError, match=r"corrupt=0.5 with a vocabulary of 1 words besides the symbols"):
         Corrupted(Spy(), copier(vocab_size=4), 0.5)

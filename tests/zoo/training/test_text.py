@@ -60,6 +60,22 @@ def test_a_training_on_text_goes_on_with_the_vocabulary_it_learned(
         assert all(torch.equal(value, whole[key]) for key, value in resumed.model.state_dict().items())
 
 
+def test_hard_attention_is_trained_by_reinforce_and_resumes_exactly(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"tokenizer": "byte", "attention": "hard"}
+    with monkeypatch.context() as patch:
+        patch.setattr("zoo.training.callbacks.signals.StopOnSignal.request", lambda self: Request(True, True))
+        assert train(pairs, **options).settings.reinforce == 1.0
+    resumed = train(pairs, **options, resume=True).model.state_dict()
+    whole = train(pairs, **options, overwrite=True).model.state_dict()
+    assert all(torch.equal(value, whole[key]) for key, value in resumed.items())
+    without = train(pairs, **options, reinforce=0.0, overwrite=True).model.state_dict()
+    queries = [key for key in whole if key.endswith("attention.qkv.weight")]
+    assert queries
+    assert not any(torch.equal(without[key][:16], whole[key][:16]) for key in queries)  # queries learn by it
+
+
 def test_the_data_have_to_be_the_same(pairs: Path) -> None:
     train(pairs)
     pairs.write_text(pairs.read_text().replace("afj", "xyz"))
