@@ -75,7 +75,7 @@ def train(
     )  # fmt: skip
     if not trained.first:
         return
-    from zoo.training.callbacks.progress import score_text
+    from zoo.training.criterion import score_text
 
     outcome = trained.outcome
     if outcome.ended == "asked to":
@@ -85,7 +85,7 @@ def train(
         typer.echo(f"{out} holds this training, finished: its result is")
     why = f", no better for {trained.settings.patience} validations" if outcome.ended == "patience" else ""
     shown = [score_text(key, score) for key, score in trained.scores.items()]
-    typer.echo(f"{outcome.steps:,} steps{why}; best at step {outcome.best_step:,}")
+    typer.echo(f"{outcome.steps:,} steps{why}; best at step {outcome.best_step:,}, {outcome.best_by}")
     typer.echo(("\n      " if len(shown) > 3 else "  ").join(["test:", *shown]) if shown else "no test examples")
     if not trained.was_finished:
         typer.echo(f"saved in {out}")

@@ -24,6 +24,7 @@ _ALIASES = {
     "epochs": ("num_train_epochs", "num_epochs"),
     "label_smoothing": ("label_smoothing_factor",),
     "learning_rate": ("lr",),
+    "metric": ("metric_for_best_model", "monitor"),
     "optimizer": ("optim",),
     "out": ("output_dir",),
     "patience": ("early_stopping_patience",),

@@ -94,7 +94,15 @@ class Settings:
     )
     validations: int | None = setting(None, "Number of validations, evenly spaced.", COUNT, shown="10")
     patience: int | None = setting(
-        None, "Early stopping: stop after this many validations without improvement.", COUNT, shown="never"
+        None,
+        "Early stopping: stop after this many validations without improvement, once a score has moved.",
+        COUNT,
+        shown="never",
+    )
+    metric: str | None = setting(
+        None,
+        "Score that chooses the best checkpoint; at equal scores, the loss or another smooth one decides.",
+        shown="that of the data",
     )
     seed: int = setting(0, "Random seed of the initial weights, the data order and the data split.", SEED)
     tokenizer: str = setting(

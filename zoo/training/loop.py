@@ -23,6 +23,7 @@ from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
+from zoo.training.criterion import Criterion, goodness
 from zoo.training.distributed.fsdp import copy_weights, follow, in_training
 from zoo.training.optimizers import Schedule
 from zoo.training.resume.checkpoint import Snapshot
@@ -44,7 +45,8 @@ class Plan:
         clip: maximum gradient norm of each optimizer's parameters.
         accumulate: batches of one optimizer step (gradient accumulation).
         validations: number of validations, evenly spaced, the last at the end.
-        patience: validations without improvement after which it stops; None for never.
+        patience: validations without improvement after which it stops, counted once a score has moved; None for never.
+        criterion: chooses the best checkpoint, and says what an improvement is.
     """
 
     steps: int
@@ -53,6 +55,7 @@ class Plan:
     accumulate: int = 1
     validations: int = 5
     patience: int | None = None
+    criterion: Criterion = Criterion()
 
     def __post_init__(self) -> None:
         counts = {"steps": self.steps, "accumulate": self.accumulate, "validations": self.validations}
@@ -95,7 +98,7 @@ def fit(
         optimizers: over the model's parameters together, at their peak learning rates.
         plan: length, schedule and validations.
         fabric: device, precision and strategy.
-        validate: scores of the model, the first of which chooses the checkpoint: higher is better. None keeps the last.
+        validate: scores of the model, by which the plan's criterion chooses the checkpoint. None keeps the last.
         callback: called at each step; may request a checkpoint or the end.
         start: snapshot of an earlier training of the same parts, which is resumed exactly.
 
@@ -153,7 +156,7 @@ def _prepare(
     rates = _Rates(optimizers, plan.schedule)
     copy_weights(model, trained)
     update = _Update(objective, forward, steppers, rates, plan.clip, fabric)
-    return Training(model, trained, optimizers, fabric), update
+    return Training(model, trained, optimizers, fabric, plan.criterion), update
 
 
 class _Rates:
@@ -225,9 +228,11 @@ def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, f
     with training.evaluated() as model:
         scores = _scores(model, validate) if validate else {}
     scores = training.fabric.broadcast(scores) if training.fabric.world_size > 1 else scores
-    score = next(iter(scores.values())) if scores else -mean
+    best, criterion = outcome.best, outcome.criterion
+    metric = criterion.names(scores)[0] if scores else ""
+    score = goodness(metric, scores[metric]) if scores else -mean
     outcome.history.append(Validation(outcome.steps, mean, score, scores))
-    if score > outcome.best_score or validate is None:
+    if not scores or criterion.compare(scores, best.scores if best else None) >= 0:
         outcome.best_step, outcome.best_score = outcome.steps, score
         training.best = training.weights()
 

@@ -18,6 +18,7 @@ from zoo.training.callbacks.progress import ProgressDisplay
 from zoo.training.callbacks.save_run import CURVE, SaveRunFolder
 from zoo.training.callbacks.signals import StopOnSignal
 from zoo.training.config import Devices, Settings
+from zoo.training.criterion import Criterion, check_metric, criterion_for
 from zoo.training.defaults import resolved
 from zoo.training.distributed.devices import accelerator_of, launch
 from zoo.training.distributed.shared_corpus import open_shared
@@ -129,6 +130,8 @@ class Trainer:
             tuned=self.initial.tuned, precision=self.precision,
         )  # fmt: skip
         objective = objective_for(corpus, model, settings)
+        if settings.metric and callable(known := getattr(corpus, "metrics", None)):
+            check_metric(settings.metric, known(model))
         return _Parts(model, corpus, sampler, settings, objective, self._facts(corpus, data, settings))
 
     def _facts(self, corpus: Corpus, data: str, settings: Settings) -> dict[str, Any]:
@@ -145,7 +148,7 @@ class Trainer:
 
     def _run(self, parts: _Parts, start: Snapshot | None) -> tuple[Outcome, dict[str, float]]:
         settings, corpus = parts.settings, parts.corpus
-        plan = _plan(settings)
+        plan = _plan(settings, criterion_for(corpus, settings.metric))
         assert settings.optimizer
         assert settings.learning_rate
         assert settings.weight_decay is not None
@@ -170,7 +173,8 @@ class Trainer:
 
     def _stored(self, parts: _Parts, end: Snapshot, record: dict[str, Any]) -> Trained:
         """Give the result of a training that is finished, as its folder has it."""
-        outcome = replace(outcome_of(end), ended=record["ended"])
+        criterion = criterion_for(parts.corpus, parts.settings.metric)
+        outcome = replace(outcome_of(end, criterion), ended=record["ended"])
         model = self.fabric.strategy.precision.convert_module(parts.model).to(self.fabric.device).eval()
         model.load_state_dict(best_weights(end))
         first = self.fabric.is_global_zero
@@ -194,7 +198,7 @@ class Trainer:
             yield together
 
 
-def _plan(settings: Settings) -> Plan:
+def _plan(settings: Settings, criterion: Criterion) -> Plan:
     assert settings.steps
     assert settings.schedule
     assert settings.warmup
@@ -206,4 +210,5 @@ def _plan(settings: Settings) -> Plan:
         accumulate=settings.accumulate,
         validations=settings.validations,
         patience=settings.patience,
+        criterion=criterion,
     )

@@ -13,6 +13,7 @@ from zoo.core.losses.loss import cross_entropy
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
+from zoo.training.criterion import Criterion
 from zoo.training.loop import DivergedError, Outcome, Plan, fit, plain, shuffled
 from zoo.training.optimizers import optimizers_for, trapezoid
 
@@ -87,7 +88,35 @@ def test_batches_that_end_early_are_an_error(parts: Parts) -> None:
 def test_patience_ends_a_training_that_gets_no_better(parts: Parts) -> None:
     scores = iter([1.0, 3.0, 2.0, 3.0, 9.0])
     outcome = run(parts, validate=lambda model: {"score": next(scores)}, patience=2)
-    assert (outcome.steps, outcome.best_step, outcome.ended) == (48, 24, "patience")
+    assert (outcome.steps, outcome.best_step, outcome.ended) == (48, 48, "patience")
+
+
+def test_patience_waits_until_the_metric_leaves_its_floor(parts: Parts) -> None:
+    scores = iter([0.0, 0.0, 0.0, 0.0, 1.0])
+    outcome = run(parts, validate=lambda model: {"score": next(scores)}, patience=1)
+    assert (outcome.steps, outcome.best_step, outcome.ended) == (60, 60, "all steps")
+
+
+def test_where_the_metric_is_equal_the_loss_chooses_the_weights(parts: Parts) -> None:
+    model, seen = parts[0], list[torch.Tensor]()
+    losses = iter([5.0, 4.0, 2.0, 3.0, 2.5])
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        seen.append(model.weight.detach().clone())
+        return {"accuracy": 0.1, "loss": next(losses)}
+
+    outcome = run(parts, validate=validate)
+    assert (outcome.best_step, outcome.best_score) == (36, 0.1)
+    assert torch.equal(model.weight, seen[2])
+    assert outcome.best_by == "by loss 2.0000, at equal accuracy 0.1000"
+
+
+def test_another_criterion_chooses_by_another_score(parts: Parts) -> None:
+    losses = iter([5.0, 4.0, 2.0, 3.0, 2.5])
+    outcome = run(
+        parts, validate=lambda model: {"a": 0.0, "perplexity": next(losses)}, criterion=Criterion("perplexity")
+    )
+    assert (outcome.best_step, outcome.best_score) == (36, -2.0)
 
 
 def test_gradients_that_are_added_up_equal_one_large_batch(parts: Parts) -> None:

@@ -310,6 +310,40 @@ def test_a_vocabulary_is_whole_or_not_there(train: Train, quadrants: Any, tmp_pa
     assert same(train(tmp_path / "out", resume=True), train())
 
 
+def test_a_metric_that_the_user_chooses_chooses_the_checkpoint(
+    train: Train, quadrants: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = iter([0.5, 0.9, 0.7, 0.6, 0.5])
+    quadrants.score = lambda model, split, batch_size: {"accuracy": 0.25, "speed": next(scores), "loss": 1.0}
+    trained = train(tmp_path / "out", metric="speed", progress=True)
+    assert (trained.outcome.best_step, trained.outcome.best_by) == (6, "by speed 0.9000")
+    assert capsys.readouterr().out.splitlines()[1].endswith("speed 0.9000  loss 1.0000  accuracy 0.2500  best so far")
+    record = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert (record["settings"]["metric"], record["best_by"]) == ("speed", "by speed 0.9000")
+    with pytest.raises(ConfigError, match="metric: 'speed' before, 'loss' now"):
+        train(tmp_path / "out", metric="loss", resume=True)
+
+
+def test_a_metric_that_the_data_do_not_have_is_an_error_before_the_training(train: Train, quadrants: Any) -> None:
+    with pytest.raises(ConfigError, match="metric='spede' is none of the scores of these data: accuracy, loss"):
+        train(metric="spede")  # told after the first validation
+    quadrants.metrics = lambda model: ("accuracy", "loss")
+    watched = Stops(quadrants, 0)
+    with pytest.raises(ConfigError, match="metric='spede' is none of the scores of these data: accuracy, loss"):
+        train(data=watched, metric="spede")
+    assert watched.count == 0
+
+
+def test_a_training_of_a_version_without_metric_goes_on(train: Train, quadrants: Any, tmp_path: Path) -> None:
+    whole = train(tmp_path / "whole")
+    train(tmp_path / "out", Stops(quadrants, 6))
+    path = tmp_path / "out" / "training.json"
+    record = json.loads(path.read_text())
+    del record["settings"]["metric"], record["best_by"]
+    path.write_text(json.dumps(record))
+    assert same(whole, train(tmp_path / "out", resume=True))
+
+
 def test_going_on_takes_the_precision_of_the_beginning(
     train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Progress of a training: a bar with step, loss, score and time left, and a line for each validation."""
 
 import time
+from itertools import islice
 from types import TracebackType
 
 from rich.console import Console
@@ -8,17 +9,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor
 
 from zoo.training.callbacks.callback import Callback
+from zoo.training.criterion import score_text
 from zoo.training.resume.train_state import Outcome
 
 _PAUSE = 0.5
 """Seconds between two reads of the loss, which make an accelerator wait."""
 _SHOWN = 3
-"""Scores in a line, of those there are."""
-
-
-def score_text(name: str, score: float) -> str:
-    """Format a score; one that was negated so that higher is better, such as `-perplexity`, is shown as it was."""
-    return f"{name[1:]} {-score:.4f}" if name.startswith("-") else f"{name} {score:.4f}"
+"""Scores in a line, those first that choose the best checkpoint."""
 
 
 class ProgressDisplay(Callback):
@@ -69,7 +66,7 @@ class ProgressDisplay(Callback):
     def on_validation(self, outcome: Outcome) -> None:
         """Write a line."""
         last = outcome.history[-1]
-        shown = [score_text(name, score) for name, score in [*last.scores.items()][:_SHOWN]]
+        shown = [score_text(name, score) for name, score in islice(outcome.criterion.shown(last.scores), _SHOWN)]
         scores, self.score = "  ".join(shown), "".join(shown[:1])
         best = "  best so far" if outcome.best_step == last.step else ""
         self.console.print(f"step {last.step:>7,}  loss {last.loss:.4f}  {scores}{best}", markup=False, soft_wrap=True)

@@ -94,7 +94,8 @@ class SaveRunFolder(Callback):
     def draw(self, outcome: Outcome) -> None:
         """Draw the figure."""
         with _writing(self.folder):
-            draw(self.folder / FIGURE, outcome, self.corpus.metric, self.curve)
+            metric = outcome.criterion.label(outcome.history[-1].scores) if outcome.history else ""
+            draw(self.folder / FIGURE, outcome, metric, self.curve)
         self.plotted = time.monotonic()
 
     def finish(self, outcome: Outcome, scores: Mapping[str, float] | None) -> None:
@@ -109,6 +110,7 @@ class SaveRunFolder(Callback):
         done = {
             "steps_done": outcome.steps,
             "best_step": outcome.best_step,
+            "best_by": outcome.best_by,
             "ended": outcome.ended if scores is not None else UNENDED,
             "seconds": round(outcome.seconds, 2),
             "history": [{"step": e.step, "loss": e.loss, **e.scores} for e in outcome.history],

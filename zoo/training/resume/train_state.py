@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from zoo.errors import WeightsError, ZooError
+from zoo.training.criterion import Criterion
 from zoo.training.distributed.fsdp import copy_weights, full, placed
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.random_state import random_state, set_random_state
@@ -31,7 +32,7 @@ class Validation(NamedTuple):
     loss: float
     """Mean training loss since the validation before."""
     score: float
-    """Chooses the best checkpoint; higher is better."""
+    """The metric, turned round where lower is better."""
     scores: Mapping[str, float] = {}
 
 
@@ -47,11 +48,26 @@ class Outcome:
     history: list[Validation] = field(default_factory=list)
     ended: str = "all steps"
     """Why it ended: `all steps`, `patience`, or `asked to` (there are steps left)."""
+    criterion: Criterion = field(default_factory=Criterion)
+    """Chooses the best checkpoint."""
 
     @property
     def waited(self) -> int:
-        """Number of validations since the best."""
-        return sum(entry.step > self.best_step for entry in self.history)
+        """Number of validations since the last improvement."""
+        return self.criterion.waited([entry.scores for entry in self.history if entry.scores])
+
+    @property
+    def best(self) -> Validation | None:
+        """The validation of the best checkpoint; None before the first."""
+        return next((entry for entry in self.history if entry.step == self.best_step), None)
+
+    @property
+    def best_by(self) -> str:
+        """Which score chose the best checkpoint, and what was equal."""
+        if self.best is None or not self.best.scores:
+            return "the last"
+        others = [entry.scores for entry in self.history if entry.step != self.best_step]
+        return self.criterion.reason(self.best.scores, others)
 
 
 class Losses:
@@ -89,14 +105,22 @@ class Training:
         trained: the module whose weights change: the model itself, or a copy with sharded weights.
         optimizers: over the parameters of `trained`.
         fabric: device, precision and strategy.
+        criterion: chooses the best checkpoint.
     """
 
-    def __init__(self, model: nn.Module, trained: nn.Module, optimizers: Sequence[Optimizer], fabric: Fabric) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        trained: nn.Module,
+        optimizers: Sequence[Optimizer],
+        fabric: Fabric,
+        criterion: Criterion | None = None,
+    ) -> None:
         self.model = model
         self.trained = trained
         self.optimizers = optimizers
         self.fabric = fabric
-        self.outcome = Outcome()
+        self.outcome = Outcome(criterion=criterion or Criterion())
         self.losses = Losses()
         self.best = self.weights()
 
@@ -162,19 +186,19 @@ class Training:
         best = best_weights(snapshot)
         self.best = {key: x.to(self.best[key].device) for key, x in best.items()}
         total, count = facts["losses"]
-        self.outcome = outcome_of(snapshot)
+        self.outcome = outcome_of(snapshot, self.outcome.criterion)
         self.losses.total = torch.tensor(_number(total), device=self.fabric.device) if count else 0.0
         self.losses.count = count
         self.fabric.strategy.precision.load_state_dict(facts["scaler"])
         set_random_state(facts["random"][self.fabric.global_rank], self.fabric.device)
 
 
-def outcome_of(snapshot: Snapshot) -> Outcome:
+def outcome_of(snapshot: Snapshot, criterion: Criterion) -> Outcome:
     """Return the steps, time, history and best checkpoint of a training up to a snapshot."""
     facts = snapshot.facts
     best_step, best_score = facts["best"]
     history = [Validation(step, loss, _number(score), scores) for step, loss, score, scores in facts["history"]]
-    return Outcome(snapshot.step, facts["seconds"], best_step, _number(best_score), history)
+    return Outcome(snapshot.step, facts["seconds"], best_step, _number(best_score), history, criterion=criterion)
 
 
 def best_weights(snapshot: Snapshot) -> Weights:
