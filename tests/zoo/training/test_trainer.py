@@ -212,7 +212,7 @@ def test_a_disk_that_is_full_is_named(train: Train, tmp_path: Path, monkeypatch:
     def full(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("zoo.training.resume.checkpoint.write_text", full)
+    monkeypatch.setattr("zoo.training.callbacks.save_run.write_text", full)
     with pytest.raises(WeightsError, match=r"out='.*out' cannot be written: .*No space left"):
         train(tmp_path / "out")
 
