@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from zoo.weights.checkpoint import Checkpoint
 
 
+_HEAD = "head."
+"""How the keys of the part that answers begin in a `zoo.core.Model`."""
+
+
 def create(
     name: str,
     pretrained: bool | None = None,
@@ -204,8 +208,12 @@ def _place(device: Any) -> AbstractContextManager[Any]:
 def _load(
     spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any, checkpoint: "Checkpoint"
 ) -> "torch.nn.Module":
-    """Build a model and load a checkpoint; a classifier for other labels or another task is new, as in timm."""
-    from zoo.weights.checkpoint import classifier, fit, labels
+    """Build a model and load a checkpoint.
+
+    A classifier for other labels or another task is new, as in timm. A head that the checkpoint lacks is new too, with
+    a warning, as in Hugging Face's libraries.
+    """
+    from zoo.weights.checkpoint import classifier, fit, labels, load
 
     if "num_classes" not in keywords.accepted(entry)[0]:
         model = _build(spec, entry, given, device)
@@ -224,13 +232,22 @@ def _load(
     same = given.get("task", spec.task) == (checkpoint.task or spec.task)
     unsaid = checkpoint.task is None and not same and not _fits_own_task(spec, entry, given, checkpoint, saved_classes)
     if saved_classes is None or ((same or unsaid) and given.get("num_classes", saved_classes) == saved_classes):
-        model.load_state_dict(fit(model, checkpoint, spec))
+        head = (_HEAD, *classifier(spec, model, checkpoint.state))
+        load(model, fit(model, checkpoint, spec, optional=head), checkpoint)
         return model
     whole = model if same else _with_head(spec, entry, given, checkpoint, saved_classes)
     state = _converted(spec, entry, given, checkpoint, whole)
     names = classifier(spec, whole, state, saved_classes)
-    backbone = fit(whole, replace(checkpoint, state=state), replace(spec, convert=None), fresh=names)
-    model.load_state_dict(backbone, strict=False)
+    head = (_HEAD, *names)
+    backbone = fit(whole, replace(checkpoint, state=state), replace(spec, convert=None), fresh=names, optional=head)
+    labelled = names if any(key.startswith(names) for key in state) else ()
+    own = model.state_dict()
+    load(
+        model,
+        {key: value for key, value in backbone.items() if key in own},
+        checkpoint,
+        [key for key in own if key in state or key.startswith(labelled)],
+    )
     return model
 
 

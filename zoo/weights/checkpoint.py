@@ -6,7 +6,8 @@ Nothing pickled but tensors is ever loaded.
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -106,7 +107,14 @@ def classifier(
     return tuple(key for key, value in besides.items() if num_classes in (None, len(value)))
 
 
-def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec, *, fresh: tuple[str, ...] = ()) -> dict[str, Tensor]:
+def fit(
+    model: nn.Module,
+    checkpoint: Checkpoint,
+    spec: ModelSpec,
+    *,
+    fresh: tuple[str, ...] = (),
+    optional: tuple[str, ...] = (),
+) -> dict[str, Tensor]:
     """Bring a checkpoint to the layout of a model and check that every key is there, and no other.
 
     Args:
@@ -114,6 +122,7 @@ def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec, *, fresh: tup
         checkpoint: the weights.
         spec: of the model.
         fresh: how keys begin that are left out, and may be missing: of a classifier for other labels.
+        optional: how keys begin of parts that may be missing, each as a whole: of the head.
 
     Raises:
         WeightsError: If keys are missing, left over or of another shape; the text shows the first of each.
@@ -131,11 +140,30 @@ def fit(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec, *, fresh: tup
             if key in found and found[key].shape != own[key].shape
         ],
     }
-    if any(problems.values()):
+    parts = {key.rpartition(".")[0] for key in found}
+    lacking = [key for key in problems["missing"] if key.startswith(optional) and key.rpartition(".")[0] not in parts]
+    if any(problems.values()) and problems != {"missing": lacking, "left over": [], "of another shape": []}:
         lines = [f"  {len(keys)} {what}: {_some(keys)}" for what, keys in problems.items() if keys]
         is_a = f" (a '{checkpoint.architecture}')" if checkpoint.architecture else ""
         raise WeightsError("\n".join([f"Weights of {checkpoint.label}{is_a} do not fit '{spec.name}':", *lines]))
     return found
+
+
+def load(model: nn.Module, found: Mapping[str, Tensor], checkpoint: Checkpoint, replaced: Collection[str] = ()) -> None:
+    """Load what `fit` gave; a warning lists what the checkpoint lacks, which stays as it was drawn.
+
+    Args:
+        model: what is loaded.
+        found: the weights.
+        checkpoint: where they are from.
+        replaced: keys of parts that the checkpoint has for other labels, which nobody misses.
+    """
+    model.load_state_dict(found, strict=False)
+    if lacking := [key for key in model.state_dict() if key not in found and key not in replaced]:
+        warnings.warn(
+            f"{checkpoint.label} has no weights for {', '.join(lacking)}: they are new, and have to be trained",
+            stacklevel=4,  # where zoo.create is called
+        )
 
 
 def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -264,7 +265,8 @@ def test_pretrained_reads_bert_as_it_is_published(publish: Callable[[Any, str], 
     scores = theirs(input_ids=x, attention_mask=VALID).prediction_logits
     same(masked(x, LENGTHS)[VALID], scores[VALID])
     for task in ("classify", "tag"):
-        fresh: Any = zoo.create("bert-base", pretrained=True, task=task, num_classes=7, **SMALL).eval()
+        with pytest.warns(UserWarning, match=r"no weights for head\.linear\.weight, head\.linear\.bias: they are new"):
+            fresh: Any = zoo.create("bert-base", pretrained=True, task=task, num_classes=7, **SMALL).eval()
         same(fresh.forward_features(x, LENGTHS)[VALID], wanted.last_hidden_state[VALID])
         assert fresh(x, LENGTHS).shape == ((3, 7) if task == "classify" else (3, 9, 7))
 
@@ -276,9 +278,42 @@ def test_weights_of_another_task_keep_their_head_where_that_task_is_asked_for(tm
     same(ours(x, LENGTHS)[VALID], theirs(input_ids=x, attention_mask=VALID).logits[VALID])
     again = zoo.create("bert-tiny", weights=save(ours, tmp_path), task="tag", **SMALL).eval()
     same(again(x, LENGTHS)[VALID], ours(x, LENGTHS)[VALID])
-    fresh: Any = zoo.create("bert-tiny", weights=tmp_path, num_classes=4, **SMALL).eval()
+    with pytest.warns(UserWarning, match=r"has no weights for head\.pooler\.weight, head\.pooler\.bias: they are new"):
+        fresh: Any = zoo.create("bert-tiny", weights=tmp_path, num_classes=4, **SMALL).eval()
     same(fresh.forward_features(x, LENGTHS)[VALID], ours.forward_features(x, LENGTHS)[VALID])
     assert not torch.equal(fresh.head.linear.weight, ours.head.linear.weight)
+
+
+@pytest.mark.parametrize(
+    ("net", "wanted", "new"),
+    [
+        ("BertForMaskedLM", {"num_classes": 3}, ["linear", "pooler"]),
+        ("BertForMaskedLM", {"num_classes": 3, "task": "tag"}, ["linear"]),
+        ("BertForMaskedLM", {}, ["pooler"]),
+        ("BertModel", {"num_classes": 3}, ["linear"]),
+        ("BertModel", {"task": "masked-token"}, ["transform", "norm", "scores"]),
+        ("BertForTokenClassification", {"num_classes": 3}, ["pooler"]),
+        ("BertForMaskedLM", {"task": "masked-token"}, []),
+        ("BertForMaskedLM", {"task": "features"}, []),
+        ("BertForTokenClassification", {"num_classes": 3, "task": "tag"}, []),
+    ],
+)
+def test_a_head_that_the_weights_lack_is_new_and_named(
+    net: str, wanted: dict[str, Any], new: list[str], tmp_path: Path
+) -> None:
+    theirs: Any = randomised(getattr(transformers, net)(bert_config()))
+    theirs.save_pretrained(tmp_path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ours: Any = zoo.create("bert-tiny", weights=tmp_path, **wanted, **SMALL).eval()
+    named = [key for warning in caught for key in re.findall(r"head\.\w+\.\w+", str(warning.message))]
+    assert len(caught) == bool(new)
+    assert sorted(named) == sorted(
+        key for key in ours.state_dict() if key.startswith(tuple(f"head.{part}." for part in new))
+    )
+    base = getattr(theirs, "bert", theirs)
+    vectors = base(input_ids=ids(), attention_mask=VALID).last_hidden_state
+    same(ours.forward_features(ids(), LENGTHS)[VALID], vectors[VALID])
 
 
 def test_pretrained_reads_gpt2_as_it_is_published(publish: Callable[[Any, str], None]) -> None:

@@ -275,11 +275,26 @@ def test_without_a_configuration_the_number_of_labels_is_read_off_the_classifier
             assert same(model, theirs) == (num_classes == 21)
 
 
-def test_a_backbone_alone_fits_the_classifier_that_is_asked_for() -> None:
+def test_a_backbone_alone_fits_the_classifier_that_is_asked_for_and_the_new_one_is_named() -> None:
     backbone = zoo.create("toy-small", num_classes=0).state_dict()
-    assert zoo.create("toy-small", weights=backbone, num_classes=7).num_classes == 7
+    for asked, labels in (({"num_classes": 7}, 7), ({}, 3), ({"task": "tag"}, 3)):
+        with pytest.warns(
+            UserWarning, match=r"^the state dict has no weights for head.linear.weight, head.linear.bias:"
+        ):
+            model: Any = zoo.create("toy-small", weights=backbone, **asked)
+        assert model.num_classes == labels
+        assert torch.equal(model.stem.proj.weight, backbone["stem.proj.weight"])
     assert zoo.create("toy-small", weights=backbone, num_classes=0).num_classes == 0
-    with pytest.raises(WeightsError, match=r"2 missing: head.linear.weight, head.linear.bias"):
+
+
+def test_half_a_head_and_any_other_part_that_is_missing_are_errors() -> None:
+    whole = dict(zoo.create("toy-small", num_classes=7).state_dict())
+    for missing in ("head.linear.bias", "stem.proj.bias"):
+        state = {key: value for key, value in whole.items() if key != missing}
+        with pytest.raises(WeightsError, match=rf"1 missing: {missing}$"):
+            zoo.create("toy-small", weights=state)
+    backbone = {key: value for key, value in whole.items() if not key.startswith(("head.", "stem.proj.bias"))}
+    with pytest.raises(WeightsError, match=r"3 missing: stem.proj.bias, head.linear.weight, head.linear.bias"):
         zoo.create("toy-small", weights=backbone)
 
 
