@@ -235,9 +235,9 @@ def test_reinforce_learns_where_to_look_and_the_loss_alone_does_not(
 ) -> None:
     torch.manual_seed(0)
     model = Finder(8)
-    settings = Settings(steps=400, label_smoothing=0.0, reinforce=weight)
+    settings = Settings(steps=200, label_smoothing=0.0, reinforce=weight)
     objective = objective_for(quadrants, model, settings)
-    optimizer = torch.optim.Adam(model.parameters(), 0.02)
+    optimizer = torch.optim.Adam(model.parameters(), 0.03)
 
     def drawn(rows: int) -> tuple[Tensor, Tensor]:
         """Six vectors, one of which is marked; asked is its class."""
@@ -247,8 +247,8 @@ def test_reinforce_learns_where_to_look_and_the_loss_alone_does_not(
         x[:, 0, 4] = 1
         return x, target[torch.arange(rows), place]
 
-    for step in range(400):
-        x, target = drawn(64)
+    for step in range(200):
+        x, target = drawn(32)
         loss = objective(model, Batch((x,), target), step)
         optimizer.zero_grad()
         loss.backward()
