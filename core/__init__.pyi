@@ -16,6 +16,7 @@ from zoo.core.engine.weight_blocks import weight_blocks as weight_blocks
 from zoo.core.engine.planner import Plan as Plan, plan as plan
 from zoo.core.errors import ConfigError as ConfigError, InputError as InputError, ZooError as ZooError
 from zoo.core.generation.ctc_streaming import Transcript as Transcript
+from zoo.core.generation.keywords import check_input_keywords as check_input_keywords
 from zoo.core.generation.length_prediction import (
     CutAtEnd as CutAtEnd,
     Length as Length,
@@ -113,6 +114,7 @@ from zoo.core.models.model import (
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.linear import Linear as Linear, multiply as multiply
+from zoo.core.ops.tensor_check import check_tensor as check_tensor
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
 from zoo.core.patterns.canonical import canonical as canonical
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds

@@ -1,11 +1,11 @@
 """Check the keywords of `generate`: an unknown one is an error that names the nearest."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from zoo.core.errors import ConfigError
+from zoo.core.errors import ConfigError, InputError
 
 ALIASES = {
     "do_sample": "temperature",
@@ -15,6 +15,36 @@ ALIASES = {
     "num_return_sequences": "n_best",
 }
 """Keywords of `generate` in Hugging Face transformers, and ours."""
+
+
+_PLACES = {
+    "attention_mask": 1,
+    "decoder_input_ids": -1,
+    "input_features": 0,
+    "input_ids": 0,
+    "input_values": 0,
+    "pixel_values": 0,
+}
+"""Inputs of models in Hugging Face transformers, and the place of ours."""
+
+
+def check_input_keywords(others: Mapping[str, Any], inputs: Sequence[str]) -> None:
+    """Refuse keywords of a model's `forward`, which takes its inputs by position.
+
+    Args:
+        others: the keywords it was given.
+        inputs: names of its inputs, in their order.
+
+    Raises:
+        InputError: If there is a keyword; the text names the inputs, and which of them is meant.
+    """
+    for word in others:
+        at = _PLACES.get(word, len(inputs))
+        near = inputs[at : at + 1 or None] or get_close_matches(word, inputs, n=1, cutoff=0.6)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise InputError(
+            f"{word}= given to a model, which takes its inputs by position: model({', '.join(inputs)}).{hint}"
+        )
 
 
 def check_keywords(others: Mapping[str, Any], function: Callable[..., Any]) -> None:

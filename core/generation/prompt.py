@@ -8,6 +8,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.token_embedding import ValidMask, as_keys
+from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.special_tokens import Symbols
 
 
@@ -34,6 +35,7 @@ def prompt_of(ids: Tensor, valid: ValidMask, symbols: Symbols) -> Prompt:
     Raises:
         InputError: If there is no row, or one of padding only.
     """
+    check_tensor(ids, "the prompt")
     if ids.ndim != 2 or ids.is_floating_point():
         raise InputError(f"a prompt of shape {tuple(ids.shape)} of {ids.dtype}: ids are (batch, length) whole numbers")
     b, n = ids.shape

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from zoo.core.errors import InputError
+from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.patterns.padding import Keys, Lengths, Valid
 from zoo.core.positions.absolute import Learned, position_encoding
 from zoo.core.positions.floater import Walk
@@ -137,8 +138,9 @@ def check_ids(ids: Shaped[Tensor, "b n"], vocab_size: int) -> None:
     """Refuse ids that are no tokens.
 
     Raises:
-        InputError: If there is one, the text names the first; or if they are no whole numbers.
+        InputError: If there is one, the text names the first; or if they are no tensor of whole numbers.
     """
+    check_tensor(ids, "ids")
     if ids.dtype not in _WHOLE:
         raise InputError(f"ids of {ids.dtype}: tokens are whole numbers")
     if ids.device.type == "meta" or torch.compiler.is_compiling() or not ids.numel():

@@ -9,7 +9,7 @@ from zoo.core.errors import ConfigError
 from zoo.core.generation.beam_search import Beam
 from zoo.core.generation.ctc_beam_search import prefix_beam
 from zoo.core.generation.ctc_greedy import greedy
-from zoo.core.generation.keywords import check_keywords
+from zoo.core.generation.keywords import check_input_keywords, check_keywords
 from zoo.core.generation.length_prediction import counts
 from zoo.core.generation.loop import Generated
 from zoo.core.generation.sampling import Greedy
@@ -58,8 +58,9 @@ class Ctc(Model):
         """Split the inputs: so many are the source's, and ids behind them are not read."""
         return SourceTarget(inputs[: self.source_inputs], inputs[self.source_inputs :])
 
-    def forward(self, *inputs: Any) -> Float[Tensor, "b n vocab"]:
+    def forward(self, *inputs: Any, **others: Any) -> Float[Tensor, "b n vocab"]:
         """Give, for each vector, the CTC logits; those of padding say nothing."""
+        check_input_keywords(others, self.input_names())
         return self.head(self._features(inputs).without_padding())
 
     def emit(self, *inputs: Any) -> tuple[Float[Tensor, "b n vocab"], Int[Tensor, " b"]]:

@@ -18,6 +18,7 @@ from zoo.core.generation.sampling import choice
 from zoo.core.generation.stepping import DecodingStep, decoding_step, evaluating
 from zoo.core.layers.token_embedding import ValidMask
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
+from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
 
@@ -64,6 +65,10 @@ class Generator(Composition):
             InputError: If there are no inputs for one of them.
         """
         return SourceTarget((), inputs) if self.encoder is None else source_and_ids(inputs)
+
+    def input_names(self) -> list[str]:
+        """See `Composition.input_names`; with an encoder the target is the last."""
+        return [*super().input_names(), *(["target"] if self.encoder is not None else [])]
 
     def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
         """Give the target's tokens, and the encoder's of the source if there is one."""
@@ -221,6 +226,7 @@ def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, ValidMask]:
     ids, valid = prompt if isinstance(prompt, tuple) else (prompt, None)
     if ids is None:
         ids = torch.full((b, 1), bos, device=context.x.device)
+    check_tensor(ids, "prompt")
     if ids.ndim == 1:
         ids = ids.expand(b, -1)
     if len(ids) != b:

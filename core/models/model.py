@@ -1,5 +1,6 @@
 """`Composition`, the base of all models, and `Model`: stem (raw input to `Tokens`), encoder, head (to the answer)."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -8,8 +9,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.generation.keywords import check_input_keywords
 from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.inspection import attention_maps
+from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.tokens import Tokens
 
 Criterion = Callable[[Tensor, Tensor, float], Tensor]
@@ -69,9 +72,21 @@ class Composition(nn.Module):
         """Give the stack of blocks before the head, and its arguments."""
         return self.encoder, (self.stem(*self.split(inputs).source),)
 
-    def forward(self, *inputs: Any) -> Tensor:
-        """Give the answer of the model's task."""
+    def forward(self, *inputs: Any, **others: Any) -> Tensor:
+        """Give the answer of the model's task.
+
+        Args:
+            inputs: those of the stem; of a model with an encoder and a decoder, the target's ids behind them.
+            others: none; a keyword, such as another library's name of an input, is an error that names the inputs.
+        """
+        check_input_keywords(others, self.input_names())
         return self._fitted(self.head(self._features(inputs)), inputs)
+
+    def input_names(self) -> list[str]:
+        """Name the inputs in their order, as the stem does."""
+        first = self.target if self.stem is None else self.stem
+        parameters = inspect.signature(first.forward).parameters.values()
+        return [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters]
 
     def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
         """Give the vectors before the head."""
@@ -162,6 +177,8 @@ def source_and_ids(inputs: tuple[Any, ...]) -> SourceTarget:
     Raises:
         InputError: If there are no inputs for one of them.
     """
+    for ids in inputs[-1:]:
+        check_tensor(ids, "ids")
     if len(inputs) < 2:
         raise InputError(f"{len(inputs)} inputs of a model with an encoder: give the source's, then the target's ids")
     return SourceTarget(inputs[:-1], inputs[-1:])

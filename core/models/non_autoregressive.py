@@ -74,6 +74,10 @@ class NonAutoregressive(Composition):
         """
         return source_and_ids(inputs)
 
+    def input_names(self) -> list[str]:
+        """See `Composition.input_names`; the target is the last."""
+        return [*super().input_names(), "target"]
+
     def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
         """Give the decoder; copies of the source, from which it starts; and the encoder's vectors."""
         source, (ids,) = self.split(inputs)

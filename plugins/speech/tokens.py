@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core import InputError, Lengths, Linear, Tokens, gelu, multiply, upcast
+from zoo.core import InputError, Lengths, Linear, Tokens, check_tensor, gelu, multiply, upcast
 from zoo.plugins.shared.audio.frame_stem import check_lengths, check_values
 from zoo.plugins.shared.audio.lengths import Count, cleared, valid_mask
 
@@ -95,6 +95,7 @@ class WaveStem(nn.Module):
         return samples
 
     def _check(self, sounds: Tensor, lengths: Tensor | None) -> None:
+        check_tensor(sounds, "sounds")
         shape = tuple(sounds.shape)
         if sounds.ndim != 2 or not sounds.is_floating_point() or not shape[0]:
             hint = "; one sound needs a batch axis: sound[None]" if sounds.ndim == 1 else ""

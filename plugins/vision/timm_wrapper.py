@@ -11,7 +11,17 @@ from jaxtyping import Float
 from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, Model, Tokens, check_fit, configured, head, init_weights, resolve_indices
+from zoo.core import (
+    ConfigError,
+    Model,
+    Tokens,
+    check_fit,
+    check_input_keywords,
+    configured,
+    head,
+    init_weights,
+    resolve_indices,
+)
 from zoo.plugins.shared.images.patch_embed import PatchConfig, Size, check_images, pair
 from zoo.plugins.vision.tokens import ConvStem
 
@@ -111,8 +121,9 @@ class TimmModel(nn.Module):
         prefix = getattr(net, "num_prefix_tokens", 0)
         self.head: Any = None if task == "classify" else head(task, net.num_features, num_classes, prefix=prefix)
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Any = None, **others: Any) -> Tensor:
         """Give the answer of the model's task for images (b, c, h, w)."""
+        check_input_keywords(others, ["images"])
         self._check(images)
         return self.net(images) if self.head is None else self.head(Tokens(self.forward_features(images)))
 

@@ -22,7 +22,7 @@ from zoo.core import (
 from zoo.plugins.graph.layers.heads import Link, node_head
 from zoo.plugins.graph.models.gps_layers import gps_encoder
 from zoo.plugins.graph.structure.edge_rules import Direction, EdgeRules, SelfLoops
-from zoo.plugins.graph.structure.graph_inputs import check_ends, read
+from zoo.plugins.graph.structure.graph_inputs import ORDER, check_ends, read
 from zoo.plugins.graph.tokens.edge_encoding import with_relation
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 from zoo.plugins.graph.tokens.node_stem import NodeStem
@@ -35,14 +35,18 @@ class GraphModel(Model):
     For links, pairs of nodes (2, p) follow the tensors, or stand in `edge_label_index` of the `Data`.
     """
 
-    def forward(self, *inputs: Any) -> Tensor:
+    def input_names(self) -> list[str]:
+        """See `Composition.input_names`."""
+        return list(ORDER)
+
+    def forward(self, *inputs: Any, **others: Any) -> Tensor:
         """Give the answer of the model's task: for graphs, nodes, or pairs of nodes.
 
         Raises:
             InputError: If links are asked for and no pairs are given, or a pair is of no nodes.
         """
-        if not isinstance(self.head, Link):
-            return super().forward(*inputs)
+        if others or not isinstance(self.head, Link):
+            return super().forward(*inputs, **others)
         given = read(inputs)
         if given.pairs is None:
             raise InputError("task='link' scores pairs of nodes: give them (2, p) behind batch, or as edge_label_index")

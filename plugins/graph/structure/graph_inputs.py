@@ -4,6 +4,8 @@ Axes: n nodes, e edges, f and a features of them, p pairs of nodes.
 """
 
 from collections.abc import Sequence
+from os import PathLike
+from reprlib import repr as shortened
 from typing import Any, NamedTuple
 
 import torch
@@ -43,7 +45,8 @@ def read(inputs: Sequence[Any]) -> GraphInputs:
         given = GraphInputs(*inputs)
     else:
         shown = ", ".join(type(each).__name__ for each in inputs) or "nothing"
-        raise InputError(f"{shown} where graphs belong: {FORM}")
+        value = f" ({shortened(first)})" if isinstance(first, str | PathLike | list | tuple | dict) else ""
+        raise InputError(f"{shown}{value} where graphs belong: {FORM}; zoo.preprocess(NAME) makes them of raw inputs")
     check_shapes(given)
     return given
 

@@ -20,6 +20,7 @@ from zoo.core import (
     Positioned,
     Tokens,
     Window,
+    check_tensor,
     position_encoding,
     stream_of,
 )
@@ -125,6 +126,7 @@ class FrameStem(nn.Module):
 
     def check(self, sounds: Tensor, lengths: Tensor | None = None) -> None:
         """Refuse what are no sounds, or not long enough; see `forward`."""
+        check_tensor(sounds, "sounds")
         shape, bands = tuple(sounds.shape), self.features.bands
         wanted = f"samples (batch, time), nor features (batch, frames, {bands})"
         if sounds.ndim not in (2, 3) or (sounds.ndim == 3 and shape[2] != bands):

@@ -11,7 +11,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from zoo.core import Attention, ConfigError, Encoder, InputError, Tokens, position_encoding, with_position
+from zoo.core import Attention, ConfigError, Encoder, InputError, Tokens, check_tensor, position_encoding, with_position
 
 Size = Any
 """One number of pixels, or (height, width)."""
@@ -92,6 +92,7 @@ def check_images(images: Tensor, in_chans: int, dtype: torch.dtype) -> None:
     Raises:
         InputError: If rank, dtype, channels or batch do not fit.
     """
+    check_tensor(images, "images")
     shape = tuple(images.shape)
     wanted = f"(batch, {in_chans}, height, width)"
     if images.dtype == torch.uint8:

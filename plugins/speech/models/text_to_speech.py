@@ -24,6 +24,7 @@ from zoo.core import (
     TokenEmbed,
     Tokens,
     ValidMask,
+    check_tensor,
     count_targets,
     evaluating,
     init_weights,
@@ -164,13 +165,18 @@ class Synthesiser(Composition):
         Raises:
             InputError: If the frames are not those of steps.
         """
-        *text, frames = inputs
+        *text, frames = inputs or (None,)
+        check_tensor(frames, "frames")
         if not text or frames.ndim != 4 or tuple(frames.shape[2:]) != self.step:
             raise InputError(
                 f"{len(inputs)} inputs, the last of shape {tuple(frames.shape)}: give ids, which are there, and frames "
                 f"(batch, steps, {self.step[0]}, {self.step[1]})"
             )
         return SourceTarget(tuple(text), (frames,))
+
+    def input_names(self) -> list[str]:
+        """See `Composition.input_names`; the frames are the last."""
+        return [*super().input_names(), "frames"]
 
     def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
         """Give the decoder; the vectors of the steps, each of the frames before it; and those of the text."""

@@ -51,7 +51,7 @@ def test_pairs_are_those_of_the_data_unless_others_are_given() -> None:
     [
         ((), "nothing where graphs belong"),
         ((X,), "Tensor where graphs belong"),
-        (("CCO",), "str where graphs belong"),
+        (("CCO",), r"str \('CCO'\) where graphs belong: .*zoo\.preprocess\(NAME\) makes them"),
         ((X, [[0], [1]]), "edge_index is a list and no tensor"),
         ((X[0], INDEX), r"x of shape \(3,\): it is \(nodes, features\), and one feature is a column: x\[:, None\]"),
         ((X, INDEX.T), r"edge_index of shape \(3, 2\) is not \(2, edges\).*transpose it, edge_index.t\(\)"),

@@ -1,0 +1,33 @@
+"""`check_tensor`: refuse what is no tensor, such as a text or the path of a file, with a hint of what makes tensors."""
+
+from reprlib import repr as shortened
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from zoo.core.errors import InputError
+
+
+def check_tensor(value: Any, name: str) -> None:
+    """Refuse an input of a model that is no tensor; stems call it first.
+
+    Args:
+        value: the input.
+        name: of the input, for the error.
+
+    Raises:
+        InputError: If it is no tensor; the text repeats the value and says what makes tensors.
+    """
+    if isinstance(value, Tensor):
+        return
+    shown = f" of shape {value.shape}" if isinstance(value, np.ndarray) else f"={shortened(value)}"
+    raise InputError(f"{name}{shown} is of type {type(value).__name__}, not a tensor: {_hint(value, name)}")
+
+
+def _hint(value: Any, name: str) -> str:
+    if isinstance(value, np.ndarray):
+        return f"write torch.from_numpy({name}), or zoo.preprocess(NAME), which makes tensors of raw inputs"
+    if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
+        return "unpack the inputs, as model(*inputs), or pad them to one length and write torch.stack"
+    return "zoo.preprocess(NAME) makes tensors of raw inputs, such as texts and files"
