@@ -37,7 +37,31 @@ class EdgeScoreInputs(NamedTuple):
         return edge_weights(q[None], k[None], edges, keys, bias, score).squeeze(0)
 
 
-class ScaledDot(nn.Module):
+class _EdgeScore(nn.Module):
+    """Base class of the scores on graphs, with what GAT and GATv2 have in common.
+
+    Args:
+        heads: heads.
+        dim: channels of a head.
+    """
+
+    self_loops: SelfLoops = "replace"
+    root = "none"
+    bias_after = True
+
+    def __init__(self, heads: int, dim: int) -> None:
+        super().__init__()
+        self.shape = (heads, dim)
+
+    def reset_parameters(self) -> None:
+        """Draw fresh weights as PyTorch Geometric does: of layers, and of vectors of heads by Glorot's uniform."""
+        for layer in self.children():
+            layer.reset_parameters()  # type: ignore[operator]
+        for vector in self.parameters(recurse=False):
+            nn.init.xavier_uniform_(vector)
+
+
+class ScaledDot(_EdgeScore):
     """Scaled dot product, arXiv:2009.03509 eq. 3 and 4: products of projections; edges add to keys and values.
 
     Args:
@@ -53,9 +77,8 @@ class ScaledDot(nn.Module):
     bias_after = False
 
     def __init__(self, channels: Channels, heads: int, dim: int, edge_dim: int | None, bias: bool) -> None:
-        super().__init__()
+        super().__init__(heads, dim)
         sources, targets = pair(channels)
-        self.shape = (heads, dim)
         self.query = linear(targets, heads * dim, bias)
         self.key = linear(sources, heads * dim, bias)
         self.value = linear(sources, heads * dim, bias)
@@ -80,13 +103,8 @@ class ScaledDot(nn.Module):
         vectors = self.edge(attr).unflatten(1, self.shape)
         return EdgeScoreInputs(q, k, v, edges, EdgeBias(edges, to_keys=vectors, to_values=vectors))
 
-    def reset_parameters(self) -> None:
-        """Draw fresh weights, as PyTorch Geometric's TransformerConv does."""
-        for layer in self.children():
-            layer.reset_parameters()  # type: ignore[operator]
 
-
-class Gat(nn.Module):
+class Gat(_EdgeScore):
     """GAT, arXiv:1710.10903 eq. 3: a number of the target and one of the source, behind a LeakyReLU.
 
     Args:
@@ -98,16 +116,11 @@ class Gat(nn.Module):
         slope: of LeakyReLU below 0.
     """
 
-    self_loops: SelfLoops = "replace"
-    root = "none"
-    bias_after = True
-
     def __init__(
         self, channels: Channels, heads: int, dim: int, edge_dim: int | None, bias: bool, slope: float = 0.2
     ) -> None:
-        super().__init__()
+        super().__init__(heads, dim)
         sources, targets = pair(channels)
-        self.shape = (heads, dim)
         self.slope = slope
         self.value = linear(sources, heads * dim, False, glorot=True)
         self.target = None if isinstance(channels, int) else linear(targets, heads * dim, False, glorot=True)
@@ -140,14 +153,6 @@ class Gat(nn.Module):
             bias = EdgeBias(edges, to_keys=(attr @ matrix.T.to(attr.dtype))[..., None])
         return EdgeScoreInputs(q, k, v, edges, bias, LeakySum(None, self.slope))
 
-    def reset_parameters(self) -> None:
-        """Draw fresh weights by Glorot's uniform, as the paper's sec. 3.3."""
-        for layer in self.children():
-            layer.reset_parameters()  # type: ignore[operator]
-        for numbers in (self.of_source, self.of_target, self.of_edge):
-            if numbers is not None:
-                nn.init.xavier_uniform_(numbers)
-
 
 def _numbers(x: Float[Tensor, "n h d"], *vectors: Float[Tensor, "h d"]) -> tuple[Float[Tensor, "n h 1"], ...]:
     """Multiply the vector of each head by vectors of that head, as one product with a matrix of mostly zeros."""
@@ -156,7 +161,7 @@ def _numbers(x: Float[Tensor, "n h d"], *vectors: Float[Tensor, "h d"]) -> tuple
     return numbers.unsqueeze(-1).split([len(vector) for vector in vectors], dim=1)
 
 
-class GatV2(nn.Module):
+class GatV2(_EdgeScore):
     """GATv2, arXiv:2105.14491 eq. 7: a vector times the LeakyReLU of the sum of both projections.
 
     Args:
@@ -168,16 +173,11 @@ class GatV2(nn.Module):
         slope: of LeakyReLU below 0.
     """
 
-    self_loops: SelfLoops = "replace"
-    root = "none"
-    bias_after = True
-
     def __init__(
         self, channels: Channels, heads: int, dim: int, edge_dim: int | None, bias: bool, slope: float = 0.2
     ) -> None:
-        super().__init__()
+        super().__init__(heads, dim)
         sources, targets = pair(channels)
-        self.shape = (heads, dim)
         self.slope = slope
         self.source = linear(sources, heads * dim, bias, glorot=True)
         self.target = linear(targets, heads * dim, bias, glorot=True)
@@ -200,12 +200,6 @@ class GatV2(nn.Module):
         if self.edge is not None and attr is not None:
             bias = EdgeBias(edges, to_keys=self.edge(attr).unflatten(1, self.shape))
         return EdgeScoreInputs(q, k, k, edges, bias, LeakySum(self.vector, self.slope))
-
-    def reset_parameters(self) -> None:
-        """Draw fresh weights by Glorot's uniform, as PyTorch Geometric's GATv2Conv does."""
-        for layer in self.children():
-            layer.reset_parameters()  # type: ignore[operator]
-        nn.init.xavier_uniform_(self.vector)
 
 
 SCORES = {"scaled_dot": ScaledDot, "gat": Gat, "gatv2": GatV2}
