@@ -120,7 +120,10 @@ def connected(generator: random.Random, nodes: int) -> Graph:
 
 
 def swapped(graph: Graph, one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Swap the ends of two edges, a-b and c-d to a-d and c-b, unless one would join a node to itself or be there."""
+    """Swap the ends of two edges, a-b and c-d to a-d and c-b, unless one would join a node to itself or be there.
+
+    Not by networkx's `double_edge_swap`, which draws the two edges itself: its swaps are among these (tested).
+    """
     (a, b), (c, d) = one, other
     if len({a, b, c, d}) < 4 or graph.has_edge(a, d) or graph.has_edge(c, b):
         return False

@@ -124,6 +124,9 @@ def _check(given: GraphInputs, name: str) -> None:
 def packed(graphs: list[GraphInputs]) -> Graphs:
     """Put graphs one behind the other, counting nodes and graphs on.
 
+    Not by PyTorch Geometric's `Batch.from_data_list`: it forgets the graphs of a batch behind a single graph (tested),
+    and takes five times as long.
+
     Raises:
         ConfigError: If features are of different precisions.
     """

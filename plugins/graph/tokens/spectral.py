@@ -1,5 +1,9 @@
 """Structural node features: eigenvectors of the graph Laplacian, and return probabilities of random walks.
 
+Not by PyTorch Geometric's `AddLaplacianEigenvectorPE` and `AddRandomWalkPE`. The first counts equal edges twice and
+fails for graphs of fewer nodes than columns; the second loses one of two equal edges (all tested). Both serve one graph
+at a time: for a hundred molecules they take 4 and 50 times as long.
+
 Everything is computed graph by graph, so that no number depends on the other graphs of a batch; SciPy's sparse matrices
 serve large graphs.
 Axes: n nodes, e edges, k numbers of each node.

@@ -1,8 +1,10 @@
+import importlib.metadata
 import math
 
 import pytest
 import torch
 from sklearn import metrics
+from sklearn.exceptions import UndefinedMetricWarning
 
 from zoo.core.losses.loss import IGNORED
 from zoo.errors import DataError
@@ -15,8 +17,18 @@ def test_the_area_under_the_roc_curve_is_that_of_scikit_learn_also_with_ties() -
     assert roc_auc(score, true) == pytest.approx(metrics.roc_auc_score(true, score))
 
 
-def test_a_label_of_one_kind_has_no_area() -> None:
-    assert roc_auc(torch.tensor([0.1, 0.2]), torch.tensor([1.0, 1.0])) is None
+def test_a_label_of_one_kind_has_no_area_for_which_scikit_learn_warns() -> None:
+    score, true = torch.tensor([0.1, 0.2]), torch.tensor([1.0, 1.0])
+    assert roc_auc(score, true) is None
+    with pytest.warns(UndefinedMetricWarning, match="Only one class"):
+        assert math.isnan(metrics.roc_auc_score(true, score))
+
+
+def test_graphs_do_without_scikit_learn() -> None:
+    needed = importlib.metadata.requires("attention-zoo") or []
+    graph = [name for name in needed if 'extra == "graph"' in name]
+    assert any(name.startswith("networkx") for name in graph)
+    assert not any(name.startswith(("scikit-learn", "torchmetrics")) for name in graph)
 
 
 def test_labels_are_judged_as_scikit_learn_does_without_what_is_not_asked() -> None:
@@ -37,6 +49,13 @@ def test_numbers_are_judged_as_scikit_learn_does() -> None:
     found = number_scores(answer, target)
     assert found["r2"] == pytest.approx(metrics.r2_score(target, answer))
     assert found["-mae"] == pytest.approx(-metrics.mean_absolute_error(target, answer))
+
+
+@pytest.mark.parametrize("answer", [[2.0, 2.0, 2.0], [2.0, 2.0, 3.0]])
+def test_numbers_that_are_all_one_are_judged_as_scikit_learn_does(answer: list[float]) -> None:
+    target = torch.full((3, 1), 2.0)
+    found = number_scores(torch.tensor(answer)[:, None], target)
+    assert found["r2"] == metrics.r2_score(target, torch.tensor(answer)[:, None])
 
 
 def test_the_mean_as_an_answer_explains_nothing() -> None:

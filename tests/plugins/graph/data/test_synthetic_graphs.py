@@ -79,6 +79,23 @@ def test_a_swap_changes_edges_keeps_degrees_and_is_else_no_change() -> None:
     assert 10 < sum(done) < 50
 
 
+def test_networkx_draws_the_edges_it_swaps_and_gives_what_some_swap_of_ours_does() -> None:
+    graph = networkx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)])
+
+    def text(one: networkx.Graph) -> str:
+        return str(sorted(sorted(edge) for edge in one.edges))
+
+    ours, ends = set(), [(a, b) for edge in graph.edges for a, b in (edge, edge[::-1])]
+    for one in ends:
+        for other in ends:
+            copy = graph.copy()
+            if swapped(copy, one, other):
+                ours.add(text(copy))
+    theirs = {text(networkx.double_edge_swap(graph.copy(), nswap=1, seed=seed)) for seed in range(60)}
+    assert theirs == ours
+    assert len(ours) > 1
+
+
 def test_a_graph_is_given_with_each_edge_in_both_directions_and_no_features() -> None:
     graph = given(networkx.path_graph(3))
     assert graph.x.shape == (3, 0)

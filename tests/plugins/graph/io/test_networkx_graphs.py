@@ -1,8 +1,12 @@
 """Graphs of networkx."""
 
+import random
+from typing import Any
+
 import networkx
 import pytest
 import torch
+from torch_geometric.utils import from_networkx
 
 from zoo.errors import InputError
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
@@ -33,6 +37,31 @@ def test_attributes_follow_their_nodes_and_edges() -> None:
 def test_several_edges_between_two_nodes_stay_several() -> None:
     graph = networkx.MultiDiGraph([(0, 1), (0, 1), (1, 0)])
     assert of_network(graph, 0, 0).edge_index.tolist() == [[0, 0, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("kind", [networkx.Graph, networkx.DiGraph, networkx.MultiGraph, networkx.MultiDiGraph])
+def test_nodes_edges_and_attributes_are_those_of_pytorch_geometric(kind: Any) -> None:
+    generator, graph = random.Random(0), kind()
+    for node in "dbca":
+        graph.add_node(node, x=[generator.random(), generator.random()])
+    for _ in range(12):  # with self-loops, and some edges again
+        graph.add_edge(generator.choice("abcd"), generator.choice("abcd"), edge_attr=[generator.random()])
+    ours, theirs = of_network(graph, 2, 1), from_networkx(graph, ["x"], ["edge_attr"])
+    assert ours.edge_attr is not None
+    torch.testing.assert_close(ours.x, theirs.x)
+    edges = [
+        sorted(zip(*each.edge_index.tolist(), each.edge_attr[:, 0].tolist(), strict=True)) for each in (ours, theirs)
+    ]
+    assert edges[0] == edges[1]
+
+
+def test_attributes_that_no_model_reads_may_differ_which_pytorch_geometric_refuses() -> None:
+    graph = networkx.Graph()
+    graph.add_node("a", x=1.0, name="first")
+    graph.add_node("b", x=2.0)
+    assert of_network(graph, 1, 0).x.tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match="Not all nodes contain the same attributes"):
+        from_networkx(graph, ["x"])
 
 
 def test_a_graph_without_edges_has_none() -> None:

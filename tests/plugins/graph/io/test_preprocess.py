@@ -31,6 +31,17 @@ def test_graphs_of_all_kinds_are_packed_together() -> None:
     assert attr[:, 0].tolist() == [3, 1, 2, 1, 2, 1, 2, 1, 2]
 
 
+def test_graphs_are_packed_as_pytorch_geometric_does_which_forgets_the_graphs_of_a_batch_behind_a_graph() -> None:
+    graphs = [
+        Data(x=torch.randn(n, 2), edge_index=torch.randint(n, (2, n)), edge_attr=torch.randn(n, 1)) for n in (2, 5)
+    ]
+    prepare, both = Preprocess({"node_features": 2, "edge_features": 1}), Batch.from_data_list(graphs)
+    for mine, true in zip(prepare(graphs), (both.x, both.edge_index, both.edge_attr, both.batch), strict=True):
+        torch.testing.assert_close(mine, true, rtol=0, atol=0)
+    assert prepare([graphs[0], both])[3].tolist() == [0] * 2 + [1] * 2 + [2] * 5
+    assert Batch.from_data_list([graphs[0], both]).batch.tolist() == [0] * 2 + [1] * 7
+
+
 def test_one_graph_is_a_batch_of_one() -> None:
     x, index, attr, batch = Preprocess({"node_features": 2})(DATA)
     assert torch.equal(x, DATA.x)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
-from torch_geometric.transforms import AddRandomWalkPE
+from torch_geometric.transforms import AddLaplacianEigenvectorPE, AddRandomWalkPE
 
 from zoo.core import ConfigError
 from zoo.plugins.graph.tokens import spectral
@@ -101,6 +101,32 @@ def test_what_a_small_graph_lacks_is_zero() -> None:
     assert not found[:2, 1:].any()
     assert not found[2].any()
     assert laplacian(np.zeros((2, 0), dtype=np.int64), [0, 0], 4).shape == (0, 4)
+
+
+def peer(index: np.ndarray, nodes: int, count: int) -> np.ndarray:
+    """Give PyTorch Geometric's eigenvectors, with mean square 1 and the sign of ours."""
+    data = Data(edge_index=torch.from_numpy(index), num_nodes=nodes)
+    found = AddLaplacianEigenvectorPE(count, "pe", is_undirected=True)(data).pe.numpy() * nodes**0.5
+    return found * np.sign((found**3).sum(0))
+
+
+def test_eigenvectors_are_those_of_pytorch_geometric_which_counts_equal_edges_twice_and_refuses_small_graphs() -> None:
+    index = random_graph(20, 6)
+    np.testing.assert_allclose(laplacian(index, [0, 20], 5), peer(index, 20, 5), atol=1e-4)
+    doubled = np.concatenate([index, index[:, index.max(0) == 5]], axis=1)
+    assert not np.allclose(peer(doubled, 20, 5), peer(index, 20, 5), atol=1e-2)
+    np.testing.assert_allclose(laplacian(doubled, [0, 20], 5), peer(index, 20, 5), atol=1e-4)
+    small = random_graph(3, 0)
+    assert laplacian(small, [0, 3], 5).shape == (3, 5)
+    with pytest.raises(RuntimeError, match="must match the size"):
+        peer(small, 3, 5)
+
+
+def test_both_of_two_equal_edges_are_walked_of_which_pytorch_geometric_loses_one() -> None:
+    index = np.array([[0, 0, 0, 1, 2], [1, 1, 2, 0, 0]])  # from 0 to 1 twice, and to 2: both lead back at once
+    assert random_walk(index, [0, 3], 2)[0].tolist() == pytest.approx([0, 1])
+    data = AddRandomWalkPE(2, attr_name="pe")(Data(edge_index=torch.from_numpy(index), num_nodes=3))
+    assert data.pe[0].tolist() == pytest.approx([0, 2 / 3])
 
 
 def test_returns_are_those_of_pytorch_geometric() -> None:
