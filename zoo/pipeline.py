@@ -89,7 +89,8 @@ class Pipeline:
             ConfigError: If the model has no labels.
             InputError: If an input cannot be read.
         """
-        if self.spec.task in ("generate", "features"):
+        unlabelled = self.spec.task in ("classify", "tag") and self.spec.config.get("num_classes") == 0
+        if unlabelled or self.spec.task in ("generate", "features"):
             other = "zoo generate lets it write" if self.spec.task == "generate" else "it gives vectors"
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
         return self._predict(raw, skip)

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo.errors import ConfigError, DataError, WeightsError
+from zoo.errors import ConfigError, DataError, InputError, WeightsError
 from zoo.weights import hub
 
 
@@ -43,16 +43,25 @@ def labels_of(config: Mapping[str, Any]) -> list[str]:
     return labels
 
 
-def names_for(labels: Sequence[str], count: int) -> Sequence[str]:
+def names_for(labels: Sequence[str], count: int, config: Mapping[str, Any] | None = None) -> Sequence[str]:
     """Give the names of an answer's labels; their numbers where they have no names.
 
     Args:
         labels: the names that lie beside the weights, none where there are none.
-        count: labels of the answer.
+        count: labels of the answer, the size of its last axis.
+        config: of the model, by which its vectors are told from scores of labels.
 
     Raises:
         ConfigError: If there are more names or fewer.
+        InputError: If the answer holds vectors: those of a model of the task `features`, or as many numbers as its
+            vectors have channels, and no labels of that number are known.
     """
+    config = config or {}
+    if not labels and (config.get("task") == "features" or config.get("num_classes") != count == config.get("dim")):
+        raise InputError(
+            f"an answer of {count} numbers each holds vectors, not scores of labels: task='features' and num_classes=0 "
+            "make models without labels, and their vectors are read as they are"
+        )
     names = labels or [str(place) for place in range(count)]
     if len(names) != count:
         raise ConfigError(f"an answer of {count} labels: labels.json names {len(names)}")

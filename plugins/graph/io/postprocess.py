@@ -21,6 +21,7 @@ class Postprocess:
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = dict(config)
         self.labels = labels_of(config)
         self.task = config.get("task", "classify")
         self.target = config.get("target", "class")
@@ -42,7 +43,7 @@ class Postprocess:
             return probable
         if answer.ndim != 2 or not answer.shape[1]:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is not one of scores (graphs or nodes, labels)")
-        names = names_for(self.labels, answer.shape[1])
+        names = names_for(self.labels, answer.shape[1], self.config)
         rows = [self._read(row, names) for row in answer.float().cpu()]
         if self.task != "tag" or batch is None:
             return rows

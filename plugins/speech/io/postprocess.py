@@ -63,7 +63,7 @@ class Postprocess:
             return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
         if not answer.numel() or answer.ndim not in (2, 3):
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
-        names = names_for(self.labels, answer.shape[-1])
+        names = names_for(self.labels, answer.shape[-1], self.config)
         if answer.ndim == 2:
             return [ranked(row, names) for row in answer.float().softmax(-1)]
         counts = [answer.shape[1]] * len(answer) if sounds is None else vectors_of(sounds)

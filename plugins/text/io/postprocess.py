@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo import ConfigError, InputError
-from zoo.data import labels_of, ranked
+from zoo import InputError
+from zoo.data import labels_of, names_for, ranked
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.text.io.preprocess import frame_of, tokenizer_of
 
@@ -64,16 +64,17 @@ class Postprocess:
         if texts is not None and len(texts) != len(answer):
             raise InputError(f"{len(texts)} texts for an answer of {len(answer)} rows: give those it answers")
         if answer.ndim == 2:
-            return [ranked(row, self._names(len(row))) for row in answer.float().softmax(-1)]
+            names = names_for(self.labels, answer.shape[1], self.config)
+            return [ranked(row, names) for row in answer.float().softmax(-1)]
         if answer.ndim != 3:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
         if self.task == "masked-token":
             return self._filled(answer, texts)
-        return self._tags(answer.argmax(-1), texts, there if valid is None else valid)
+        return self._tags(answer, texts, there if valid is None else valid)
 
-    def _tags(self, classes: Tensor, texts: Sequence[str] | None, valid: Tensor | None) -> list[list[str]]:
+    def _tags(self, scores: Tensor, texts: Sequence[str] | None, valid: Tensor | None) -> list[list[str]]:
         """Read the labels at the first token of each word, or at every token that is there."""
-        names = self._names(int(classes.max()) + 1)
+        names, classes = names_for(self.labels, scores.shape[2], self.config), scores.argmax(-1)
         if texts is not None:
             frame = frame_of(self.tokenizer, "encoder")
             read = self.tokenizer.word_rows(texts, frame, classes.shape[1], truncate=True)
@@ -94,9 +95,3 @@ class Postprocess:
         return self.tokenizer.decode_batch(
             [[best[i][j] if token == mask else token for j, token in enumerate(row)] for i, row in enumerate(rows)]
         )
-
-    def _names(self, count: int) -> Sequence[str]:
-        names = self.labels or [str(place) for place in range(count)]
-        if len(names) < count:
-            raise ConfigError(f"an answer with label {count - 1}: labels.json names {len(names)}")
-        return names

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+import zoo
 from zoo.data.labels import labels_of, names_for, names_of, ranked
-from zoo.errors import ConfigError, DataError, WeightsError
+from zoo.errors import ConfigError, DataError, InputError, WeightsError
+from zoo.plugins.shared.text.tokenizer import Tokenizer
 
 
 def test_names_stand_once_in_alphabetical_order() -> None:
@@ -24,6 +27,31 @@ def test_an_answer_has_as_many_names_as_labels_or_their_numbers() -> None:
     assert names_for([], 3) == ["0", "1", "2"]
     with pytest.raises(ConfigError, match=r"an answer of 3 labels: labels\.json names 2"):
         names_for(["a", "b"], 3)
+
+
+def test_vectors_have_no_names() -> None:
+    vectors = "an answer of 8 numbers each holds vectors, not scores of labels: task='features' and num_classes=0"
+    for config in ({"dim": 8}, {"dim": 8, "num_classes": 0}, {"dim": 8, "num_classes": 3}, {"task": "features"}):
+        with pytest.raises(InputError, match=vectors):
+            names_for([], 8, config)
+    assert len(names_for([], 8, {"dim": 8, "num_classes": 8})) == len(names_for([], 8, {"dim": 4})) == 8
+    assert names_for(["a", "b"], 2, {"dim": 2}) == ["a", "b"]
+
+
+@pytest.mark.parametrize("options", [{"task": "features"}, {"num_classes": 0}])
+@pytest.mark.parametrize("name", ["bert-tiny", "speech-tiny", "conformer-tiny", "graph-tiny", "vit-micro"])
+def test_no_modality_invents_labels_of_vectors(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"depth": 1, "vocab_size": 260} if name == "bert-tiny" else {"depth": 1}
+    model = zoo.create(name, **sizes, **options).eval()
+    folder = f"local-dir:{zoo.weights.save(model, tmp_path)}"
+    if zoo.info(name).modality == "text":
+        Tokenizer.byte_level().save(tmp_path / "tokenizer.json")
+    answer = model(*zoo.example(folder)).detach()
+    for reference in (name, folder):
+        with pytest.raises((InputError, ConfigError), match=r"holds vectors|nothing turns them into names"):
+            zoo.postprocess(reference)(answer)
+    with pytest.raises(ConfigError, match=r"without labels: it gives vectors"):
+        zoo.Pipeline(folder).predict(["an input"])
 
 
 def test_labels_are_ranked_by_probability() -> None:

@@ -75,7 +75,7 @@ def test_labels_that_do_not_fit(tmp_path: Path) -> None:
     config = place(tmp_path, ["no", "yes"])
     with pytest.raises(WeightsError, match=r"labels.json has 2 names, the model 3 labels"):
         postprocess(config | {"num_classes": 3})
-    with pytest.raises(ConfigError, match=r"an answer with label 2: labels.json names 2"):
+    with pytest.raises(ConfigError, match=r"an answer of 3 labels: labels.json names 2"):
         postprocess(config)(torch.zeros(1, 3))
     with pytest.raises(WeightsError, match=r"labels.json is no list of names"):
         postprocess(place(tmp_path, {"no": 1}))
