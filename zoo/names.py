@@ -68,6 +68,11 @@ def listed(names: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join(part for part in (", ".join(quoted[:-1]), quoted[-1] if quoted else "") if part)
 
 
+def counted(number: int, noun: str) -> str:
+    """Write `1 example` or `1,200 examples`; of a phrase such as `training example`, the last word is counted."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Write ` Did you mean 'a' or 'b'?`, or nothing where no known name is near."""
     near = nearest(name, known)

@@ -52,3 +52,11 @@ def test_suggestions_are_near_names_only() -> None:
 def test_names_are_listed_as_in_prose() -> None:
     assert names.listed(["a", "b", "c"]) == "'a', 'b' and 'c'"
     assert names.listed([]) == ""
+
+
+def test_one_is_no_plural() -> None:
+    assert [names.counted(count, "test example") for count in (0, 1, 1200)] == [
+        "0 test examples",
+        "1 test example",
+        "1,200 test examples",
+    ]

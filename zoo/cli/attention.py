@@ -13,6 +13,7 @@ from zoo.cli.arguments import Device, check_out
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, DataError
 from zoo.factory import create
+from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
 from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
@@ -70,7 +71,7 @@ def attention(
                 figure.savefig(scratch, dpi=RESOLUTION)
         except OSError as error:
             raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
-        typer.echo(f"{shown.title}: {layers} layer{'s' if layers > 1 else ''}, saved in {path}")
+        typer.echo(f"{shown.title}: {counted(layers, 'layer')}, saved in {path}")
 
 
 def _load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | None) -> "tuple[Pipeline, Corpus | None]":
@@ -101,7 +102,8 @@ def _example(pipeline: Pipeline, corpus: "Corpus", title: str, number: int, max_
     _check_generates(max_len, False)
     batch = next(islice(corpus.held_out("test", 1), number - 1, number), None)
     if batch is None:
-        raise DataError(f"--example {number}: {title.partition(',')[0]!r} has {corpus.sizes['test']:,} test examples")
+        there = counted(corpus.sizes["test"], "test example")
+        raise DataError(f"--example {number}: {title.partition(',')[0]!r} has {there}")
     yield labelled(title, pipeline.model, pipeline.placed(batch.inputs), corpus, corpus)
 
 

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import torch
 
 from zoo.errors import DataError
+from zoo.names import counted
 
 Example = TypeVar("Example")
 _SHARE = 10
@@ -52,7 +53,7 @@ def complete(
     keys = list(dict.fromkeys(key(example) for example in train))
     if len(keys) <= len(wanted):
         raise DataError(
-            f"{name} has {len(train)} examples, of which {len(keys)} differ; "
+            f"{name} has {counted(len(train), 'example')}, of which {len(keys)} differ; "
             f"training{''.join(f' and {part}' for part in wanted[::-1])} need one each"
         )
     order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(seed)).tolist()

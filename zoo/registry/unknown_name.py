@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from zoo.errors import UnknownModelError, UnknownSourceError
-from zoo.names import did_you_mean, listed, matches, normalise, split_prefix
+from zoo.names import counted, did_you_mean, listed, matches, normalise, split_prefix
 from zoo.registry.catalogue import Catalogue
 from zoo.spec import ModelSpec, PluginInfo
 from zoo.version import __version__
@@ -60,11 +60,7 @@ def _how_many(name: str, models: Catalogue[ModelSpec]) -> str:
     alike = sum(matches(other, family) for other in names)
     plugins = len({spec.plugin for spec in models})
     shows = f"zoo.list_models('{family}') shows {alike}" if alike else "zoo.list_models() names them"
-    return f"{_count(len(names), 'model')} from {_count(plugins, 'plugin')} (zoo {__version__}); {shows}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{counted(len(names), 'model')} from {counted(plugins, 'plugin')} (zoo {__version__}); {shows}."
 
 
 def _cause(failures: Mapping[str, BaseException], plugins: Iterable[str]) -> BaseException | None:

@@ -201,7 +201,7 @@ def summary_lines(model: str, name: str, records: Sequence[Mapping[str, Any]]) -
     numbers = " ± ".join(form.format(number) for number in (mean(good), *([stdev(good)] if len(good) > 1 else [])))
     own = "published" if model == protocol.network else f"{protocol.network}, as published, for comparison"
     lines = [
-        f"{model} by the protocol of {name}: {numbers} {what}, {len(good)} seeds",
+        f"{model} by the protocol of {name}: {numbers} {what}, {len(good)} seed{'s' * (len(good) != 1)}",
         f"{own}: {protocol.published} {what}, {protocol.seeds} seeds ({protocol.where})",
     ]
     return lines + [f"seed {record['config']['seed']} failed: {record['error']}" for record in failed]
