@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from zoo.core.losses.loss import IGNORED
 from zoo.data.corpus import Corpus
 from zoo.errors import DataError
+from zoo.names import counted
 
 
 class Reference(NamedTuple):
@@ -71,7 +72,7 @@ class Subset:
     def __init__(self, corpus: Corpus, count: int, seed: int) -> None:
         total = corpus.sizes["train"]
         if not 0 < count <= total:
-            raise DataError(f"{count:,} training examples asked for, {corpus.name!r} has {total:,}")
+            raise DataError(f"{counted(count, 'training example')} asked for, {corpus.name!r} has {total:,}")
         order = torch.randperm(total, generator=torch.Generator().manual_seed(seed))
         self.corpus = corpus
         self.kept = torch.zeros(total, dtype=torch.bool).index_fill(0, order[:count], True)
@@ -116,6 +117,15 @@ def study_info(corpus: Corpus) -> StudyInfo:
         best=0.0 if corpus.metric.startswith("-") else getattr(corpus, "best", 1.0),
         num_classes=corpus.overrides().get("num_classes", 0) if classifies else 0,
     )
+
+
+def chance_accuracy(corpus: Corpus, batch_size: int = 256) -> float | None:
+    """Give the test accuracy of always answering the largest class; None where the metric is no accuracy."""
+    if corpus.metric != "accuracy":
+        return None
+    targets = [batch.target[batch.target != IGNORED] for batch in corpus.held_out("test", batch_size)]
+    counts = torch.cat(targets).bincount()
+    return int(counts.max()) / int(counts.sum())
 
 
 def correct(corpus: Corpus, model: nn.Module, split: str, batch_size: int) -> Bool[Tensor, " n"]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import zoo
 from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch, Corpus, open_corpus
-from zoo.data.subsets import Subset, correct, study_info, subset
+from zoo.data.subsets import Subset, chance_accuracy, correct, study_info, subset
 from zoo.errors import DataError
 
 
@@ -119,3 +119,14 @@ def test_right_answers_are_told_one_by_one_where_an_answer_is_asked() -> None:
 
     with torch.no_grad():
         assert correct(Asked(), Odd(), "test", 4).tolist() == [True, False, True, True, True]
+
+
+def test_chance_is_the_share_of_the_largest_class_among_what_is_asked() -> None:
+    class Asked(Counts):
+        def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
+            assert split == "test"
+            yield Batch((torch.arange(2),), torch.tensor([0, 1]))
+            yield Batch((torch.arange(4),), torch.tensor([[2, -100], [2, 2]]))
+
+    assert chance_accuracy(Asked()) == 0.6
+    assert chance_accuracy(Asked(metric="-loss")) is None

@@ -25,7 +25,7 @@ from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
 from zoo.errors import ConfigError
-from zoo.names import did_you_mean
+from zoo.names import counted, did_you_mean
 
 FOLDER = "runs/data-size"
 WORK = "zoo.bench.learning_curve.run:execute"
@@ -127,7 +127,8 @@ def _complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: 
     """Run what the store does not hold yet, and give the records of all."""
     grid = Grid(WORK, [run.to_dict() for run in runs], store, retry_failed=options.retry_failed)
     if grid.failed:
-        progress.say(f"{grid.failed} runs failed before and are not tried again; --retry-failed tries them")
+        failed, again = counted(grid.failed, "run"), "is" if grid.failed == 1 else "are"
+        progress.say(f"{failed} failed before and {again} not tried again; --retry-failed repeats what failed")
     workers = workers_for(options.workers, runs[0].device) if options.executor is None else options.workers
     todo = [Run(**config) for config in grid.todo]
     with closing(grid.run(options.executor, workers)) as results, progress.tracking(runs, todo, workers) as advance:

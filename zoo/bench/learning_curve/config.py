@@ -11,6 +11,7 @@ from zoo.bench.learning_curve.run import build
 from zoo.data.corpus import Corpus
 from zoo.data.subsets import StudyInfo
 from zoo.errors import ConfigError, DataError
+from zoo.names import counted
 
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
 OPTIMIZERS = ("adamw", "muon")
@@ -58,7 +59,7 @@ def check_size(size: int, data: str, info: StudyInfo) -> None:
         raise ConfigError(f"sizes: {size} is less than one example for each of the {info.num_classes} classes")
     if info.limit is not None and size > info.limit:
         raise DataError(
-            f"{size:,} training examples asked for, {data!r} has {info.limit:,} besides validation and test: "
+            f"{counted(size, 'training example')} asked for, {data!r} has {info.limit:,} besides validation and test: "
             f"ask for at most {info.limit:,} with --sizes"
         )
 

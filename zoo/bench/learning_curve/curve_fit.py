@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 REPLICATES = 1000
 LEVEL = 0.95
+GUESSING = 0.001
+"""Probability with which a model that guesses exceeds `guessing_limit`; a study asks it of a dozen points."""
 REACH = 100.0
 """Fits are followed at most this many times beyond the largest size."""
 
@@ -98,6 +100,24 @@ def interval(value: float, draws: Array) -> Interval:
     return Interval(value, min(float(low), value), max(float(high), value))
 
 
+def guessing_limit(chance: float, answers: int) -> float:
+    """Give the accuracy that guesses exceed with a probability of `GUESSING` only.
+
+    It is the quantile of the binomial distribution, exact.
+
+    Args:
+        chance: probability that a guess is right.
+        answers: number of guesses, over test examples and seeds.
+    """
+    if not 0 < chance < 1:
+        return chance
+    right = np.arange(answers + 1)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(right[1:]))])
+    log_ways = log_factorial[-1] - log_factorial - log_factorial[::-1]
+    exceeding = np.exp(log_ways + right * math.log(chance) + (answers - right) * math.log1p(-chance))[::-1].cumsum()
+    return float(answers - (exceeding <= GUESSING).sum()) / answers
+
+
 def fit_power_law(sizes: Sequence[int], errors: Array, draws: Array) -> PowerLaw | None:
     """Fit err(N) = a N^-b + c to the errors, and to every replicate for the intervals.
 
@@ -127,7 +147,7 @@ def _fit(sizes: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
     misfit = np.sqrt((np.log(fitted / errors[:, None, :]) ** 2).mean(-1))
     best = np.argmin(misfit, 1)[:, None]
     slope, level, floor, off = (np.take_along_axis(v, best, 1)[:, 0] for v in (slope, level, floors, misfit))
-    return np.exp(level - slope * np.log(sizes).mean()), -slope, floor, off
+    return np.exp(level - slope * np.log(sizes).mean()), np.abs(slope), floor, off
 
 
 def find_crossover(sizes: Sequence[int], first: Array, second: Array, *, draws: tuple[Array, Array]) -> Crossover:

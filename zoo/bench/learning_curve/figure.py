@@ -12,6 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
 from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, describe
+from zoo.names import counted
 from zoo.spec import Kind
 
 _COLOURS: Mapping[Kind, tuple[str, ...]] = {  # Okabe and Ito: told apart with any colour vision
@@ -21,6 +22,8 @@ _COLOURS: Mapping[Kind, tuple[str, ...]] = {  # Okabe and Ito: told apart with a
 }
 _MARKERS: Mapping[Kind, str] = {"convolution": "s", "attention": "o", "hybrid": "D"}
 _QUIET = "#555555"
+_WHITE = {"color": "white", "alpha": 0.8, "pad": 1}
+"""Box of a text that curves may cross."""
 _TICKS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -33,6 +36,7 @@ def draw(study: Study) -> Figure:
     for entry in study.models:
         if study.sizes_of(entry.name):
             _curve(axes, study, entry)
+    _chance(axes, study)
     _limits(axes, study)
     _reference(axes, study)
     _crossover(axes, study)
@@ -92,7 +96,7 @@ def _limits(axes: Axes, study: Study) -> None:
         errors.append(1 - study.data.reference.accuracy)
     accuracy = study.data.metric == "accuracy"
     low, high = max(min(errors) / 1.25, 1e-3), min(max(*errors, 0.02) * 1.15, 1.0 if accuracy else math.inf)
-    low = low * (low / high) ** (0.07 * len(study.models))  # room for the legend
+    low = low * (low / high) ** (0.07 * len(axes.get_legend_handles_labels()[0]))  # room for the legend
     axes.set_ylim(low, high)
     if accuracy:
         axes.yaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
@@ -111,7 +115,15 @@ def _reference(axes: Axes, study: Study) -> None:
         axes.axhline(error, color=_QUIET, lw=1, ls=":", zorder=1)
         text = f"{reference.meaning} ({100 * error:.1f} %)"
         axes.annotate(text, (axes.get_xlim()[0], error), (6, -4), textcoords="offset points", va="top", fontsize=9,
-                      color=_QUIET, bbox={"color": "white", "alpha": 0.8, "pad": 1}, zorder=2)  # fmt: skip
+                      color=_QUIET, bbox=_WHITE, zorder=2)  # fmt: skip
+
+
+def _chance(axes: Axes, study: Study) -> None:
+    """Draw chance where a point is no better; the legend names it, since curves begin there."""
+    if study.data.chance is not None and any(study.at_chance(*point) for point in study.points):
+        error = 1 - study.data.chance
+        label = f"chance: always the largest class ({100 * error:.1f} %)"
+        axes.axhline(error, color=_QUIET, lw=1, ls=(0, (1, 2)), zorder=1, label=label)
 
 
 def _crossover(axes: Axes, study: Study) -> None:
@@ -125,7 +137,7 @@ def _crossover(axes: Axes, study: Study) -> None:
     text = f"crossover\n{describe(crossover, study.sizes[-1])}"
     edge = axes.get_xaxis_transform()
     axes.annotate(text, (crossover.size.value, 1), (-8, -6), xycoords=edge, textcoords="offset points", ha="right",
-                  va="top", fontsize=9, color=_QUIET)  # fmt: skip
+                  va="top", fontsize=9, color=_QUIET, bbox=_WHITE, zorder=2)  # fmt: skip
 
 
 def _words(figure: Figure, axes: Axes, study: Study) -> None:
@@ -138,10 +150,11 @@ def _words(figure: Figure, axes: Axes, study: Study) -> None:
         axes.legend(loc="lower left", frameon=False, fontsize=9)  # error falls to the right: that corner is free
     found = conclusion(study)
     title = found[0] if found else f"Test {study.data.error_name} by training-set size: {study.data.name}"
-    figure.suptitle(_wrapped(title, 88), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    figure.suptitle(_wrapped(title, 80), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
     examples = " and test examples" if study.data.metric == "accuracy" else ""
-    note = f"{study.data.description.replace('`', '')} Bands: 95 % over {study.seeds} seeds{examples}; "
-    note += "small dots: single runs; dashed: power-law fits."
+    note = f"{study.data.description.replace('`', '')} Bands: 95 % over {counted(study.seeds, 'seed')}{examples}; "
+    fits = "; dashed: power-law fits" if any(study.fit(entry.name) for entry in study.models) else ""
+    note += f"small dots: single runs{fits}."
     figure.supxlabel(_wrapped(note, 125), x=0.01, ha="left", fontsize=8, color=_QUIET)
 
 

@@ -14,7 +14,7 @@ from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
 from zoo.bench.learning_curve.run import Corpora, Run
 from zoo.data.corpus import Corpus, check_task
-from zoo.data.subsets import DrawsSubsets, StudyInfo, study_info
+from zoo.data.subsets import DrawsSubsets, StudyInfo, chance_accuracy, study_info
 from zoo.errors import ConfigError
 from zoo.factory import create
 from zoo.training.precision import profitable_precision
@@ -66,6 +66,7 @@ def plan(config: StudyConfig, folder: Path, records: Iterable[Mapping[str, Any]]
             notes=info.notes,
             metric=first.metric,
             best=info.best,
+            chance=chance_accuracy(first, info.batch_size or 32),
         ),
         steps={size: steps_for(size, config.steps or MOST_STEPS) for size in sizes},
         seeds=SEEDS if config.seeds is None else config.seeds,

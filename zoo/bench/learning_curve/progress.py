@@ -12,6 +12,7 @@ from rich.progress import Progress as Bar
 
 from zoo.bench.learning_curve.results import score_of
 from zoo.bench.learning_curve.run import Run
+from zoo.names import counted
 
 Advance = Callable[[Run, dict[str, Any]], None]
 
@@ -48,12 +49,14 @@ class Progress(NoProgress):
     def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
         """Draw the bar until the block ends."""
         if not todo:
-            self.console.print(f"All {len(runs)} runs were done before; nothing is trained.")
+            done = "The run was done" if len(runs) == 1 else f"All {len(runs)} runs were done"
+            self.console.print(f"{done} before; nothing is trained.")
             yield lambda run, result: None
             return
-        done = f", {len(runs) - len(todo)} were done before" if len(todo) < len(runs) else ""
+        before = len(runs) - len(todo)
+        done = f", {before} {'was' if before == 1 else 'were'} done before" if before else ""
         pace = "" if workers is None else f" on {max(1, workers)} at a time"
-        self.console.print(f"{len(todo)} trainings{pace}{done}; the first takes a while to start.")
+        self.console.print(f"{counted(len(todo), 'training')}{pace}{done}; the first takes a while to start.")
         columns = (
             BarColumn(),
             MofNCompleteColumn(),

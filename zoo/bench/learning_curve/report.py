@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from zoo.atomic_write import write_bytes
+from zoo.bench.learning_curve.curve_fit import Interval
 from zoo.bench.learning_curve.figure import colours, draw, rendered
 from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, costs, describe, missing
+from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, costs, describe, missing, score_text
 from zoo.errors import DataError
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
@@ -27,9 +28,10 @@ h1 { font-size: 1.6rem; line-height: 1.25 } h2 { font-size: 1.15rem; margin-top:
 .found p { margin: .3rem 0 } svg { width: 100%; height: auto }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem }
 th, td { padding: .3rem .9rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
-th:first-child, td:first-child { text-align: left } td.text { text-align: left; white-space: normal }
+th:first-child, td:first-child { text-align: left }
 thead th { border-bottom: 2px solid #888 } tr.first td { border-top: 2px solid #888 }
-.quiet { color: #555; font-size: .9rem } code { background: #f3f3f3; padding: 0 .25rem }
+.quiet { color: #555; font-size: .9rem } td .quiet { font-size: inherit }
+code { background: #f3f3f3; padding: 0 .25rem }
 """
 
 
@@ -115,7 +117,8 @@ def _page(study: Study, command: str, svg: str) -> str:
         _accuracies(study),
         '<p class="quiet">Mean over seeds ± half the 95 % interval (bootstrap over seeds'
         f"{' and test examples' if data.metric == 'accuracy' else ''}). Every "
-        "model takes the same optimiser steps at a size; the checkpoint is the best on validation.</p>",
+        "model takes the same optimiser steps at a size; the checkpoint is the best on validation."
+        f"{_chance(study)}</p>",
         "<h2>Power laws</h2>",
         _laws(study),
         '<p class="quiet">err(N) = a·N<sup>-b</sup> + c, with 95 % intervals. The misfit is the mean distance of the '
@@ -135,6 +138,12 @@ def _page(study: Study, command: str, svg: str) -> str:
     )
 
 
+def _chance(study: Study) -> str:
+    if not any(study.at_chance(*point) for point in study.points):
+        return ""
+    return f" Grey: at chance, not clearly above {study.data.chance:.3f}, that of always answering the largest class."
+
+
 def _title(study: Study) -> str:
     kinds = {entry.kind for entry in study.models}
     if {"convolution", "attention"} <= kinds:
@@ -150,54 +159,56 @@ def _accuracies(study: Study) -> str:
     paint = colours(study)
     head = ["examples", "steps"]
     head += [f'<span style="color:{paint[c.name]}">■</span> {html.escape(c.name)}' for c in study.models]
-    rows, data = [], study.data
+    rows = []
     for size, steps in study.steps.items():
-        points = [study.points.get((c.name, size)) for c in study.models]
-        rows.append(
-            [f"{size:,}", f"{steps:,}", *(f"{data.shown(p.value):.3f} ± {p.half:.3f}" if p else "-" for p in points)]
-        )
+        points = {c.name: study.points.get((c.name, size)) for c in study.models}
+        cells = [_score(study, name, size, point) if point else "-" for name, point in points.items()]
+        rows.append([f"{size:,}", f"{steps:,}", *cells])
     kinds = [KIND_NAMES[c.kind] for c in study.models]
     extra = [["kind", "", *kinds], *([label, "", *values] for label, values in costs(study).items())]
     return _table(head, rows, extra)
+
+
+def _score(study: Study, name: str, size: int, point: Interval) -> str:
+    text = score_text(study, point)
+    return f'<span class="quiet">{text}</span>' if study.at_chance(name, size) else text
 
 
 def _laws(study: Study) -> str:
     rows = []
     for entry in study.models:
         if law := study.fit(entry.name):
-            parts = [f"{p.value:.3g} ({p.low:.3g} to {p.high:.3g})" for p in (law.a, law.b, law.c)]
+            parts = [f"{p.value:z.3g} ({p.low:z.3g} to {p.high:z.3g})" for p in (law.a, law.b, law.c)]
             rows.append([html.escape(entry.name), *parts, f"{100 * law.misfit:.1f} %"])
     crossover = study.crossover()
-    words = describe(crossover, study.sizes[-1]) if crossover else "not known"
-    table = _table(["", "a", "b", "c", "misfit"], rows) if rows else "<p>A fit wants at least three sizes.</p>"
+    words = describe(crossover, study.sizes[-1]) if crossover else "none, no difference between them is clear"
+    idle = [entry.name for entry in study.models if study.at_chance(entry.name)]
+    none = "" if idle else "<p>A fit wants at least three sizes.</p>"
+    table = _table(["", "a", "b", "c", "misfit"], rows) if rows else none
+    if idle:
+        table += f"<p>No curve is fitted to what is at chance at every size: {html.escape(', '.join(idle))}.</p>"
     pair = study.pair()
     return table + (f"<p>Crossover of {html.escape(' and '.join(pair))}: {html.escape(words)}.</p>" if pair else "")
 
 
 def _recipes(study: Study) -> str:
-    rows = []
+    """Lay out the hyperparameters; the reasons stand below, where a sentence has a line."""
+    rows, reasons = [], []
     for entry in study.models:
-        recipe = RECIPES[entry.kind]
+        recipe, name = RECIPES[entry.kind], html.escape(entry.name)
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
         change = "the source's" if entry.augment else "none"
-        cells = [
-            html.escape(entry.name),
-            entry.optimizer,
-            f"{entry.learning_rate:.2g}",
-            decay,
-            f"{recipe.batch_size}",
-            warm,
-        ]
+        rate = f"{entry.learning_rate:.2g}"
+        rows.append([name, entry.optimizer, rate, decay, f"{recipe.batch_size}", warm, change])
         own = entry.optimizer == recipe.optimizer
-        rows.append([*cells, change, recipe.reason if own else "the optimiser was chosen with --optimizer"])
-    head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation", "why"]
-    return _table(head, rows, text=len(head) - 1)
+        reasons.append(f"<li>{name}: {recipe.reason if own else 'the optimiser was chosen with --optimizer'}</li>")
+    head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation"]
+    return f'{_table(head, rows)}\n<ul class="quiet">{"".join(reasons)}</ul>'
 
 
-def _table(head: list[str], rows: list[list[str]], extra: list[list[str]] | None = None, text: int = -1) -> str:
+def _table(head: list[str], rows: list[list[str]], extra: list[list[str]] | None = None) -> str:
     def line(cells: list[str], kind: str = "") -> str:
-        inner = "".join(f'<td class="text">{c}</td>' if i == text else f"<td>{c}</td>" for i, c in enumerate(cells))
-        return f"<tr{kind}>{inner}</tr>"
+        return f"<tr{kind}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
     lines = [line(row) for row in rows]
     lines += [line(row, ' class="first"' if i == 0 else "") for i, row in enumerate(extra or [])]

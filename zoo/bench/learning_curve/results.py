@@ -1,5 +1,6 @@
 """Results of a data-size study: points, fits and crossings, computed from its records alone."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from zoo.bench.learning_curve.curve_fit import (
     draw_examples,
     find_crossover,
     fit_power_law,
+    guessing_limit,
     interval,
 )
 from zoo.bench.learning_curve.run import unpack
@@ -58,6 +60,8 @@ class Data:
     metric: str = "accuracy"
     """Higher is better; a name that begins with a minus sign stands for a negated loss, whose best value is 0."""
     best: float = 1.0
+    chance: float | None = None
+    """Test accuracy of always answering the largest class; None where the metric is no accuracy."""
 
     @property
     def measure(self) -> str:
@@ -126,9 +130,32 @@ class Study:
         """Give the sizes at which all of these models have a point."""
         return [size for size in self.sizes if all((name, size) in self._means for name in names)]
 
+    def at_chance(self, name: str, size: int | None = None) -> bool:
+        """Tell whether a model's test accuracy does not clearly exceed that of always answering the largest class.
+
+        It does where its 95 % interval lies above chance, and its mean above what guessing over all test examples and
+        seeds would give once in a thousand times. Scores that are no accuracies have no chance level here.
+
+        Args:
+            name: of the model.
+            size: number of training examples; None for all at which the model has a point.
+        """
+        sizes = [size] if size is not None else self.sizes_of(name)
+        return bool(sizes) and all((name, each) in self._guessing for each in sizes)
+
+    def compared(self, first: str, second: str) -> list[int]:
+        """Give the sizes at which two models can be compared: both have a point, and not both are at chance."""
+        sizes = self.sizes_of(first, second)
+        return [size for size in sizes if not (self.at_chance(first, size) and self.at_chance(second, size))]
+
+    def clear(self, first: str, second: str) -> list[bool]:
+        """Tell at which of the sizes of `compared` two models differ by more than their intervals leave open."""
+        points = [(self.points[first, size], self.points[second, size]) for size in self.compared(first, second)]
+        return [abs(one.value - two.value) > math.hypot(one.half, two.half) for one, two in points]
+
     def fit(self, name: str) -> PowerLaw | None:
-        """Fit err(N) = a N^-b + c to one model; None below three sizes."""
-        sizes = self.sizes_of(name)
+        """Fit err(N) = a N^-b + c to one model; None below three sizes, or where all are at chance."""
+        sizes = [] if self.at_chance(name) else self.sizes_of(name)
         law = fit_power_law(sizes, 1 - self._values(name, sizes), 1 - self._replicates(name, sizes)) if sizes else None
         return law.scaled(self._scale) if law else None
 
@@ -142,6 +169,8 @@ class Study:
     def crossover(self, first: str = "", second: str = "") -> Crossover | None:
         """Find the size from which on the second model leads; by default self-attention against the CNN.
 
+        None where there is no pair, and where the two differ clearly at no size, as models at chance.
+
         Raises:
             ConfigError: If a name is not in the study.
         """
@@ -149,12 +178,15 @@ class Study:
         for name in pair or ():
             if name not in [entry.name for entry in self.models]:
                 raise ConfigError(f"{name!r} is not in this study: {', '.join(c.name for c in self.models)}")
-        sizes = self.sizes_of(*pair) if pair else []
-        if not pair or not sizes:
+        if not pair or not any(self.clear(*pair)):
             return None
+        sizes = self.compared(*pair)
         values = [self._values(name, sizes) for name in pair]
         draws = (self._replicates(pair[0], sizes), self._replicates(pair[1], sizes))
-        return find_crossover(sizes, values[0], values[1], draws=draws)
+        found = find_crossover(sizes, values[0], values[1], draws=draws)
+        if found.kind == "extrapolated" and any(map(self.at_chance, pair)):
+            return replace(found, kind="none", size=None)  # what has not begun to fall cannot be followed further
+        return found
 
     def _values(self, name: str, sizes: Sequence[int]) -> Array:
         return self._fitted(np.array([self._means[name, size] for size in sizes]))
@@ -171,6 +203,19 @@ class Study:
     def _fitted(self, scores: Array) -> Array:
         """Bring scores to a range that ends with 1."""
         return scores if self.data.best == self._scale == 1 else 1 - (self.data.best - scores) / self._scale
+
+    @cached_property
+    def _guessing(self) -> set[tuple[str, int]]:
+        """Give the points that are no better than guesses."""
+        chance = self.data.chance
+        if chance is None:
+            return set()
+        answers = {at: sum(run["correct"]["count"] for run in runs) for at, runs in self._finished.items()}
+        return {
+            at
+            for at, point in self.points.items()
+            if point.low <= chance or point.value <= guessing_limit(chance, answers[at]) + 1e-9
+        }
 
     @cached_property
     def _finished(self) -> dict[tuple[str, int], list[Record]]:

@@ -3,9 +3,11 @@
 import math
 
 from rich.table import Table
+from rich.text import Text
 
 from zoo.bench.learning_curve.curve_fit import Crossover, Interval
 from zoo.bench.learning_curve.results import Study
+from zoo.names import counted
 
 KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid"}
 
@@ -18,12 +20,22 @@ def accuracy_table(study: Study) -> Table:
     for entry in study.models:
         table.add_column(f"{entry.name}\n{KIND_NAMES[entry.kind]}", justify="right")
     for size, steps in study.steps.items():
-        cells = [_cell(study, entry.name, size) for entry in study.models]
+        cells = [
+            Text(_cell(study, entry.name, size), style="dim" if study.at_chance(entry.name, size) else "")
+            for entry in study.models
+        ]
         table.add_row(f"{size:,}", f"{steps:,}", *cells)
+    if any(study.at_chance(*point) for point in study.points):
+        table.caption = f"grey: at chance, which is {study.data.chance:.3f}"
     table.add_section()
     for label, values in costs(study).items():
         table.add_row(label, "", *values)
     return table
+
+
+def score_text(study: Study, point: Interval) -> str:
+    """Write a test score ± half its interval."""
+    return f"{study.data.shown(point.value):z.3f} ± {point.half:.3f}"
 
 
 def costs(study: Study) -> dict[str, list[str]]:
@@ -38,6 +50,8 @@ def costs(study: Study) -> dict[str, list[str]]:
 
 def conclusion(study: Study) -> list[str]:
     """State what was found about the main question and for every pair with a CNN, a sentence each."""
+    if lines := _nothing_learned(study):
+        return lines
     return [_sentence(study, first, second) for first, second in _pairs(study) if study.sizes_of(first, second)]
 
 
@@ -48,8 +62,8 @@ def missing(study: Study) -> list[str]:
         for r in study.failures
     ]
     counts = [(c.name, size, len(study.runs(c.name, size))) for size in study.sizes for c in study.models]
-    lines += [f"{name} at {size:,} has {n} of {study.seeds} seeds" for name, size, n in counts if n < study.seeds]
-    return lines
+    wanted = counted(study.seeds, "seed")
+    return lines + [f"{name} at {size:,} has {n} of {wanted}" for name, size, n in counts if n < study.seeds]
 
 
 def round_size(size: float) -> str:
@@ -67,6 +81,20 @@ def describe(crossover: Crossover, largest: int) -> str:
     return f"{words}, extrapolated beyond {largest:,}" if crossover.kind == "extrapolated" else words
 
 
+def _nothing_learned(study: Study) -> list[str]:
+    """Say so where no model has left chance; empty where one has."""
+    names = [entry.name for entry in study.models if study.sizes_of(entry.name)]
+    if not names or not all(map(study.at_chance, names)):
+        return []
+    means = [study.points[name, size].value for name in names for size in study.sizes_of(name)]
+    found = f"{min(means):.3f}" if min(means) == max(means) else f"{min(means):.3f} to {max(means):.3f}"
+    who = "All models are" if len(names) > 1 else f"{names[0]} is"
+    return [
+        f"{who} at chance: more steps or examples are needed.",
+        f"Test accuracy is {found}; always answering the largest class gives {study.data.chance:.3f}.",
+    ]
+
+
 def _pairs(study: Study) -> list[tuple[str, str]]:
     main = study.pair()
     if main is None:
@@ -76,32 +104,38 @@ def _pairs(study: Study) -> list[tuple[str, str]]:
 
 
 def _sentence(study: Study, first: str, second: str) -> str:
-    crossover, sizes = study.crossover(first, second), study.sizes_of(first, second)
-    assert crossover
+    """State what was found about two models, and which of them has learned nothing."""
+    idle = [name for name in (first, second) if study.at_chance(name)]
+    if len(idle) == 2:
+        return f"{first} and {second} are at chance at every size: more steps or examples are needed."
+    found = _comparison(study, first, second)
+    return f"{found} {idle[0]} is at chance at every size: it needs more steps or examples." if idle else found
+
+
+def _comparison(study: Study, first: str, second: str) -> str:
+    crossover, clear = study.crossover(first, second), study.clear(first, second)
+    sizes = study.compared(first, second) or study.sizes_of(first, second)
     low, high = f"{sizes[0]:,}", f"{sizes[-1]:,}"
-    clear = [_clear(study.points[first, n], study.points[second, n]) for n in sizes]
-    if not any(clear):
-        return f"{first} and {second} cannot be told apart from {low} to {high} examples: no difference is clear."
+    if crossover is None:
+        where = f"from {low} to {high}" if len(sizes) > 1 else f"at {high}"
+        return f"{first} and {second} cannot be told apart {where} examples: no difference is clear."
     if crossover.kind == "always":
-        return f"{second} is ahead of {first} at every size from {low} to {high} examples."
+        where = f"every size from {low} to {high}" if len(sizes) > 1 else high
+        return f"{second} is ahead of {first} at {where} examples."
     if crossover.kind == "measured":
         where = describe(crossover, sizes[-1])
         return f"{second} overtakes {first} at about {where} training examples."
     if not clear[-1]:
         return f"{first} and {second} cannot be told apart at the largest size, {high} examples."
     behind = [study.points[first, n].value >= study.points[second, n].value for n in sizes]
-    ahead = "at every size" if all(behind) else "at the largest size"
+    throughout = "at every size" if sizes == study.sizes_of(first, second) else f"from {low} on"
+    ahead = throughout if all(behind) else "at the largest size"
     found = f"{first} is ahead of {second} {ahead}, up to {high} examples: no crossing was measured."
-    if len(sizes) < 3:
+    if len(sizes) < 3 or study.at_chance(first) or study.at_chance(second):
         return found
     if crossover.size is None:
         return f"{found} The fitted curves do not cross either."
     return f"{found} Extrapolated, the fitted curves cross at about {_where(crossover.size, sizes[-1])}."
-
-
-def _clear(first: Interval, second: Interval) -> bool:
-    """Tell whether two scores differ by more than their intervals together leave open."""
-    return abs(first.value - second.value) > math.hypot(first.half, second.half)
 
 
 def _cell(study: Study, name: str, size: int) -> str:
@@ -109,7 +143,7 @@ def _cell(study: Study, name: str, size: int) -> str:
     if point is None:
         failed = any((r["config"]["model"], r["config"]["size"]) == (name, size) for r in study.failures)
         return "failed" if failed else "-"
-    return f"{study.data.shown(point.value):.3f} ± {point.half:.3f}"
+    return score_text(study, point)
 
 
 def _where(size: Interval, largest: int) -> str:

@@ -250,6 +250,12 @@ def test_a_measured_precision_stays_that_of_the_folder(tmp_path: Path, monkeypat
     assert plan(config, tmp_path, others)[1][0].precision == "bf16-mixed"
 
 
+def test_a_study_knows_what_guessing_gives_on_its_data(tmp_path: Path) -> None:
+    found, _ = plan(StudyConfig(models=["vit-micro"], data="digits", sizes=[20], precision="32-true"), tmp_path)
+    (labels,) = [batch.target for batch in open_corpus("digits", zoo.info("vit-micro")).held_out("test", 1000)]
+    assert found.data.chance == pytest.approx(max(labels.tolist().count(each) for each in range(10)) / len(labels))
+
+
 def test_options_hold_for_all_models_and_change_no_default(tmp_path: Path) -> None:
     runs = {
         False: plan(StudyConfig(), tmp_path)[1],

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from zoo.bench.learning_curve.curve_fit import (
     Array,
@@ -8,6 +9,7 @@ from zoo.bench.learning_curve.curve_fit import (
     draw_examples,
     find_crossover,
     fit_power_law,
+    guessing_limit,
     interval,
 )
 
@@ -98,3 +100,18 @@ def test_the_interval_covers_seeds_and_examples() -> None:
     narrow, wide = (interval(0.5, bootstrap(bits, weights, rng)) for bits in (same, apart))
     assert narrow.half == pytest.approx(1.96 * 0.5 / 20, rel=0.15)
     assert wide.half > 2 * narrow.half
+
+
+@pytest.mark.parametrize(("chance", "answers"), [(0.1, 60), (0.104, 6000), (0.5, 6), (0.5, 200), (0.9, 50)])
+def test_the_limit_of_guessing_is_the_quantile_of_the_binomial_distribution(chance: float, answers: int) -> None:
+    assert guessing_limit(chance, answers) * answers == pytest.approx(binom.isf(0.001, answers, chance))
+
+
+def test_nothing_exceeds_the_only_class() -> None:
+    assert guessing_limit(1.0, 10) == 1.0
+
+
+def test_a_level_curve_has_an_exponent_of_zero_without_a_sign() -> None:
+    found = fit_power_law(SIZES, np.full(5, 0.9), noisy(np.full(5, 0.9)))
+    assert found
+    assert f"{found.b.value:.3g}, {found.b.low:.3g}" == "0, 0"

@@ -1,11 +1,13 @@
 import csv
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import pytest
 
+from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.results import Study
 from zoo.errors import DataError
@@ -68,6 +70,51 @@ def test_perfect_models_have_a_report_too(make_study: Callable[..., Study]) -> N
     study = make_study([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0])
     write_report(study, "zoo bench data-size")
     assert (study.folder / "figure.png").exists()
+
+
+def test_models_at_chance_are_told_first_and_nothing_is_drawn_through_them(make_study: MakeStudy) -> None:
+    study = make_study([0.1] * 4, [0.1] * 4)
+    study = replace(study, data=replace(study.data, chance=0.1, reference=None))
+    write_report(study, "zoo bench data-size")
+    page = (study.folder / "report.html").read_text()
+    found = page[page.index('class="found"') :]
+    assert found.startswith('class="found"><p>All models are at chance: more steps or examples are needed.</p>')
+    assert "No curve is fitted to what is at chance at every size: cnn, vit." in page
+    assert "Crossover of cnn and vit: none" in page
+    (axes,) = draw(study).axes
+    assert "crossover" not in " ".join(text.get_text() for text in axes.texts)
+    assert [str(line.get_label()).partition(":")[0] for line in axes.lines] == [
+        "cnn (CNN, 1 k parameters)",
+        "vit (self-attention, 1 k parameters)",
+        "chance",
+    ]
+    assert json.loads((study.folder / "summary.json").read_text())["crossover"] is None
+
+
+def test_reasons_stand_below_the_table_of_recipes(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE)
+    write_report(study, "zoo bench data-size")
+    page = (study.folder / "report.html").read_text()
+    recipes = page[page.index("<h2>Recipes") :]
+    assert recipes.index("</table>") < recipes.index("<li>cnn: ")
+
+
+def test_no_number_has_a_minus_before_zero(make_study: MakeStudy) -> None:
+    study = make_study([0.5] * 4, [0.1, 0.3, 0.3, 0.3])
+    level = [{**record, "score": 0.0} for record in study.records]
+    for record in level:
+        del record["accuracy"], record["correct"]
+    loss = replace(study, records=level, data=replace(study.data, metric="-loss", best=0.0, reference=None))
+    for each in (study, loss):
+        write_report(each, "zoo bench data-size")
+        assert not re.search(r"[>(]-0[ .<]", (study.folder / "report.html").read_text())
+
+
+def test_the_title_of_the_figure_fits_its_width(make_study: MakeStudy) -> None:
+    figure = draw(make_study(BETTER, WORSE))
+    figure.canvas.draw()
+    (title,) = [text for text in figure.texts if text.get_fontweight() == "bold"]
+    assert title.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_on_a_full_disk_the_report_names_what_is_missing_and_leaves_no_half_file(

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,89 @@ def test_a_crossing_takes_names_both_ways(make_study: MakeStudy) -> None:
     assert back.kind == "always"
     with pytest.raises(ConfigError, match="'bert' is not in this study: cnn, vit"):
         study.crossover("bert", "cnn")
+
+
+CHANCE = [0.1, 0.09, 0.11, 0.1]
+MORE = "more steps or examples"
+
+
+@pytest.fixture
+def of_ten_classes(make_study: MakeStudy) -> MakeStudy:
+    """Make a study whose data say what guessing gives: a tenth."""
+
+    def make(*accuracies: list[float], **options: Any) -> Study:
+        study = make_study(*accuracies, **options)
+        return replace(study, data=replace(study.data, chance=0.1))
+
+    return make
+
+
+def test_models_at_chance_have_no_crossing_no_fit_and_no_winner(of_ten_classes: MakeStudy) -> None:
+    study = of_ten_classes(CHANCE, CHANCE[::-1])
+    assert study.crossover() is None
+    assert (study.fit("cnn"), study.fit("vit")) == (None, None)
+    assert conclusion(study)[0] == f"All models are at chance: {MORE} are needed."
+    assert "always answering the largest class gives 0.100" in conclusion(study)[1]
+    assert "grey: at chance, which is 0.100" in str(study.table().caption)
+
+
+def test_the_noise_of_guesses_is_not_drawn_as_a_crossing(of_ten_classes: MakeStudy) -> None:
+    """Without chance known, this noise has a crossing that is measured, as the issue saw."""
+    study = of_ten_classes([0.12, 0.12, 0.06, 0.06], [0.06, 0.06, 0.11, 0.11], seeds=1)
+    blind = replace(study, data=replace(study.data, chance=None)).crossover()
+    assert blind
+    assert blind.kind == "measured"
+    assert study.crossover() is None
+
+
+def test_a_model_at_chance_beside_one_that_learns_is_named_and_not_extrapolated(of_ten_classes: MakeStudy) -> None:
+    study = of_ten_classes([0.1, 0.2, 0.3, 0.4], CHANCE)
+    assert [study.at_chance("cnn", size) for size in study.sizes] == [True, False, False, False]
+    assert conclusion(study) == [
+        "cnn is ahead of vit from 300 on, up to 3,000 examples: no crossing was measured. "
+        f"vit is at chance at every size: it needs {MORE}."
+    ]
+    found = study.crossover()
+    assert found
+    assert (found.kind, found.size) == ("none", None)
+    assert study.fit("vit") is None
+    assert study.fit("cnn") is not None
+
+
+def test_a_model_at_chance_is_not_followed_beyond_the_largest_size(of_ten_classes: MakeStudy) -> None:
+    study = of_ten_classes([0.2] * 4, [0.02, 0.05, 0.08, 0.11])
+    assert study.at_chance("vit")
+    blind = replace(study, data=replace(study.data, chance=None)).crossover()
+    assert blind
+    assert blind.kind == "extrapolated"
+    found = study.crossover()
+    assert found
+    assert (found.kind, found.size) == ("none", None)
+
+
+def test_sizes_at_which_both_are_at_chance_decide_nothing(of_ten_classes: MakeStudy) -> None:
+    study = of_ten_classes([0.12, 0.2, 0.3, 0.4], [0.09, 0.4, 0.5, 0.6], seeds=1)
+    assert study.compared("cnn", "vit") == [300, 1000, 3000]
+    assert conclusion(study) == ["vit is ahead of cnn at every size from 300 to 3,000 examples."]
+
+
+def test_models_that_cannot_be_told_apart_have_no_crossing(make_study: MakeStudy) -> None:
+    study = make_study([0.41, 0.51, 0.59, 0.69], [0.4, 0.5, 0.6, 0.7])
+    assert not any(study.clear("cnn", "vit"))
+    assert study.crossover() is None
+
+
+def test_one_seed_of_three_above_chance_is_no_margin(of_ten_classes: MakeStudy) -> None:
+    """The mean of such a point is above what guesses give; its interval over seeds is not."""
+    study = of_ten_classes([0.3] * 4, [0.3] * 4)
+    records = [
+        record if record["config"]["seed"] == 0 else {**record, **guess}
+        for record, guess in zip(study.records, of_ten_classes(CHANCE, CHANCE).records, strict=True)
+    ]
+    mixed = replace(study, records=records)
+    assert mixed.points["cnn", 100].value > 0.13
+    assert mixed.at_chance("cnn", 100)
+    assert not study.at_chance("cnn", 100)
 
 
 def test_failed_runs_are_named_and_left_out(make_study: MakeStudy) -> None:
