@@ -68,18 +68,19 @@ def create(
     named = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
     entry = entry_loading.load(spec)
-    registry().call("zoo_before_create", spec=spec, overrides=given)
-    keywords.check(spec, entry, given)
-    final = None if dtype is None else _dtype(dtype)
     pretrained = hub.is_pretrained(name, pretrained)
-    if weights is None and not pretrained:
-        model: Any = _build(spec, entry, given, device)
-    else:
-        from zoo.weights.checkpoint import find
+    with from_hub.checked(name, spec, entry, given) if hub.is_repository(name) else nullcontext():
+        registry().call("zoo_before_create", spec=spec, overrides=given)
+        keywords.check(spec, entry, given)
+        final = None if dtype is None else _dtype(dtype)
+        if weights is None and not pretrained:
+            model: Any = _build(spec, entry, given, device)
+        else:
+            from zoo.weights.checkpoint import find
 
-        checkpoint = find(spec, tag, pretrained, weights)
-        assert checkpoint is not None
-        model = _load(spec, entry, given, device, checkpoint)
+            checkpoint = find(spec, tag, pretrained, weights)
+            assert checkpoint is not None
+            model = _load(spec, entry, given, device, checkpoint)
     if final is not None:
         model = model.to(final)
     model.spec = _resolved(spec, given, model)

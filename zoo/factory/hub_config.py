@@ -3,15 +3,20 @@
 Of a folder of Hugging Face transformers, the error names the model here that takes its weights.
 """
 
-from collections.abc import Mapping
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from zoo.errors import WeightsError
+from zoo.errors import ConfigError, UnknownModelError, WeightsError, ZooError
+from zoo.factory import keywords
 from zoo.factory.keyword_aliases import KEYWORD_ALIASES
-from zoo.names import split_prefix
+from zoo.names import listed, split_prefix
 from zoo.registry.lookup import registry
 from zoo.spec import ModelSpec
+from zoo.version import __version__
 from zoo.weights import hub
 
 _OWN = ("dim", "depth", "num_heads", "mlp_dim", "patch_size")
@@ -19,11 +24,18 @@ _OWN = ("dim", "depth", "num_heads", "mlp_dim", "patch_size")
 _SIZES = (*_OWN, "vocab_size", "max_len", "image_size")
 
 
+_KEYS = (
+    "architecture", "num_classes", "num_features", "model_args", "pretrained_cfg", "modality", "zoo_version", "plugin",
+    "global_pool", "label_names", "label_descriptions",
+)  # fmt: skip
+"""What `zoo.weights.save` and timm write."""
+
+
 def spec_of(reference: str) -> ModelSpec:
     """Read what a repository's `config.json` says was built.
 
     Raises:
-        WeightsError: If there is no such file, or it names no architecture.
+        WeightsError: If there is no such file, it names no architecture, or a task that the model does not have.
         UnknownModelError: If no plugin has the architecture.
     """
     config = hub.read_config(reference)
@@ -31,12 +43,83 @@ def spec_of(reference: str) -> ModelSpec:
         raise WeightsError(
             f"{reference!r} has no config.json that names an architecture{_of_transformers(reference, config)}"
         )
+    settings = _settings(config)
+    try:
+        spec, _ = registry().find(_architecture(config))
+    except UnknownModelError as error:
+        error.args = (f"{error}\nIt is the architecture in the config.json of {reference!r}{hub.versions(config)}.",)
+        raise
+    task = settings.get("task", spec.task)
+    if task not in spec.tasks:
+        raise WeightsError(
+            f"{reference!r}: config.json has task={task!r}, and the tasks of '{spec.name}' are {listed(spec.tasks)}"
+            f"{hub.versions(config)}"
+        )
+    return replace(spec.with_config(**settings), task=task, weights={"hub": reference})
+
+
+@contextmanager
+def checked(reference: str, spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]:
+    """Check the `config.json` of a repository, and name it in the errors of a model that is made of it.
+
+    Args:
+        reference: where it is.
+        spec: what `spec_of` read.
+        entry: what builds the model.
+        given: keywords of the caller.
+
+    Raises:
+        WeightsError: If a keyword or value is none of the model's; the text names it, the file and both versions.
+    """
+    config = hub.read_config(reference)
+    _warn(reference, config)
+    told = f"of config.json in {reference!r}{hub.versions(config)}"
+    try:
+        keywords.check(spec, entry, _settings(config))
+    except ConfigError as error:
+        raise WeightsError(
+            f"{error}\nIt is a keyword {told}: take it out, or use the version that wrote it."
+        ) from error
+    try:
+        yield
+    except ConfigError as error:
+        if given:  # perhaps at fault
+            raise
+        raise WeightsError(f"{error}\nIt is made {told}.") from error
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
+        if isinstance(error, ZooError):
+            raise
+        values = {**_settings(config), **given}
+        raise WeightsError(
+            f"Model '{spec.name}' cannot be made {told}, with {values}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _warn(reference: str, config: Mapping[str, Any]) -> None:
+    """Tell of keys that are not read, and of a newer version."""
+    wrote = config.get("zoo_version")
+    if not wrote:
+        return  # by timm
+    unknown = [key for key in config if key not in _KEYS]
+    if unknown:
+        text = f"config.json has {', '.join(map(repr, unknown))}, which is not read"
+    elif _numbers(wrote) > _numbers(__version__):
+        text = "config.json is of a newer version: what that added is not read"
+    else:
+        return
+    warnings.warn(f"{reference!r}: {text}{hub.versions(config)}", stacklevel=5)  # where zoo.create is called
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the keywords that a `config.json` has for the model."""
     settings = dict(config.get("model_args") or {})
     if config.get("num_classes") is not None:
         settings["num_classes"] = config["num_classes"]
-    spec, _ = registry().find(_architecture(config))
-    spec = spec.with_config(**settings)
-    return replace(spec, task=settings.get("task", spec.task), weights={"hub": reference})
+    return settings
 
 
 def _architecture(config: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Number
 from typing import Any
 
 from zoo.errors import ConfigError, KeywordError
@@ -47,9 +48,12 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
     parameters = inspect.signature(entry).parameters.values()
     numbers = {p.name for p in parameters if p.annotation in (int, float, int | None, float | None)}
     for keyword, value in given.items():
-        if isinstance(value, str) and keyword in numbers:
-            usual = spec.config.get(keyword, named[keyword])
-            raise ConfigError(f"{keyword}={value!r} of model '{spec.name}' is a text: it takes a number, as {usual!r}")
+        if keyword in numbers and not isinstance(value, Number | None):
+            usual = named[keyword] if spec.config.get(keyword, value) == value else spec.config[keyword]
+            kind = "text" if isinstance(value, str) else type(value).__name__
+            raise ConfigError(
+                f"{keyword}={value!r} of model '{spec.name}' is a {kind}: it takes a number, as {usual!r}"
+            )
         swapped = keyword in ("attention", "position") and spec.kind == "convolution"
         if keyword in named or (anything and not swapped) or (keyword == "task" and task == spec.task):
             continue

@@ -5,14 +5,27 @@
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from zoo.errors import WeightsError
 from zoo.names import split_prefix
+from zoo.version import __version__
 
 FILES = ("model.safetensors", "model.pth", "pytorch_model.pth", "pytorch_model.bin", "model.bin")
 """In the order in which they are preferred; only the first holds no pickle."""
+
+
+_TYPES: dict[str, tuple[type, str]] = {
+    "architecture": (str, "string"),
+    "num_classes": (int, "number"),
+    "model_args": (dict, "object"),
+    "pretrained_cfg": (dict, "object"),
+    "plugin": (str, "string"),
+    "zoo_version": (str, "string"),
+}
+"""Of the values of a `config.json` that are read; null counts as not there."""
 
 
 def is_repository(name: str) -> bool:
@@ -29,7 +42,7 @@ def read_config(reference: str) -> dict[str, Any]:
     """Read a repository's `config.json`; an empty dictionary where it has none.
 
     Raises:
-        WeightsError: If the repository cannot be reached, or the file is no JSON object.
+        WeightsError: If the repository cannot be reached, the file is no JSON object, or a value is of another type.
     """
     path = fetch(reference, ("config.json",))
     if path is None:
@@ -40,7 +53,18 @@ def read_config(reference: str) -> dict[str, Any]:
         raise WeightsError(f"{reference!r}: config.json cannot be read: {error}") from error
     if not isinstance(config, dict):
         raise WeightsError(f"{reference!r}: config.json holds no object")
+    for key, (kind, name) in _TYPES.items():
+        if config.get(key) is not None and not isinstance(config[key], kind):
+            raise WeightsError(
+                f"{reference!r}: config.json has {key}={config[key]!r}, which is no {name}{versions(config)}"
+            )
     return config
+
+
+def versions(config: Mapping[str, Any]) -> str:
+    """Say which version wrote a `config.json`, and which this is, to put behind a text; nothing if it was not zoo."""
+    wrote = config.get("zoo_version")
+    return f" (written by zoo {wrote}, this is zoo {__version__})" if wrote else ""
 
 
 def fetch(reference: str, filenames: tuple[str, ...]) -> Path | None:
