@@ -13,6 +13,11 @@ from zoo.errors import PluginError
 _LEGAL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, in the plural unless the number is 1: `1 step`, `2,000 steps`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def normalise(name: str) -> str:
     """Give the spelling under which a name is looked up: lower case, `-` for `_`."""
     return name.strip().lower().replace("_", "-")
@@ -66,14 +71,3 @@ def listed(names: Iterable[str], last: str = "and") -> str:
     """Write names in quotes: `'a', 'b' and 'c'`."""
     quoted = [f"'{name}'" for name in names]
     return f" {last} ".join(part for part in (", ".join(quoted[:-1]), quoted[-1] if quoted else "") if part)
-
-
-def counted(number: int, noun: str) -> str:
-    """Write `1 example` or `1,200 examples`; of a phrase such as `training example`, the last word is counted."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Write ` Did you mean 'a' or 'b'?`, or nothing where no known name is near."""
-    near = nearest(name, known)
-    return f" Did you mean {listed(near, 'or')}?" if near else ""

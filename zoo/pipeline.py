@@ -91,7 +91,7 @@ class Pipeline:
         """
         unlabelled = self.spec.task in ("classify", "tag") and self.spec.config.get("num_classes") == 0
         if unlabelled or self.spec.task in ("generate", "features"):
-            other = "zoo generate lets it write" if self.spec.task == "generate" else "it gives vectors"
+            other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors"
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
         return self._predict(raw, skip)
 
@@ -123,7 +123,7 @@ class Pipeline:
         """
         self.check_generates()
         if not hasattr(self.model, "generate_steps"):
-            raise ConfigError(f"--stream with '{self.model.spec.name}', which writes all tokens at once")
+            raise ConfigError(f"--stream with '{self.model.spec.name}', which generates all tokens at once")
         ids: list[int] = []
         shown = ""
         for step in self.model.generate_steps(*self.inputs([raw]), **options):
@@ -144,7 +144,7 @@ class Pipeline:
             ConfigError: If it does not.
         """
         if self.spec.task != "generate":
-            raise ConfigError(f"{self.name!r} is a '{self.spec.name}', which does not write: zoo predict shows labels")
+            raise ConfigError(f"{self.name!r} is a '{self.spec.name}', which does not generate: use zoo predict")
 
     def _predict(self, raw: Sequence[str], skip: Callable[[str, InputError], None] | None) -> Iterator[tuple[str, Any]]:
         import torch

@@ -83,8 +83,9 @@ class ModelSpec:
 
     @property
     def full_name(self) -> str:
-        """Give `plugin:name`, which always works."""
-        return f"{self.plugin}:{self.name}"
+        """Return `plugin:name`, which is unambiguous; a plugin may have put itself in front of a name it resolves."""
+        prefix = f"{self.plugin}:"
+        return self.name if self.name.startswith(prefix) else prefix + self.name
 
     def to_dict(self) -> dict[str, Any]:
         """Give the record as JSON values."""

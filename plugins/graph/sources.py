@@ -70,7 +70,7 @@ STUDIES = tuple(
     StudySpec(
         name=name,
         entry=f"zoo.plugins.graph.studies.published_results:{name.replace('-', '_')}",
-        description=f"The published protocol of {title}, from your files: mean over {seeds} seeds.",
+        description=f"Reproduce {title} by its published protocol, from your files: mean over {seeds} seeds.",
         requires=(PYG,),
     )
     for name, title, seeds in (

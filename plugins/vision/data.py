@@ -250,8 +250,7 @@ def _split(labels: NDArray[np.int64], seed: int, classes: Sequence[str] = ()) ->
     if counts.min() < 3:
         small = int(counts.argmin())
         name = classes[small] if classes else str(small)
-        held = "1 example" if counts[small] == 1 else f"{counts[small]} examples"
-        raise DataError(f"class {name!r} has {held}; training, validation and test need one each")
+        raise DataError(f"class {name!r} has too few examples ({counts[small]}): 3 are needed")
     order = _shuffled_by_class(labels, seed)
     held = np.maximum(1, (counts * _HELD_OUT).astype(int))
     rank = _rank_in_class(labels[order])

@@ -49,6 +49,10 @@ def test_suggestions_are_near_names_only() -> None:
     assert names.did_you_mean("zzz", known) == ""
 
 
+def test_a_number_and_its_noun_agree() -> None:
+    assert [names.counted(number, "step") for number in (0, 1, 2_000)] == ["0 steps", "1 step", "2,000 steps"]
+
+
 def test_names_are_listed_as_in_prose() -> None:
     assert names.listed(["a", "b", "c"]) == "'a', 'b' and 'c'"
     assert names.listed([]) == ""

@@ -36,9 +36,9 @@ def test_a_model_may_be_given(labeller: str) -> None:
 
 def test_a_model_of_another_task_is_refused_before_it_is_loaded(labeller: str) -> None:
     pipeline = Pipeline(labeller)
-    with pytest.raises(ConfigError, match="which does not write: zoo predict"):
+    with pytest.raises(ConfigError, match="which does not generate: use zoo predict"):
         next(pipeline.generate(["a text"]))
-    with pytest.raises(ConfigError, match="without labels: zoo generate"):
+    with pytest.raises(ConfigError, match="without labels: use zoo generate"):
         Pipeline("transformer-tiny").predict(["a text"])
     assert "model" not in vars(pipeline)
 

@@ -1,4 +1,4 @@
-"""The command `zoo`: lists and describes models, and runs studies."""
+"""The command `zoo`: lists, plans, trains and runs models, draws attention, and runs studies and benchmarks."""
 
 from zoo.core.lazy_exports import attach
 

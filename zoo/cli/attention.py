@@ -36,7 +36,8 @@ def attention(
     data: Annotated[str | None, typer.Option(help="Draw a test example of this source, such as one-voice.")] = None,
     example: Annotated[int, typer.Option(min=1, help="Number of the test example.")] = 1,
     part: Annotated[
-        str | None, typer.Option(help="Only the self-attention of encoder or decoder, or cross-attention: cross.")
+        str | None,
+        typer.Option(help="Only encoder or decoder (self-attention), or cross (cross-attention)."),
     ] = None,
     layer: Annotated[list[int] | None, typer.Option(help="Only this layer, from 1; repeatable.")] = None,
     head: Annotated[list[int] | None, typer.Option(help="Only this head, from 1; repeatable.")] = None,
@@ -55,7 +56,7 @@ def attention(
     """Draw attention weights for an input: a panel for each layer and head."""
     check_out(out, ENDINGS)
     if inputs and data:
-        raise ConfigError(f"{len(inputs)} inputs and --data {data!r}: give one of them")
+        raise ConfigError(f"{counted(len(inputs), 'input')} and --data {data!r}: give one of them")
     entry_loading.require("zoo attention", MATPLOTLIB)
     pipeline, corpus = _load(Pipeline(model, device), fresh, overrides(sets or []), data)
     if corpus is not None:
@@ -102,8 +103,9 @@ def _example(pipeline: Pipeline, corpus: "Corpus", title: str, number: int, max_
     _check_generates(max_len, False)
     batch = next(islice(corpus.held_out("test", 1), number - 1, number), None)
     if batch is None:
-        there = counted(corpus.sizes["test"], "test example")
-        raise DataError(f"--example {number}: {title.partition(',')[0]!r} has {there}")
+        raise DataError(
+            f"--example {number}: {title.partition(',')[0]!r} has {counted(corpus.sizes['test'], 'test example')}"
+        )
     yield labelled(title, pipeline.model, pipeline.placed(batch.inputs), corpus, corpus)
 
 
@@ -125,4 +127,4 @@ def _inputs(pipeline: Pipeline, lines: list[str], max_len: int | None) -> Iterat
 
 def _check_generates(max_len: int | None, generates: bool) -> None:
     if max_len is not None and not generates:
-        raise ConfigError(f"--max-len {max_len}: nothing is written here; that is for inputs of models that write")
+        raise ConfigError(f"--max-len {max_len}: nothing is generated here; it is for models that generate")

@@ -42,4 +42,4 @@ app = typer.Typer(cls=Studies, no_args_is_help=True)
 
 @app.callback()
 def bench() -> None:
-    """Run a study: an experiment that compares models."""
+    """Run a study or benchmark: compare models by accuracy, speed or published results."""

@@ -19,9 +19,7 @@ def list_(
     wildcard: Annotated[
         str, typer.Argument(help="Wildcard of model names, such as 'vit-*'; by default all models.")
     ] = "",
-    modality: Annotated[
-        str | None, typer.Option(help="Only models of this modality; the table names that of each model.")
-    ] = None,
+    modality: Annotated[str | None, typer.Option(help="Only models of this modality, a column of the table.")] = None,
     as_json: Json = False,
 ) -> None:
     """List models with modality, kind, number of parameters and weights."""
@@ -36,7 +34,8 @@ def list_(
         )
     else:
         near = did_you_mean(wildcard, create.list_models())
-        typer.echo(f"No model matches '{wildcard}'.{near} A wildcard is written like '*{wildcard}*'.", err=True)
+        inside = "" if "*" in wildcard else f" A wildcard is written like '*{wildcard}*'."
+        typer.echo(f"No model matches '{wildcard}'.{near}{inside}", err=True)
         raise typer.Exit(1)
 
 

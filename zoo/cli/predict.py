@@ -7,6 +7,7 @@ import typer
 
 from zoo.cli.arguments import Checkpoint, Device, check_not_empty, read_inputs
 from zoo.errors import InputError
+from zoo.names import counted
 from zoo.pipeline import Pipeline
 
 
@@ -34,9 +35,9 @@ def predict(
     for line, answer in pipeline.predict(lines, skip if len(lines) > 1 else None):
         typer.echo(_json(line, answer) if as_json else _shown(line, answer, top))
     if len(skipped) == len(lines):
-        raise InputError(f"none of the {len(skipped)} inputs can be read")
+        raise InputError(f"no input can be read, of {counted(len(skipped), 'input')}")
     if skipped:
-        typer.echo(f"zoo: {len(skipped)} of {len(lines)} inputs skipped", err=True)
+        typer.echo(f"zoo: {len(skipped)} of {counted(len(lines), 'input')} skipped", err=True)
 
 
 def _json(line: str, answer: Any) -> str:

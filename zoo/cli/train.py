@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from zoo.errors import ConfigError
+from zoo.names import counted
 from zoo.training.config import Devices, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,11 +45,14 @@ def train(
     name: Annotated[str, typer.Argument(help="Model, such as transformer-tiny, local-dir:PATH or hf-hub:org/name.")],
     *,
     data: Annotated[
-        str, typer.Option(help="Source, such as reverse or folder:PATH; or a path, whose kind is guessed.")
+        str, typer.Option(help="Data source, such as reverse or folder:PATH; or a path, whose format is guessed.")
     ],
     out: Annotated[str, typer.Option(help="Run folder, for the model and its checkpoints.")],
-    resume: Annotated[bool, typer.Option("--resume", help="Resume the training in OUT exactly.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the training in OUT first.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Resume the training in --out exactly."),
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the training in --out first.")] = False,
     weights: Annotated[
         str | None, typer.Option(help="Start from these weights: a file, a folder, hf-hub:org/name.")
     ] = None,
@@ -79,13 +83,13 @@ def train(
 
     outcome = trained.outcome
     if outcome.ended == "asked to":
-        typer.echo(f"stopped behind step {outcome.steps:,}; to go on:\n  {command} --resume", err=True)
+        typer.echo(f"stopped after step {outcome.steps:,}; to resume:\n  {command} --resume", err=True)
         raise typer.Exit(STOPPED)
     if trained.was_finished:
         typer.echo(f"{out} holds this training, finished: its result is")
     why = f", no better for {trained.settings.patience} validations" if outcome.ended == "patience" else ""
     shown = [score_text(key, score) for key, score in trained.scores.items()]
-    typer.echo(f"{outcome.steps:,} steps{why}; best at step {outcome.best_step:,}, {outcome.best_by}")
+    typer.echo(f"{counted(outcome.steps, 'step')}{why}; best at step {outcome.best_step:,}, {outcome.best_by}")
     typer.echo(("\n      " if len(shown) > 3 else "  ").join(["test:", *shown]) if shown else "no test examples")
     if not trained.was_finished:
         typer.echo(f"saved in {out}")

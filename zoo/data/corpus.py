@@ -175,7 +175,7 @@ def _reads(source: SourceSpec, paths: list[str]) -> bool:
 def _named(text: str) -> tuple[SourceSpec, str]:
     source, argument = registry().sources.split(text)
     if argument and not source.takes:
-        raise DataError(f"data source {text!r}: write {source.name!r}, it takes nothing behind a colon")
+        raise DataError(f"data source {text!r}: write {source.name!r}, it takes no argument after a colon")
     if not argument and source.takes and not source.takes.startswith("["):
         raise DataError(f"data source {text!r}: write '{source.name}:{source.takes}'")
     return source, argument
@@ -189,6 +189,6 @@ def check_task(corpus: Corpus, spec: ModelSpec) -> None:
     """
     if corpus.task not in (spec.task, *spec.tasks):
         raise ConfigError(
-            f"data '{corpus.name}' ask for task '{corpus.task}', and '{spec.name}' does "
+            f"data '{corpus.name}' have task '{corpus.task}', and the tasks of '{spec.name}' are "
             f"{', '.join(spec.tasks)}.{did_you_mean(corpus.task, spec.tasks)}"
         )

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from zoo.errors import ConfigError, DataError, InputError, WeightsError
+from zoo.names import counted
 from zoo.weights import hub
 
 
@@ -18,7 +19,7 @@ def names_of(labels: Iterable[str], name: str) -> list[str]:
     """
     found = sorted(set(labels))
     if len(found) < 2:
-        raise DataError(f"{name} has {len(found)} label ({', '.join(found)}): there is nothing to tell apart")
+        raise DataError(f"{name} has {counted(len(found), 'label')} ({', '.join(found)}): at least 2 are needed")
     return found
 
 

@@ -100,6 +100,6 @@ def _term(term: str, whole: str) -> Any:
 
 def _check_written(term: str, whole: str) -> None:
     if not term:
-        raise ConfigError(f"attention={whole!r} has nothing where a name belongs, as in 'window:64 | globals:0'")
+        raise ConfigError(f"attention={whole!r} lacks a name beside & or |; write it as in 'window:64 | globals:0'")
     if term.startswith("("):
         raise ConfigError(f"attention={whole!r} has brackets, which are not read: '(a | b) & c' is 'a & c | b & c'")

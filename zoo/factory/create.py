@@ -69,7 +69,7 @@ def create(
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
     entry = entry_loading.load(spec)
     pretrained = hub.is_pretrained(name, pretrained)
-    with from_hub.checked(name, spec, entry, given) if hub.is_repository(name) else nullcontext():
+    with hub_config.checked(name, spec, entry, given) if hub.is_repository(name) else nullcontext():
         registry().call("zoo_before_create", spec=spec, overrides=given)
         keywords.check(spec, entry, given)
         final = None if dtype is None else _dtype(dtype)
@@ -200,7 +200,7 @@ def _place(device: Any) -> AbstractContextManager[Any]:
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise ConfigError(f"device={device!r} is no device: {error}") from error
+        raise ConfigError(f"device={device!r} is no device: write cpu, cuda, cuda:1 (the second GPU) or mps") from error
     if found.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device={device!r}: torch sees no GPU here")
     return found

@@ -72,13 +72,13 @@ def zoo_studies() -> list[StudySpec]:
         StudySpec(
             name="data-size",
             entry="zoo.bench.learning_curve.command:command",
-            description="How many examples until self-attention beats a CNN?",
+            description="Learning curves: accuracy of CNNs and self-attention by number of training examples.",
             requires=BENCH,
         ),
         StudySpec(
             name="speed",
             entry="zoo.bench.speed.compare:command",
-            description="How fast is it here, and against its peer library?",
+            description="Speed of models on this machine, also against the same models in other libraries.",
             requires=BENCH,
         ),
     ]

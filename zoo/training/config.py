@@ -85,7 +85,7 @@ class Settings:
     guided_attention: float = setting(
         0.0, "Weight of the guided-attention loss, which favours diagonal cross-attention.", WEIGHT
     )
-    monotonic: float = setting(0.0, "Weight of the loss on cross-attention that moves backwards.", WEIGHT)
+    monotonic: float = setting(0.0, "Weight of the loss that penalises cross-attention moving backwards.", WEIGHT)
     reinforce: float | None = setting(
         None,
         "Weight of the REINFORCE loss, which trains the choices of attention=hard.",

@@ -249,4 +249,4 @@ def _next(source: Iterator[Batch], step: int) -> Batch:
     try:
         return Batch(*next(source))
     except StopIteration:
-        raise ZooError(f"the batches ended after {step} steps") from None
+        raise ZooError(f"the batches ended after step {step}") from None

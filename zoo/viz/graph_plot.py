@@ -44,7 +44,7 @@ def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
     """
     nodes = max(each.nodes for each in maps)
     if nodes > MOST:
-        raise InputError(f"a drawing of {nodes:,} nodes shows nothing: give a part of them, at most {MOST:,}")
+        raise InputError(f"a drawing of {nodes:,} nodes cannot be read: give a graph of at most {MOST:,}")
     places = _places(maps[0].index.numpy(), nodes)
     rows, columns = len(maps), max(len(each.heads) for each in maps)
     side = PANEL if nodes <= MANY else CROWDED

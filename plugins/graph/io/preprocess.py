@@ -65,7 +65,7 @@ class Preprocess:
         if self.skipped:
             warnings.warn(list_skipped(self.skipped, len(given), "graphs"), stacklevel=2)
         if not kept:
-            raise InputError(f"{len(given)} graphs, and none that can be read" if given else "an empty list of graphs")
+            raise InputError(f"no graph can be read, of {len(given)}" if given else "an empty list of graphs")
         return packed(kept)
 
     def one(self, graph: Any) -> GraphInputs:

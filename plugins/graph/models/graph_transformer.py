@@ -148,7 +148,7 @@ class EdgeTransformerConfig(GraphConfig):
         encoder = stack(*sizes, attention=make, dropout=self.dropout, **options)
         for part in encoder.modules():
             if isinstance(part, AttentionLayer) and part.pattern != Full():
-                raise ConfigError(f"{part.pattern!r} counts places, and nodes stand on no line; see global_nodes=")
+                raise ConfigError(f"{part.pattern!r} needs an order of tokens, and nodes have none: see global_nodes=")
         encoder = VirtualNodes(encoder, self.dim, self.virtual_nodes) if self.virtual_nodes else encoder
         model = GraphModel(stem, encoder, node_head(self.task, self.dim, self.num_classes, self.pool, self.units))
         init_weights(model)

@@ -197,7 +197,7 @@ def summary_lines(model: str, name: str, records: Sequence[Mapping[str, Any]]) -
     good = [factor * record[protocol.score] for record in records if "error" not in record]
     failed = [record for record in records if "error" in record]
     if not good:
-        raise ConfigError(f"none of {len(records)} trainings of {model!r} succeeded: {failed[0]['error']}")
+        raise ConfigError(f"no training of {model!r} succeeded, of {len(records)}: {failed[0]['error']}")
     numbers = " ± ".join(form.format(number) for number in (mean(good), *([stdev(good)] if len(good) > 1 else [])))
     own = "published" if model == protocol.network else f"{protocol.network}, as published, for comparison"
     lines = [

@@ -94,7 +94,7 @@ def node_position(name: str, dim: int, size: int) -> nn.Module | None:
         ConfigError: If the name is unknown, or the size not positive.
     """
     if name not in POSITIONS:
-        raise ConfigError(f"position={name!r} is not one of {', '.join(POSITIONS)}: nodes stand on no line")
+        raise ConfigError(f"position={name!r} is not one of {', '.join(POSITIONS)}: nodes have no order")
     if name != "none" and size < 1:
         raise ConfigError(f"position_dim={size}: at least 1 for position={name!r}")
     kinds: dict[str, Any] = {"laplacian": Laplacian, "random-walk": RandomWalk, "degree": Degree}

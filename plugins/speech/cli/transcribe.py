@@ -69,7 +69,7 @@ def transcribe(
             continue
         typer.echo(json.dumps(_plain(found), ensure_ascii=False) if as_json else _lines(found, len(files) > 1))
     if skipped:
-        typer.echo(f"zoo: {skipped} of {len(files)} files skipped", err=True)
+        typer.echo(f"zoo: {skipped} of {len(files)} file{'s' if len(files) > 1 else ''} skipped", err=True)
         raise typer.Exit(1)
 
 

@@ -73,7 +73,7 @@ class Preprocess:
         if self.skipped:
             warnings.warn(list_skipped(self.skipped, len(given), "sounds"), stacklevel=2)
         if not kept:
-            raise InputError(f"{len(given)} sounds, and none that can be read" if given else "an empty list of sounds")
+            raise InputError(f"no sound can be read, of {len(given)}" if given else "an empty list of sounds")
         return pad_sequence(kept, batch_first=True), torch.tensor([len(samples) for samples in kept])
 
     def samples(self, sound: Any, rate: SupportsIndex | None = None) -> Float[Tensor, " t"]:

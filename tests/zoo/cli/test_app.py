@@ -48,6 +48,8 @@ def test_a_wildcard_that_matches_nothing_suggests(run: Run) -> None:
     code, out, err = run("list", "toy-smal")
     assert (code, out) == (1, "")
     assert err.startswith("No model matches 'toy-smal'. Did you mean 'toy-small'")
+    assert err.endswith("A wildcard is written like '*toy-smal*'.\n")
+    assert run("list", "zzz*")[2] == "No model matches 'zzz*'.\n"
 
 
 def test_info_describes_a_model(run: Run) -> None:

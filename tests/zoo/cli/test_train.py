@@ -55,7 +55,7 @@ def test_a_training_shows_what_it_learns_and_saves_it(run: Run, tmp_path: Path) 
     assert command.startswith("zoo train vit-micro --data digits")
     code, _, err = train(run, tmp_path / "out")
     assert code == 2
-    assert err.startswith(f"zoo: out='{tmp_path / 'out'}' holds a training: --resume goes on with it, --overwrite")
+    assert err.startswith(f"zoo: out='{tmp_path / 'out'}' holds a training: --resume continues it, --overwrite")
     again = train(run, tmp_path / "out", "--resume")[1].splitlines()
     assert again == [f"{tmp_path / 'out'} holds this training, finished: its result is", *lines[2:4]]
 
@@ -82,7 +82,7 @@ def test_ctrl_c_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.
         code, _, err = train(run, tmp_path / "out")
     assert code == 130
     first, second = err.splitlines()[-2:]
-    assert first == "stopped behind step 1; to go on:"
+    assert first == "stopped after step 1; to resume:"
     assert second.startswith("  zoo train vit-micro --data digits --out")
     assert second.endswith(" --resume")
     assert train(run, tmp_path / "out", "--resume")[1].startswith("resumed after step 1 of 4")
@@ -222,12 +222,12 @@ def test_of_several_inputs_those_that_cannot_be_read_are_skipped(run: Run, label
     assert err.endswith("zoo: 1 of 3 inputs skipped\n")
     code, out, err = run("predict", labeller, gone, gone)
     assert (code, out) == (2, "")
-    assert "none of the 2 inputs can be read" in err
+    assert "no input can be read, of 2 inputs" in err
 
 
 def test_a_checkpoint_of_another_kind_says_what_to_run(run: Run, writer: str, labeller: str) -> None:
-    assert "does not write: zoo predict" in run("generate", labeller, "abc")[2]
-    assert "zoo generate lets it write" in run("predict", writer, "abc")[2]
+    assert "does not generate: use zoo predict" in run("generate", labeller, "abc")[2]
+    assert "use zoo generate" in run("predict", writer, "abc")[2]
 
 
 def test_a_model_that_does_not_write_is_known_before_its_weights_are_fetched(
@@ -235,7 +235,7 @@ def test_a_model_that_does_not_write_is_known_before_its_weights_are_fetched(
 ) -> None:
     for place in ("zoo.weights.hub.fetch", "zoo.plugins.text.io.preprocess.fetch"):
         monkeypatch.setattr(place, lambda *arguments: pytest.fail("asked the hub"))
-    assert "'bert-tiny', which does not write: zoo predict shows labels" in run("generate", "bert-tiny", "abc")[2]
+    assert "'bert-tiny', which does not generate: use zoo predict" in run("generate", "bert-tiny", "abc")[2]
 
 
 @pytest.mark.parametrize(

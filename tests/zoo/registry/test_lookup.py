@@ -1,6 +1,7 @@
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -413,6 +414,11 @@ def test_names_nobody_listed_are_resolved(toy_spec: Spec) -> None:
     one = alone(Resolver())
     for name in ("other:toy.x_1", "resolver:other:toy.x_1"):
         assert one.find(name)[0].plugin == "resolver"
+    spec = one.find("other:toy.x_1")[0]
+    assert [replace(spec, name=name).full_name for name in ("other:toy", "resolver:toy")] == [
+        "resolver:other:toy",
+        "resolver:toy",
+    ]
     with pytest.raises(UnknownModelError):
         one.find("other:nothing")
 

@@ -81,7 +81,7 @@ def test_a_loss_that_is_not_finite_is_an_error(parts: Parts) -> None:
 
 
 def test_batches_that_end_early_are_an_error(parts: Parts) -> None:
-    with pytest.raises(ZooError, match="the batches ended after 1 steps"):
+    with pytest.raises(ZooError, match="the batches ended after step 1"):
         run(parts, steps=3, batches=[parts[1]])
 
 

@@ -219,14 +219,14 @@ def test_a_disk_that_is_full_is_named(train: Train, tmp_path: Path, monkeypatch:
 
 def test_a_folder_that_holds_something_is_refused(train: Train, quadrants: Any, tmp_path: Path) -> None:
     train(tmp_path / "out", Stops(quadrants, 2))
-    with pytest.raises(ConfigError, match=r"out='.*out' holds a training: --resume goes on .* --overwrite begins"):
+    with pytest.raises(ConfigError, match=r"out='.*out' holds a training: --resume continues .* --overwrite removes"):
         train(tmp_path / "out")
     (tmp_path / "out" / "notes.txt").write_text("mine")
     train(tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "thesis.tex").write_text("mine")
-    with pytest.raises(ConfigError, match="holds something that is no training"):
+    with pytest.raises(ConfigError, match="holds files, but no training"):
         train(tmp_path / "else")
     with pytest.raises(ConfigError, match="give one of them"):
         train(tmp_path / "out", resume=True, overwrite=True)
@@ -248,10 +248,10 @@ def test_overwriting_removes_nothing_that_no_training_wrote(train: Train, tmp_pa
     weights.parent.mkdir()
     weights.write_bytes(b"months of work")
     for wish in ({"overwrite": True}, {"resume": True}):
-        with pytest.raises(ConfigError, match="holds something that is no training"):
+        with pytest.raises(ConfigError, match="holds files, but no training"):
             train(weights.parent, **wish)
     (weights.parent / "training.json").write_text('{"epochs": 3}')  # a name that others use too
-    with pytest.raises(ConfigError, match="holds something that is no training"):
+    with pytest.raises(ConfigError, match="holds files, but no training"):
         train(weights.parent, overwrite=True)
     assert weights.read_bytes() == b"months of work"
     assert len(list(weights.parent.iterdir())) == 2
@@ -375,7 +375,7 @@ def test_data_that_are_none_are_named(train: Train) -> None:
 
 def test_data_that_ask_for_another_task_are_refused(train: Train, quadrants: Any) -> None:
     quadrants.task = "generate"
-    with pytest.raises(ConfigError, match="data 'quadrants' ask for task 'generate', and 'vit-micro' does classify"):
+    with pytest.raises(ConfigError, match="have task 'generate', and the tasks of 'vit-micro' are classify"):
         train()
 
 

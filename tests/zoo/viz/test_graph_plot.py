@@ -88,5 +88,5 @@ def test_nodes_without_edges_are_drawn(nodes: int) -> None:
 
 
 def test_too_many_nodes_are_refused() -> None:
-    with pytest.raises(InputError, match="a drawing of 2,001 nodes shows nothing"):
+    with pytest.raises(InputError, match="a drawing of 2,001 nodes cannot be read"):
         draw([made(nodes=2001)], "")

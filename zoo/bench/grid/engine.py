@@ -127,7 +127,7 @@ def run_grid(
     if store.message:
         console.print(store.message, markup=False)
     if done := len(grid.configs) - len(grid.todo):
-        console.print(f"{done} of {len(grid.configs)} {unit} were done before.")
+        console.print(f"{done} of {len(grid.configs)} {unit} are done already.")
     with closing(grid.run(executor, workers)) as results:
         for _ in track(results, unit, total=len(grid.todo), console=console, disable=not (progress and grid.todo)):
             pass

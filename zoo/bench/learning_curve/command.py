@@ -172,7 +172,7 @@ def command(
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; by default one for each core, one on a GPU.")
     ] = None,
-    fast: Annotated[bool, typer.Option("--quick", help="A smaller study: 90 seconds on two cores.")] = False,
+    fast: Annotated[bool, typer.Option("--quick", help="A smaller study, of about 90 seconds on two cores.")] = False,
     image_size: Annotated[
         int | None, typer.Option(help="Height and width of the images, pixels; by default the source's own.")
     ] = None,

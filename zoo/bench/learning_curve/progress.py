@@ -49,13 +49,12 @@ class Progress(NoProgress):
     def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
         """Draw the bar until the block ends."""
         if not todo:
-            done = "The run was done" if len(runs) == 1 else f"All {len(runs)} runs were done"
-            self.console.print(f"{done} before; nothing is trained.")
+            done = "The run is done" if len(runs) == 1 else f"All {len(runs)} runs are done"
+            self.console.print(f"{done} already; nothing is trained.")
             yield lambda run, result: None
             return
-        before = len(runs) - len(todo)
-        done = f", {before} {'was' if before == 1 else 'were'} done before" if before else ""
-        pace = "" if workers is None else f" on {max(1, workers)} at a time"
+        done = f"; {len(runs) - len(todo)} done already" if len(todo) < len(runs) else ""
+        pace = "" if workers is None else f", {max(1, workers)} at a time"
         self.console.print(f"{counted(len(todo), 'training')}{pace}{done}; the first takes a while to start.")
         columns = (
             BarColumn(),

@@ -109,7 +109,7 @@ def check_writable(folder: Path, resume: bool, overwrite: bool, inputs: Sequence
         DataError: If it is no folder, or cannot be written.
     """
     if resume and overwrite:
-        raise ConfigError("resume and overwrite: one goes on with what the other removes, give one of them")
+        raise ConfigError("resume and overwrite cannot be combined: give one of them")
     _check_access(folder)
     for each in inputs:
         if isinstance(each, str | Path) and _is_inside(each, folder):
@@ -117,10 +117,10 @@ def check_writable(folder: Path, resume: bool, overwrite: bool, inputs: Sequence
     if not folder.exists() or all(path.name.startswith(UNFINISHED) for path in folder.iterdir()):
         return
     if not _is_training(folder):
-        raise ConfigError(f"out={str(folder)!r} holds something that is no training: give an empty or a new folder")
+        raise ConfigError(f"out={str(folder)!r} holds files, but no training: give an empty or a new folder")
     if not resume and not overwrite:
         raise ConfigError(
-            f"out={str(folder)!r} holds a training: --resume goes on with it, --overwrite begins anew and removes it"
+            f"out={str(folder)!r} holds a training: --resume continues it, --overwrite removes it and starts again"
         )
 
 

@@ -174,8 +174,8 @@ class Training:
         tensors, facts = snapshot.tensors, snapshot.facts
         if len(facts["random"]) != self.fabric.world_size:
             raise WeightsError(
-                f"the checkpoint is of {len(facts['random'])} processes, and {self.fabric.world_size} go on: "
-                "their batches would be others"
+                f"the checkpoint is of {len(facts['random'])} processes, and {self.fabric.world_size} resume it: "
+                "use as many"
             )
         try:
             self.model.load_state_dict(tensors["model"])

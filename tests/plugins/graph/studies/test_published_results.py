@@ -51,7 +51,7 @@ def test_what_was_done_before_is_not_trained_again(
     monkeypatch.setitem(FITS, "patience", counted)
     done = bench(tmp_path, "--seeds", 3)
     assert begun == [2]
-    assert "2 of 3 trainings were done before" in done.output
+    assert "2 of 3 trainings are done already" in done.output
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
@@ -139,7 +139,7 @@ def test_solubility_is_judged_by_its_error_and_the_rate_falls_until_the_end(
     assert done.exit_code == 0, done.output
     (record,) = map(json.loads, (tmp_path / "runs" / "results.jsonl").read_text().splitlines())
     assert record["epochs"] == 3
-    assert "graph-small by the protocol of graph-zinc: 0.500 mean absolute error, 1 seeds" in done.output
+    assert "graph-small by the protocol of graph-zinc: 0.500 mean absolute error, 1 seed" in done.output
     assert "GraphTransformer with batch norm, as published, for comparison: 0.226 ± 0.014" in done.output
 
 
@@ -163,5 +163,5 @@ def test_the_published_figure_is_said_to_be_gats_beside_another_network() -> Non
 def test_failed_trainings_are_named_and_all_failed_is_an_error() -> None:
     failed = {"error": "ValueError: no", "config": {"seed": 3}}
     assert "seed 3 failed: ValueError: no" in summary_lines("gat-cora", "gat-cora", [{"accuracy": 0.8}, failed])
-    with pytest.raises(ConfigError, match="none of 1 trainings of 'gat-cora' succeeded: ValueError: no"):
+    with pytest.raises(ConfigError, match="no training of 'gat-cora' succeeded, of 1: ValueError: no"):
         summary_lines("gat-cora", "gat-cora", [failed])

@@ -138,7 +138,7 @@ def test_nothing_that_can_be_read_is_an_error(listed: Listed) -> None:
 
 
 def test_one_label_is_nothing_to_tell_apart(listed: Listed) -> None:
-    with pytest.raises(DataError, match="nothing to tell apart"):
+    with pytest.raises(DataError, match="at least 2 are needed"):
         open_recordings(listed([{"label": "a"} for _ in range(9)]), CLIPS, 0, "")
 
 

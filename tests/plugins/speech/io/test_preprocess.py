@@ -164,5 +164,5 @@ def test_what_cannot_be_read_is_named_skipped_and_counted(write: Write, tmp_path
 
 
 def test_nothing_left_is_an_error(write: Write) -> None:
-    with pytest.warns(UserWarning, match="1 of 1"), pytest.raises(InputError, match="none that can be read"):
+    with pytest.warns(UserWarning, match="1 of 1"), pytest.raises(InputError, match="no sound can be read, of 1"):
         Preprocess()([noise(9)], skip=True)

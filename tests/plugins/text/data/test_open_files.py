@@ -308,7 +308,7 @@ def test_a_label_that_training_lacks_or_that_is_alone(write: Write, tmp_path: Pa
     write("test.tsv", "a\tx\nb\tz\n")
     with pytest.raises(DataError, match=r"test.tsv:2: label 'z' is in no training example; they have x, y"):
         open_labelled(str(tmp_path), ENCODER, 0, "byte")
-    with pytest.raises(DataError, match=re.escape("l.tsv has 1 label (x): there is nothing to tell apart")):
+    with pytest.raises(DataError, match=re.escape("l.tsv has 1 label (x): at least 2 are needed")):
         open_labelled(write("l.tsv", "a\tx\nb\tx\nc\tx\n"), ENCODER, 0, "byte")
     with pytest.raises(DataError, match=r"m.tsv:1: the label is empty"):
         open_labelled(write("m.tsv", "a\t \nb\tx\nc\tx\n"), ENCODER, 0, "byte")

@@ -114,7 +114,7 @@ def test_what_was_done_before_is_not_done_again(tmp_path: Path, capsys: pytest.C
     run_grid(WORK, configs(2, log=log), tmp_path, workers=0)
     assert squares(run_grid(WORK, configs(4, log=log), tmp_path, workers=0, unit="squares")) == [0, 1, 4, 9]
     assert Path(log).read_text().split() == ["0", "1", "2", "3"]
-    assert "2 of 4 squares were done before." in capsys.readouterr().out
+    assert "2 of 4 squares are done already." in capsys.readouterr().out
 
 
 def test_equal_configurations_are_one_run(tmp_path: Path) -> None:
