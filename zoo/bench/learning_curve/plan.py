@@ -138,6 +138,10 @@ def open_data(config: StudyConfig) -> dict[str, Corpus]:
         check_task(corpus, create.info(name))
         if config.image_size is not None and "image_size" not in corpus.overrides():
             raise ConfigError(f"image_size={config.image_size}: the data {config.data!r} are no images")
+        if config.augment and not isinstance(corpus, DrawsSubsets):
+            raise ConfigError(
+                f"augment=True: the data {config.data!r} leave no choice of augmentation"
+            )
     return opened
 
 
@@ -172,5 +176,5 @@ def _entry(name: str, corpus: Corpus, config: StudyConfig) -> ModelEntry:
         kind=spec.kind,
         learning_rate=recipe.learning_rate,
         optimizer=config.optimizer or recipe.optimizer,
-        augment=config.augment or recipe.augment or not isinstance(corpus, DrawsSubsets),
+        augment=config.augment or recipe.augment if isinstance(corpus, DrawsSubsets) else None,
     )

@@ -197,7 +197,7 @@ def _recipes(study: Study) -> str:
     for entry in study.models:
         recipe, name = RECIPES[entry.kind], html.escape(entry.name)
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
-        change = "the source's" if entry.augment else "none"
+        change = "as the data have it" if entry.augment is None else "the source's" if entry.augment else "none"
         rate = f"{entry.learning_rate:.2g}"
         rows.append([name, entry.optimizer, rate, decay, f"{recipe.batch_size}", warm, change])
         own = entry.optimizer == recipe.optimizer

@@ -42,7 +42,8 @@ class ModelEntry:
     kind: Kind
     learning_rate: float
     optimizer: str = ""
-    augment: bool = False
+    augment: bool | None = False
+    """None where the data leave no choice."""
     parameters: int = 0
     multiply_adds: int = 0
     examples_per_second: float = 0.0

@@ -42,7 +42,8 @@ class Run:
     learning_rate: float
     weight_decay: float
     warmup: float
-    augment: bool
+    augment: bool | None
+    """None where the data leave no choice."""
     precision: str
     device: str
 
@@ -60,7 +61,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     eval_batch_size = study_info(corpus).batch_size or run.batch_size
     torch.manual_seed(run.seed)
     model = build(run.model, corpus)
-    part = subset(corpus, run.size, run.seed, run.augment)
+    part = subset(corpus, run.size, run.seed, bool(run.augment))
     outcome = fit(
         model,
         TeacherForcing(part),

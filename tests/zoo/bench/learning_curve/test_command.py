@@ -95,6 +95,10 @@ def test_a_study_takes_texts_and_tells_right_answers_one_by_one(tmp_path: Path) 
     assert found.data.metric == "accuracy"
     assert {record["correct"]["count"] for record in found.records} == {6}
     assert [record["config"]["image_size"] for record in found.records] == [None, None]
+    assert found.models[0].augment is None  # the data augment themselves, or not at all
+    assert {record["config"]["augment"] for record in found.records} == {None}
+    with pytest.raises(ConfigError, match=r"augment=True: the data '.*' leave no choice"):
+        study(tmp_path / "out", models="bert-tiny", data=path, sizes=[8], augment=True)
     with pytest.raises(ConfigError, match=r"image_size=32: the data '.*' are no images"):
         study(tmp_path / "out", models="bert-tiny", data=path, sizes=[8], image_size=32)
     with pytest.raises(ConfigError, match="'transformer-tiny'"):
