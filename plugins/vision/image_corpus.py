@@ -106,6 +106,10 @@ class ImageCorpus:
             count += len(labels)
         return {"accuracy": right / count, "loss": loss / count}
 
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores."""
+        return ("accuracy", "loss")
+
     def save(self, folder: Path) -> None:
         """See `Corpus.save`: the names of the classes."""
         names = self.source.classes or tuple(map(str, range(self.source.num_classes)))

@@ -21,4 +21,4 @@ from zoo.data.skip_report import Skipped as Skipped, list_skipped as list_skippe
 from zoo.data.source_options import parse as parse
 from zoo.data.splits import Parts as Parts, complete as complete, fingerprint as fingerprint
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo
-from zoo.data.token_metrics import token_scores as token_scores
+from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores

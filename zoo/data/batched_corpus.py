@@ -53,6 +53,8 @@ class BatchedCorpus(ABC):
     metric: str
     tokenizer: SavedTokenizer | None = None
     """Of texts among the examples."""
+    smooth: tuple[str, ...] = ()
+    """Scores that choose the checkpoint where the metric is equal, before the loss and the perplexity."""
     best: float = 1.0
     """The best value of the metric; 0 where its name begins with a minus sign."""
 

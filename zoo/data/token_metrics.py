@@ -1,4 +1,4 @@
-"""Perplexity and accuracy of predictions by position: tokens, or labels of whole inputs."""
+"""Perplexity and accuracy of predictions by position, tokens or labels of whole inputs; and a model's own loss."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from zoo.core.losses.loss import IGNORED, cross_entropy
+from zoo.core.losses.loss import IGNORED, count_targets, cross_entropy
 from zoo.data.batched_corpus import to_device
 from zoo.data.corpus import Batch
 from zoo.errors import DataError
@@ -18,6 +18,11 @@ class TokenScores(NamedTuple):
 
     perplexity: float
     accuracy: float
+
+    @property
+    def loss(self) -> float:
+        """Mean cross-entropy, in nats."""
+        return math.log(self.perplexity)
 
 
 def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> TokenScores:
@@ -38,3 +43,24 @@ def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> 
     if not count:
         raise DataError("no targets: every position is ignored")
     return TokenScores(math.exp(min(loss / count, 700.0)), right / count)
+
+
+def own_loss(model: Any, batches: Iterable[Batch], device: torch.device) -> float:
+    """Give the mean loss over targets of a model with a loss of its own, such as CTC.
+
+    What such a loss draws, such as masks, is the same each time, and the process's random numbers go on as they were.
+
+    Raises:
+        DataError: If there is no target.
+    """
+    total, count = 0.0, 0
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(0)
+        for batch in batches:
+            inputs, target = to_device(batch, device)
+            number = count_targets(target)
+            total += float(model.training_loss(inputs, target, 0.0)) * int(number)
+            count += int(number)
+    if not count:
+        raise DataError("no targets: every position is ignored")
+    return total / count

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from zoo import ModelSpec
 from zoo.core import TARGETS
 from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, to_device
-from zoo.plugins.graph.data.metrics import JUDGES
+from zoo.plugins.graph.data.metrics import JUDGES, SCORES
 from zoo.plugins.graph.io.preprocess import Graphs, packed
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
@@ -115,6 +115,10 @@ class GraphsCorpus(BatchedCorpus):
                 targets.append(target.cpu())
         found = JUDGES[self.graph_task.target](torch.cat(answers), torch.cat(targets))
         return {self.metric: found[self.metric], **found}
+
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores, the metric first."""
+        return tuple(dict.fromkeys((self.metric, *SCORES[self.asked.target])))
 
 
 def pack(graphs: Sequence[GraphInputs]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:

@@ -90,3 +90,9 @@ JUDGES: Mapping[str, Callable[[Any, Any], dict[str, float]]] = {
     "numbers": number_scores,
 }
 """What judges answers of each kind of target, see `zoo.core.losses.loss.TARGETS`."""
+SCORES: Mapping[str, tuple[str, ...]] = {
+    "class": ("accuracy", "-loss"),
+    "labels": ("roc-auc", "f1", "-loss"),
+    "numbers": ("r2", "-mae"),
+}
+"""Names of the scores that `JUDGES` give."""

@@ -130,6 +130,11 @@ class FramesCorpus(SoundCorpus):
         return Batch(self.heard(split, places, generator), target)
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
-        """Give the share of vectors whose label the model ranks first."""
+        """Give the share of vectors whose label the model ranks first, and the loss."""
         with evaluation_mode(model) as device:
-            return {"accuracy": token_scores(model, self.held_out(split, batch_size), device).accuracy}
+            found = token_scores(model, self.held_out(split, batch_size), device)
+        return {"accuracy": found.accuracy, "loss": found.loss}
+
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores."""
+        return ("accuracy", "loss")

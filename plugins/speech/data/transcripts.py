@@ -49,6 +49,7 @@ class TranscriptsCorpus(SoundCorpus):
 
     task = "generate"
     metric = "-word error rate"
+    smooth = ("-character error rate",)
     tokenizer: Tokenizer
 
     def __init__(
@@ -100,6 +101,10 @@ class TranscriptsCorpus(SoundCorpus):
             "-character error rate": -character_error_rate(written, wanted),
             "exact match": right / len(wanted),
         }
+
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores."""
+        return ("-word error rate", "-character error rate", "exact match")
 
 
 def check_reads_sound(about: DatasetInfo, spec: ModelSpec) -> None:

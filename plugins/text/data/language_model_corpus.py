@@ -37,6 +37,10 @@ class _Texts(TextCorpus):
             found = token_scores(model, self.held_out(split, batch_size), device)
         return {"-perplexity": -found.perplexity, "token accuracy": found.accuracy}
 
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores."""
+        return ("-perplexity", "token accuracy")
+
 
 class LinesCorpus(_Texts):
     """Serve texts to a decoder alone, from begin to end; longer ones than it reads follow in pieces.

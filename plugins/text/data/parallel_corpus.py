@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, has_own_loss
-from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, token_scores
+from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, own_loss, token_scores
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
 from zoo.plugins.text.data.metrics import bleu, exact_match
@@ -128,13 +128,21 @@ class ParallelCorpus(TextCorpus):
         return found
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
-        """Judge the texts a model writes and, where it writes token by token, its tokens given the right ones."""
-        found = self.metrics_of(self.write(model, split, batch_size))
-        if has_own_loss(model):
-            return found
+        """Score the texts a model writes, and its tokens given the right ones; or its loss, where it has its own."""
+        return self.metrics_of(self.write(model, split, batch_size)) | self.token_metrics(model, split, batch_size)
+
+    def token_metrics(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
+        """Score each token given the right ones before it; of a model with a loss of its own, give that."""
         with evaluation_mode(model) as device:
+            if has_own_loss(model):
+                return {"loss": own_loss(model, self.held_out(split, batch_size), device)}
             tokens = token_scores(model, self.held_out(split, batch_size), device)
-        return found | {"token accuracy": tokens.accuracy, "perplexity": tokens.perplexity}
+        return {"token accuracy": tokens.accuracy, "perplexity": tokens.perplexity}
+
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores."""
+        tokens = ("loss",) if has_own_loss(model) else ("token accuracy", "perplexity")
+        return tuple(dict.fromkeys((self.metric, "exact match"))) + tokens
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         return pad_rows(rows, self.tokenizer.pad)

@@ -59,7 +59,7 @@ def test_an_answer_is_scored_by_accuracy(folder: Path) -> None:
 
     with torch.no_grad():
         assert corpus.score(Bright(), "test", 4)["accuracy"] == 1.0
-        assert next(iter(corpus.score(Bright(), "validation", 4))) == corpus.metric
+        assert tuple(corpus.score(Bright(), "validation", 4)) == corpus.metrics(Bright()) == (corpus.metric, "loss")  # type: ignore[attr-defined]
 
 
 def test_predictions_prepare_pictures_as_the_training_did(folder: Path, tmp_path: Path) -> None:

@@ -107,5 +107,9 @@ class SpeakingCorpus(BatchedCorpus):
                 late += float(((spoken.lengths - wanted).abs() / wanted).sum())
         return {"-frame distance": -far / count, "length error": late / self.sizes[split]}
 
+    def metrics(self, model: nn.Module) -> tuple[str, ...]:
+        """Name the scores."""
+        return ("-frame distance", "length error")
+
     def _steps(self, split: str, place: int) -> Float[Tensor, "s r m"]:
         return steps_of(self.features(self.sounds[split][place][None])[0], self.reduction)

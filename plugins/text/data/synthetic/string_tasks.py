@@ -39,7 +39,7 @@ class StringsCorpus(ParallelCorpus):
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the share of strings written without a mistake: of trained lengths, of longer ones, and of each.
 
-        None of the strings was trained on.
+        None of the strings was trained on. The tokens are scored, too, given the right ones before them.
         """
         written = self.write(model, split, batch_size)
         found = self.metrics_of([each for each in written if len(each.pair.source) <= self.longest])
@@ -49,7 +49,7 @@ class StringsCorpus(ParallelCorpus):
         for length in sorted({len(each.pair.source) for each in written}):
             group = [each for each in written if len(each.pair.source) == length]
             found |= _named(self.metrics_of(group), f"length {length}")
-        return found
+        return found | self.token_metrics(model, split, batch_size)
 
 
 def lengths_of(argument: str, name: str) -> tuple[int, int]:

@@ -107,7 +107,7 @@ def test_no_change_makes_a_sound_shorter_than_a_frame() -> None:
 @pytest.mark.parametrize(("below", "accuracy"), [(0, 0.5), (650, 5 / 6)])
 def test_accuracy_is_the_share_of_labels_that_are_ranked_first(below: int, accuracy: float) -> None:
     scores = corpus().score(Knows(below), "test", 4)
-    assert list(scores) == ["accuracy", "loss"]
+    assert tuple(scores) == corpus().metrics(Knows(below)) == ("accuracy", "loss")
     assert scores["accuracy"] == pytest.approx(accuracy)
     wrong, right = torch.tensor([1.0, 0.0]).softmax(0).log().neg().tolist()[::-1]
     assert scores["loss"] == pytest.approx((1 - accuracy) * wrong + accuracy * right)

@@ -1,5 +1,6 @@
 """Clips strung together, with a label for every 40 ms."""
 
+import math
 import random
 from typing import Any
 
@@ -74,7 +75,9 @@ def test_accuracy_is_the_share_of_vectors_that_are_there() -> None:
 
     asked = [each for place in (0, 1) for each in Concatenated(CLIPS, STRINGS).heard_at(place, CLASSES, 10)]
     scores = corpus().score(Silent(), "test", 2)
-    assert scores == {"accuracy": pytest.approx(asked.count(10) / len(asked))}
+    right = asked.count(10) / len(asked)
+    assert scores == {"accuracy": pytest.approx(right), "loss": pytest.approx(math.log(10 + math.e) - right)}
+    assert tuple(scores) == corpus().metrics(Silent())
 
 
 def test_a_model_learns_them() -> None:

@@ -78,6 +78,8 @@ def test_rates_of_errors_are_of_all_that_was_said() -> None:
     assert scores["exact match"] == pytest.approx(1 / 3)
     assert model.training
     assert model.asked == [10, 10]
+    assert tuple(scores) == corpus().metrics(model)
+    assert TranscriptsCorpus.smooth == ("-character error rate",)
 
 
 def test_a_model_that_writes_nothing_is_wrong_everywhere() -> None:

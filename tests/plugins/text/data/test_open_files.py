@@ -1,3 +1,4 @@
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -214,11 +215,14 @@ def test_an_output_has_the_room_of_two_sources_but_no_more_than_the_model(pairs:
     assert sorted(model.asked) == sorted(30 - length for length in lengths)
 
 
-def test_a_model_with_a_loss_of_its_own_is_judged_by_what_it_writes(pairs: str) -> None:
+def test_a_model_with_a_loss_of_its_own_is_judged_by_what_it_writes_and_that_loss(pairs: str) -> None:
     corpus = open_parallel(pairs, SOURCE, 0, "byte")
     model = knowing(corpus)
-    model.training_loss = lambda inputs, target, smoothing: 0  # type: ignore[assignment]
-    assert list(corpus.score(model, "test", 4)) == ["BLEU", "exact match"]
+    assert corpus.metrics(model) == ("BLEU", "exact match", "token accuracy", "perplexity")
+    model.training_loss = lambda inputs, target, smoothing: 3.0  # type: ignore[assignment]
+    scores = corpus.score(model, "test", 4)
+    assert tuple(scores) == corpus.metrics(model) == ("BLEU", "exact match", "loss")
+    assert scores["loss"] == 3.0
 
 
 def test_keywords_fit_a_model_to_the_data(pairs: str, write: Write) -> None:
@@ -288,7 +292,9 @@ def test_labels_are_classes_in_alphabetical_order(write: Write, tmp_path: Path) 
     corpus.save(tmp_path)
     assert (tmp_path / "labels.json").read_text() == '[\n "no",\n "yes"\n]\n'
     scores = corpus.score(Constant(corpus, 0), "test", 4)
-    assert scores == {"accuracy": float((corpus.classes["test"] == 0).float().mean())}
+    right = float((corpus.classes["test"] == 0).float().mean())
+    assert scores == {"accuracy": right, "loss": pytest.approx(math.log(1 + math.e) - right)}
+    assert tuple(scores) == corpus.metrics(Constant(corpus, 0))
 
 
 class Constant(nn.Module):
@@ -354,7 +360,7 @@ def test_uniform_guesses_have_the_perplexity_of_the_vocabulary(write: Write) -> 
         corpus = open_lines(path, made, 0, "byte")
         tokens = corpus.overrides()["vocab_size"]
         scores = corpus.score(Mute(tokens), "test", 3)
-        assert next(iter(scores)) == corpus.metric
+        assert tuple(scores) == corpus.metrics(Mute(tokens)) == (corpus.metric, "token accuracy")
         assert scores["-perplexity"] == pytest.approx(-tokens)
     assert tokens == 261
 

@@ -56,7 +56,7 @@ def test_frames_and_lengths_are_judged() -> None:
         judged.head.linear.bias[-1] = 1  # it ends at once, and writes the mean
     scores = data.score(judged, "test", 4)
     (_, _, steps), _ = data.examples("test", [0], None)
-    assert list(scores) == ["-frame distance", "length error"]
+    assert tuple(scores) == data.metrics(judged) == ("-frame distance", "length error")
     assert scores["-frame distance"] == pytest.approx(-float(steps.abs().mean()), rel=1e-5)
     assert scores["length error"] == pytest.approx(1 - 1 / steps.shape[1])
 
