@@ -35,9 +35,9 @@ def zoo_models() -> Iterator[ModelSpec]:
             tasks=("classify", "tag", "features", "generate"),
             # the same sounds as for the speech plugin: entries are names, nothing of it is imported
             example="zoo.plugins.speech.io.examples:example",
-            preprocess="zoo.plugins.speech.io.entries:preprocess",
+            preprocess="zoo.plugins.speech.io.preprocess:Preprocess",
             reads="sound",
-            postprocess="zoo.plugins.speech.io.entries:postprocess",
+            postprocess="zoo.plugins.speech.io.postprocess:Postprocess",
             convert="zoo.plugins.conformer.convert:to_zoo",
             classifier=("head.linear.",),
             peer="zoo.plugins.conformer.peers:peer",

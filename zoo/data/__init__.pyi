@@ -17,7 +17,11 @@ from zoo.data.labels import (
 )
 from zoo.data.progress import shown as shown
 from zoo.data.ragged_ids import RaggedIds as RaggedIds
-from zoo.data.skip_report import Skipped as Skipped, list_skipped as list_skipped
+from zoo.data.skip_report import (
+    Skipped as Skipped,
+    list_skipped as list_skipped,
+    read_each as read_each,
+)
 from zoo.data.source_options import parse as parse
 from zoo.data.splits import Parts as Parts, complete as complete, fingerprint as fingerprint
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo

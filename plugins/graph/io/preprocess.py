@@ -3,14 +3,13 @@
 Axes: n nodes, e edges, f and a features of them, p pairs.
 """
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from zoo import ConfigError, InputError
-from zoo.data import Skipped, list_skipped
+from zoo.data import Skipped, read_each
 from zoo.plugins.graph.io.json_lines import of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
 from zoo.plugins.graph.io.smiles import of_smiles
@@ -32,9 +31,10 @@ class Preprocess:
 
     Args:
         config: of the model: `node_features` and `edge_features` say what it reads.
+        train: changes nothing.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], train: bool = False) -> None:
         self.node_features = config.get("node_features", 0)
         self.edge_features = config.get("edge_features", 0)
         self.skipped: list[Skipped] = []
@@ -51,21 +51,9 @@ class Preprocess:
             InputError: If a graph cannot be read and is not skipped, has no nodes, or none is left.
             MissingLibraryError: If there are molecules and RDKit is not installed.
         """
-        several = isinstance(graphs, list)
-        given = graphs if several else [graphs]
         self.skipped = []
-        kept: list[GraphInputs] = []
-        for place, graph in enumerate(given):
-            try:
-                kept.append(self.one(graph))
-            except InputError as error:
-                if not skip:
-                    raise type(error)(f"graph {place}: {error}" if several else str(error)) from error
-                self.skipped.append(Skipped(name_of(graph, place), str(error), place))
-        if self.skipped:
-            warnings.warn(list_skipped(self.skipped, len(given), "graphs"), stacklevel=2)
-        if not kept:
-            raise InputError(f"no graph can be read, of {len(given)}" if given else "an empty list of graphs")
+        skipped = self.skipped if skip else None
+        kept = read_each(graphs, self.one, name_of, "graph", several=isinstance(graphs, list), skipped=skipped)
         return packed(kept)
 
     def one(self, graph: Any) -> GraphInputs:

@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoo import ConfigError, InputError, WeightsError
 from zoo.data import labels_of, names_for, ranked
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
-from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.io.preprocess import RATE, Preprocess
+from zoo.plugins.speech.sources import TOKENIZERS
+from zoo.registry import require
 from zoo.weights import fetch
+
+if TYPE_CHECKING:
+    from zoo.plugins.shared.text.tokenizer import Tokenizer
 
 
 class Postprocess:
@@ -20,21 +24,25 @@ class Postprocess:
         config: of the model; `repository` says where its tokenizer.json or labels.json lies.
 
     Raises:
+        MissingLibraryError: If tokenizers is not installed.
         WeightsError: If the names of labels are not as many as the model has.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        require("reading answers to sounds", (TOKENIZERS,))
         self.config = dict(config)
         self.labels = labels_of(config)
 
     @cached_property
-    def tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> "Tokenizer":
         """The tokenizer of the model's weights; that of bytes where none are named.
 
         Raises:
             WeightsError: If the weights come without one.
             ConfigError: If its vocabulary is not the model's.
         """
+        from zoo.plugins.shared.text.tokenizer import Tokenizer
+
         where, wanted = self.config.get("repository"), self.config.get("vocab_size")
         path = fetch(where, ("tokenizer.json",)) if where else None
         if where and path is None:

@@ -4,8 +4,9 @@ Axes: b sounds, t samples, c channels.
 """
 
 import math
-import warnings
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from os import PathLike, fspath
 from typing import Any, SupportsIndex
 
@@ -16,10 +17,12 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from zoo import InputError
-from zoo.data import Skipped, list_skipped
+from zoo.data import Skipped, read_each
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.speech.io.audio_files import read
 from zoo.plugins.speech.io.speed_perturbation import change_speed
+from zoo.plugins.speech.sources import SOUNDFILE, TORCHAUDIO
+from zoo.registry import require
 
 RATE = 16_000
 """Samples in a second that the models read."""
@@ -37,10 +40,15 @@ class Preprocess:
     one and its rate, `(samples, rate)`. Several channels become their mean.
 
     Args:
+        config: of the model; every model reads the same.
         train: play each sound at another speed, drawn by torch's generator, if a frame is left of it.
+
+    Raises:
+        MissingLibraryError: If soundfile or torchaudio is not installed.
     """
 
-    def __init__(self, train: bool = False) -> None:
+    def __init__(self, config: Mapping[str, Any] | None = None, train: bool = False) -> None:
+        require("preprocessing sounds", (SOUNDFILE, TORCHAUDIO))
         self.train = train
         self.shortest = LogMel(rate=RATE).length
         self.skipped: list[Skipped] = []
@@ -60,20 +68,10 @@ class Preprocess:
             InputError: If a sound cannot be read and is not skipped, or none is left.
         """
         several = isinstance(sounds, list) or (isinstance(sounds, tuple) and not is_rated(sounds))
-        given = list(sounds) if several else [sounds]
         self.skipped = []
-        kept: list[Tensor] = []
-        for place, sound in enumerate(given):
-            try:
-                kept.append(self.samples(sound, rate))
-            except InputError as error:
-                if not skip:
-                    raise type(error)(f"sound {place}: {error}" if several else str(error)) from error
-                self.skipped.append(Skipped(name_of(sound, place), str(error), place))
-        if self.skipped:
-            warnings.warn(list_skipped(self.skipped, len(given), "sounds"), stacklevel=2)
-        if not kept:
-            raise InputError(f"no sound can be read, of {len(given)}" if given else "an empty list of sounds")
+        skipped = self.skipped if skip else None
+        read = partial(self.samples, rate=rate)
+        kept = read_each(sounds, read, name_of, "sound", several=several, skipped=skipped)
         return pad_sequence(kept, batch_first=True), torch.tensor([len(samples) for samples in kept])
 
     def samples(self, sound: Any, rate: SupportsIndex | None = None) -> Float[Tensor, " t"]:

@@ -4,6 +4,7 @@ Nothing heavy is imported before a library that is missing was named.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zoo import Reads
@@ -15,19 +16,15 @@ if TYPE_CHECKING:
     from zoo.plugins.text.io.preprocess import Preprocess
 
 
-def encoder(config: Mapping[str, Any], train: bool) -> "Preprocess":
-    """Prepare texts for an encoder: ids between begin and end, and lengths."""
-    return _preprocess(config, "encoder")
+def preprocess(form: Reads, config: Mapping[str, Any], train: bool) -> "Preprocess":
+    """Make what turns texts into ids, and lengths or a mask; see `zoo.plugins.text.io.preprocess.frame_of`."""
+    require("preprocessing texts", (TOKENIZERS,))
+    from zoo.plugins.text.io.preprocess import Preprocess
+
+    return Preprocess(config, form)
 
 
-def source(config: Mapping[str, Any], train: bool) -> "Preprocess":
-    """Prepare texts for an encoder-decoder: ids of the source with an end, and lengths."""
-    return _preprocess(config, "source")
-
-
-def prompt(config: Mapping[str, Any], train: bool) -> "Preprocess":
-    """Prepare texts for a decoder alone: ids padded on the left, and a mask of those that are there."""
-    return _preprocess(config, "prompt")
+encoder, source, prompt = (partial(preprocess, form) for form in ("encoder", "source", "prompt"))
 
 
 def postprocess(config: Mapping[str, Any]) -> "Postprocess":
@@ -36,10 +33,3 @@ def postprocess(config: Mapping[str, Any]) -> "Postprocess":
     from zoo.plugins.text.io.postprocess import Postprocess
 
     return Postprocess(config)
-
-
-def _preprocess(config: Mapping[str, Any], form: Reads) -> "Preprocess":
-    require("preprocessing texts", (TOKENIZERS,))
-    from zoo.plugins.text.io.preprocess import Preprocess
-
-    return Preprocess(config, form)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.errors import InputError
+from zoo.errors import InputError, MissingLibraryError
 from zoo.plugins.speech.io.preprocess import Preprocess, resampled
 
 Write = Callable[..., Path]
@@ -166,3 +166,11 @@ def test_what_cannot_be_read_is_named_skipped_and_counted(write: Write, tmp_path
 def test_nothing_left_is_an_error(write: Write) -> None:
     with pytest.warns(UserWarning, match="1 of 1"), pytest.raises(InputError, match="no sound can be read, of 1"):
         Preprocess()([noise(9)], skip=True)
+
+
+def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.registry.entry_loading._installed", lambda module: False)
+    with pytest.raises(MissingLibraryError, match="'preprocessing sounds' needs soundfile and torchaudio: pip install"):
+        zoo.preprocess("speech-tiny")
+    with pytest.raises(MissingLibraryError, match="'reading answers to sounds' needs tokenizers: pip install"):
+        zoo.postprocess("speech-tiny")
