@@ -71,3 +71,9 @@ def listed(names: Iterable[str], last: str = "and") -> str:
     """Write names in quotes: `'a', 'b' and 'c'`."""
     quoted = [f"'{name}'" for name in names]
     return f" {last} ".join(part for part in (", ".join(quoted[:-1]), quoted[-1] if quoted else "") if part)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Write ` Did you mean 'a' or 'b'?`, or nothing where no known name is near."""
+    near = nearest(name, known)
+    return f" Did you mean {listed(near, 'or')}?" if near else ""

@@ -118,7 +118,7 @@ class GraphsCorpus(BatchedCorpus):
 
     def metrics(self, model: nn.Module) -> tuple[str, ...]:
         """Name the scores, the metric first."""
-        return tuple(dict.fromkeys((self.metric, *SCORES[self.asked.target])))
+        return tuple(dict.fromkeys((self.metric, *SCORES[self.graph_task.target])))
 
 
 def pack(graphs: Sequence[GraphInputs]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:

@@ -64,7 +64,7 @@ def test_each_kind_of_target_trains_and_is_judged_by_its_own_metric() -> None:
             "graph-tiny", few(GraphTask("classify", kind, names, 2), targets), steps=2, batch_size=2, depth=1
         )
         metrics.append(next(iter(trained.scores)))
-        corpus = few(Asked("classify", kind, names, 2), targets)
+        corpus = few(GraphTask("classify", kind, names, 2), targets)
         assert tuple(trained.scores) == corpus.metrics(trained.model)
     assert metrics == ["accuracy", "roc-auc", "r2"]
 
