@@ -34,7 +34,7 @@ class Tokens:
         return Tokens(x, self.pattern, self.keys, self.position)
 
     def without_padding(self) -> "Tokens":
-        """Give the same set with zeros where no vector is, so that nothing in the padding can leak."""
+        """Return the same tokens with zeros in the padding, so that nothing in it can leak."""
         valid = self.valid()
         return self if valid is None else self.with_x(self.x.masked_fill(~valid[..., None], 0))
 
@@ -46,7 +46,7 @@ class Tokens:
 
     @property
     def positions(self) -> Int[Tensor, "#b n"]:
-        """Where each vector stands, counted where nothing says so."""
+        """Position of each vector, counted from 0 where none is given."""
         if self.position is None:
             return torch.arange(self.x.shape[1], device=self.x.device)[None]
         return self.position.to(self.x.device)
@@ -92,7 +92,7 @@ def tokens_of(value: Any) -> Tokens:
 
 
 def rows(tokens: Tokens, index: Int[Tensor, " rows"]) -> Tokens:
-    """Take these rows of a batch in this order."""
+    """Select rows of a batch, in this order."""
     valid, position = tokens.valid(), tokens.position
     return replace(
         tokens,

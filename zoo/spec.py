@@ -170,7 +170,7 @@ class SuiteSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class PluginInfo:
-    """Report what became of a plugin."""
+    """Status of a plugin: loaded, disabled or failed, with the reason."""
 
     name: str
     distribution: str

@@ -25,7 +25,7 @@ FEWEST = 64
 
 @dataclass(frozen=True)
 class Block:
-    """Name some queries of a row, and the keys that they read.
+    """A block of queries of a row, and the range of keys that they attend to.
 
     Args:
         row: of the batch.
@@ -45,12 +45,12 @@ class Block:
 
     @property
     def keys(self) -> int:
-        """How many keys there are."""
+        """Number of keys."""
         return self.end - self.begin
 
     @property
     def size(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return self.last - self.first
 
     @property

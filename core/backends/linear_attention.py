@@ -97,7 +97,7 @@ def total(k: Float[Tensor, "*b n f"], v: Float[Tensor, "*b n c"]) -> Float[Tenso
 
 
 def read(q: Float[Tensor, "b g r q f"], sums: Float[Tensor, "b g f c"]) -> Float[Tensor, "b g r q c"]:
-    """Let every query read the same sums."""
+    """Non-causal linear attention: every query uses the same sums of keys and values."""
     return (q.flatten(2, 3) @ sums).unflatten(2, q.shape[2:4])
 
 

@@ -198,7 +198,7 @@ class Backend(Protocol):
     name: str
 
     def refuses(self, problem: Problem) -> str | None:
-        """Say why this backend cannot serve the problem; None if it can."""
+        """Return why this backend cannot serve the problem; None if it can."""
 
     def cost(self, problem: Problem) -> Cost:
         """Predict what serving the problem costs."""
@@ -208,7 +208,7 @@ class Backend(Protocol):
 
 
 def refused(problem: Problem) -> str | None:
-    """Say what a backend around PyTorch's kernel cannot do."""
+    """Return why a backend around PyTorch's kernel cannot serve the problem; None if it can."""
     if problem.weights:
         return "it keeps no weights"
     if problem.norm != "softmax":

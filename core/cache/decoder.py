@@ -15,7 +15,7 @@ from zoo.core.tokens import Tokens
 
 @dataclass
 class LayerState:
-    """What one block of a decoder keeps.
+    """State of one decoder block: that of self-attention and that of cross-attention.
 
     Args:
         own: of the attention to what was decoded.
@@ -26,7 +26,7 @@ class LayerState:
     cross: Static | None = None
 
     def placed(self, tokens: Tokens) -> Tokens:
-        """Say where vectors stand that the own state was given last."""
+        """Return the tokens with the positions that self-attention gave them last."""
         return replace(tokens, position=self.own.last)
 
     @property
@@ -36,7 +36,7 @@ class LayerState:
 
 
 class DecoderState:
-    """What a decoder keeps: a state for each block, of which all are reordered, cropped and detached together.
+    """State of a decoder (key-value cache): a state for each block, reordered, cropped and detached together.
 
     Args:
         layers: one for each block.
@@ -71,7 +71,7 @@ class DecoderState:
         return all(layer.cross is not None and layer.cross.filled for layer in self.layers)
 
     def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """Take these rows in this order, as beam search asks; a row may be taken often or never.
+        """Select rows in this order, as beam search does; a row may be taken several times or never.
 
         Args:
             index: rows.
@@ -99,7 +99,7 @@ class DecoderState:
             layer.own.crop(length)
 
     def detach(self) -> None:
-        """Cut what is kept from the graph of gradients."""
+        """Detach the state from the autograd graph."""
         for layer in self.layers:
             for part in layer.parts:
                 part.detach()

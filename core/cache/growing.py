@@ -13,7 +13,7 @@ from zoo.core.patterns.padding import Valid
 
 
 class Growing(Slots):
-    """Keep every key and value; the room is doubled when it is full.
+    """Key-value cache that grows: keeps every key and value, and doubles its memory when it is full.
 
     Args:
         batch: rows.
@@ -51,7 +51,7 @@ class Growing(Slots):
         return self.read()
 
     def read(self) -> Read:
-        """Give all that is kept."""
+        """Return all cached keys and values."""
         n = self.longest
         k, v, position = (self.tensors[name][:, :n] for name in ("k", "v", "position"))
         keys = None

@@ -90,7 +90,7 @@ class LinearAttentionState(State):
         return None if self.sums is None else self.sums[..., -1]
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Refuse: sums do not know what each key has added.
+        """Raise an error: sums of keys cannot be cut to fewer tokens.
 
         Raises:
             ConfigError: Always.

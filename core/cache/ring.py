@@ -66,7 +66,7 @@ class Ring(Slots):
         return self.read() if k.shape[1] == 1 else seen
 
     def read(self) -> Read:
-        """Give all that is kept; slots are in no order."""
+        """Return all cached keys and values; slots are in no order."""
         n = min(self.longest, self.pinned + self.size)
         k, v, position, valid = (self.tensors[name][:, :n] for name in ("k", "v", "position", "valid"))
         return Read(k, v, None if self.whole else Valid(valid), position)
@@ -128,7 +128,7 @@ def _valid(read: Read) -> Bool[Tensor, "b k"]:
 
 
 def state_for(pattern: Pattern, batch: int, *, capacity: int = 16, spare: int = 0) -> KeyValues:
-    """Choose what an attention of this pattern keeps: a ring where it looks back a bounded way, else everything.
+    """Choose the cache of an attention of this pattern: a ring for a bounded window, else a growing one.
 
     Args:
         pattern: who may read whom.

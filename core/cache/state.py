@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 class State(ABC):
-    """What one attention layer keeps of each row of a batch: tensors whose first axis is the batch, and counts.
+    """State of one attention layer between decoding steps: tensors whose first axis is the batch, and counts.
 
     A subclass keeps its tensors in `tensors`, which are reordered and detached here, and calls `count` for new tokens.
 
@@ -60,7 +60,7 @@ class State(ABC):
         """
 
     def reorder(self, index: Int[Tensor, " rows"]) -> None:
-        """Take these rows in this order, as beam search asks; a row may be taken often or never.
+        """Select rows in this order, as beam search does; a row may be taken several times or never.
 
         Raises:
             InputError: If there is no such row, or none is taken.
@@ -77,7 +77,7 @@ class State(ABC):
         self.batch = len(index)
 
     def detach(self) -> None:
-        """Cut what is kept from the graph of gradients."""
+        """Detach the state from the autograd graph."""
         self.tensors = {name: x.detach() for name, x in self.tensors.items()}
 
     @property
@@ -141,7 +141,7 @@ class KeyValues(State):
         valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
-        """Keep new keys and values, and give what their queries read.
+        """Append keys and values, and return the keys and values that their queries attend to.
 
         Args:
             k: keys, already rotated if positions rotate them.

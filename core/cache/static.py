@@ -13,7 +13,7 @@ from zoo.core.patterns.pattern import Pattern
 
 
 class Static(KeyValues):
-    """Keep the keys and values of vectors that do not change, such as an encoder's: they are appended once.
+    """Static key-value cache, such as of an encoder's output: keys and values are appended once.
 
     Args:
         batch: rows.
@@ -26,7 +26,7 @@ class Static(KeyValues):
 
     @property
     def filled(self) -> bool:
-        """Whether keys and values are there."""
+        """Whether keys and values were appended."""
         return bool(self.tensors)
 
     def append(
@@ -53,10 +53,10 @@ class Static(KeyValues):
         return self.read()
 
     def read(self) -> Read:
-        """Give all that is kept."""
+        """Return all cached keys and values."""
         valid = self.tensors.get("valid")
         keys = None if valid is None else Valid(valid)
         return Read(self.tensors["k"], self.tensors["v"], keys, self.tensors.get("position"))
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Do nothing: what is read does not shorten with the answer."""
+        """Do nothing: the encoder's keys and values do not depend on the length of the output."""

@@ -10,12 +10,12 @@ _watchers: list[Callable[[Any, Any], None]] = []
 
 
 def watched() -> bool:
-    """Tell whether anybody watches."""
+    """Return whether any watcher is registered."""
     return bool(_watchers)
 
 
 def tell(plan: Any, problem: Any) -> None:
-    """Report that a plan is about to be followed."""
+    """Call the watchers with a plan that is about to run."""
     for watcher in _watchers:
         watcher(plan, problem)
 
@@ -31,7 +31,7 @@ def watch(watcher: Callable[[Any, Any], None]) -> Iterator[None]:
 
 
 def row_by_row() -> bool:
-    """Tell whether somebody wants each row as it was given, padding included."""
+    """Return whether attention maps need each row as it was given, padding included."""
     return _row_by_row.get()
 
 

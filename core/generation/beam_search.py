@@ -48,7 +48,7 @@ class Beam:
             raise ConfigError(f"length_penalty={self.alpha} is no number")
 
     def check(self, choose: Choice, drawn: str) -> None:
-        """Refuse what does not go together.
+        """Check that the options of a search fit each other.
 
         Args:
             choose: how a single answer's tokens are chosen.

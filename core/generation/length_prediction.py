@@ -37,7 +37,7 @@ class Length(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Float[Tensor, ""]:
-        """Give what it costs to have been wrong about the lengths."""
+        """Return the loss of the predicted lengths."""
 
 
 class LengthPredictor(Length):
@@ -79,7 +79,7 @@ class LengthPredictor(Length):
         return cross_entropy(self(encoded), right)
 
     def extra_repr(self) -> str:
-        """Show what the parameters do not."""
+        """Return the options that `repr` shows."""
         return f"reach={self.reach}"
 
 
@@ -128,12 +128,12 @@ class CutAtEnd(Length):
         return ((counts(encoded) * self.factor).ceil().long() + self.extra).clamp(min=1)
 
     def extra_repr(self) -> str:
-        """Show what the parameters do not."""
+        """Return the options that `repr` shows."""
         return f"factor={self.factor}, extra={self.extra}"
 
 
 def counts(tokens: Tokens) -> Int[Tensor, " b"]:
-    """Give how many vectors of each row are there."""
+    """Return the number of valid vectors of each row."""
     valid = tokens.valid()
     b, n = tokens.x.shape[:2]
     return torch.full((b,), n, device=tokens.x.device) if valid is None else valid.sum(1)

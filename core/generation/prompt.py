@@ -30,7 +30,7 @@ class Prompt(NamedTuple):
 
 
 def prompt_of(ids: Tensor, valid: ValidMask, symbols: Symbols) -> Prompt:
-    """Move the tokens that are there to the front of their rows, so that all rows start at position 0.
+    """Move the valid tokens of a prompt to the front of their rows, so that all rows start at position 0.
 
     Raises:
         InputError: If there is no row, or one of padding only.

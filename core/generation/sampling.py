@@ -88,7 +88,7 @@ def nucleus(chance: Float[Tensor, "r n"], top_p: float) -> tuple[Float[Tensor, "
 
 
 def choice(temperature: float | None, top_k: int | None, top_p: float | None, seed: int | None) -> Choice:
-    """Choose how to choose: the best where nothing asks for a draw, or the temperature is 0.
+    """Choose greedy search or sampling: greedy without sampling options, or at temperature 0.
 
     Raises:
         ConfigError: If a value cannot be.

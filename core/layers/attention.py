@@ -331,7 +331,7 @@ class Attention(nn.Module):
             )
 
     def extra_repr(self) -> str:
-        """Show what the parameters do not."""
+        """Return the options that `repr` shows."""
         shared = "" if self.kv_heads == self.num_heads else f", kv_heads={self.kv_heads}"
         wide = "" if self.value_dim == self.head_dim else f", head_dim={self.head_dim}, value_dim={self.value_dim}"
         norm = "" if self.norm == "softmax" else f", norm={self.norm}"

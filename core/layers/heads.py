@@ -39,7 +39,7 @@ class Classifier(nn.Module):
 
 
 class Classify(Classifier):
-    """A label for the set, from its first vector, or the mean, sum or greatest of those that are there.
+    """Classifier of a sequence: linear layer on its first vector, or on the mean, sum or maximum of the valid ones.
 
     Args:
         dim: channels of the vectors.

@@ -25,7 +25,7 @@ def gelu_tanh(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
 
 
 def relu(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """Give what is positive and 0 for the rest, in place as `gelu`."""
+    """ReLU, in place as `gelu`."""
     return nn.functional.relu(x, inplace=not (x.requires_grad or torch.compiler.is_compiling()))
 
 

@@ -24,7 +24,7 @@ FULL = 0.85
 
 @dataclass(frozen=True)
 class Packed:
-    """Hold the vectors that are there, and how to put them back.
+    """Packed batch: the valid vectors in one row, and how to unpack them.
 
     Args:
         tokens: one row of packed sets.
@@ -37,14 +37,14 @@ class Packed:
     whole: Tokens
 
     def back(self, tokens: Tokens) -> Tokens:
-        """Give the batch with what became of its vectors, and 0 where none was."""
+        """Unpack vectors to the batch, with 0 in padding."""
         b, n = self.whole.x.shape[:2]
         x = tokens.x[0]
         return self.whole.with_x(x.new_zeros(b * n, x.shape[1]).index_copy(0, self.index, x).view(b, n, -1))
 
 
 def pack(tokens: Tokens) -> Packed | None:
-    """Put the vectors that are there into one row; None where that does not pay.
+    """Pack the valid vectors of a batch into one row; None where that is not faster.
 
     Args:
         tokens: a batch whose pattern knows only how far apart two vectors stand.
@@ -65,7 +65,7 @@ def pack(tokens: Tokens) -> Packed | None:
 
 
 def has_holes(valid: Bool[Tensor, "b n"]) -> bool:
-    """Tell whether something is missing between the vectors of a row: packed, they would stand side by side."""
+    """Return whether padding lies between the valid vectors of a row: packed, they would be neighbours."""
     begins = valid.clone()
     begins[:, 1:] &= ~valid[:, :-1]
     return bool((begins.sum(1) > 1).any())

@@ -18,7 +18,7 @@ Pool = Literal["first", "mean", "sum", "max"]
 
 
 def check_pool(pool: str) -> None:
-    """Refuse what is no way to pool.
+    """Check that `pool` is a known kind of pooling.
 
     Raises:
         ConfigError: If it is none.
@@ -58,7 +58,7 @@ def pooled(tokens: Tokens, pool: str) -> Float[Tensor, "s d"]:
 
 
 def first(tokens: Tokens) -> Float[Tensor, "b d"]:
-    """Give the first vector of each row that is there; the first of all where none is.
+    """Return the first valid vector of each row; the first of all where none is valid.
 
     Raises:
         InputError: If there are no vectors at all.

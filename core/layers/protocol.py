@@ -30,7 +30,7 @@ class AttentionLayer(Protocol):
     def forward(
         self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
     ) -> Float[Tensor, "b n d"]:
-        """Let each of the tokens read the tokens, or the context; with a state, also what it keeps."""
+        """Attend from the tokens to the tokens, or to the context; with a state, also to the cached keys."""
 
     def weights(
         self, tokens: Tokens, context: Tokens | None = None, state: State | None = None

@@ -226,11 +226,11 @@ class EncoderDecoder(nn.Module):
         self.decoder = decoder
 
     def forward(self, source: Tokens, target: Tokens) -> Tokens:
-        """Give the target's vectors, each from those before it and the whole source."""
+        """Return the target's vectors; each attends to those before it and to the whole source."""
         return self.decoder(target, self.encode(source))
 
     def encode(self, source: Tokens) -> Tokens:
-        """Give the source's vectors as the decoder reads them: who reads whom among them is no matter of the decoder's.
+        """Return the encoder's output for cross-attention; the pattern of its self-attention is left out.
 
         With `decoder.state(batch)`, a decoding step is `decoder(tokens, encoded, state)`.
         """
@@ -256,7 +256,7 @@ def last_norm(block: type[Block], dim: int, eps: float) -> nn.Module:
 
 
 def check_causal(pattern: Pattern) -> None:
-    """Refuse patterns of which we can tell that they read ahead.
+    """Check that a pattern is causal, as far as can be told.
 
     Raises:
         ConfigError: If one does.

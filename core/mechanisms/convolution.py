@@ -170,7 +170,7 @@ class QuadraticAttention(nn.Module):
             raise InputError(f"vectors of {tokens.x.shape[-1]} channels given to an attention of dim={self.dim}")
 
     def project(self, tokens: Tokens, context: Tokens | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries and keys of nothing, and values that hold the channels of all rows; padding is zeros."""
+        """Make empty queries and keys, and values of the channels of all rows; padding is zero."""
         grid = self.shape(tokens.x.shape[1])
         top, bottom, left, right = self.sweep.padding
         x = tokens.without_padding().x.unflatten(1, grid).permute(0, 3, 1, 2)
@@ -199,7 +199,7 @@ class QuadraticAttention(nn.Module):
         return times * rows, times * columns
 
     def extra_repr(self) -> str:
-        """Show what the parameters do not."""
+        """Return the options that `repr` shows."""
         return f"num_heads={self.num_heads}, grid={self.grid}, {self.sweep}"
 
 

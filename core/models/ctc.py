@@ -24,7 +24,7 @@ from zoo.core.tokens import Tokens
 
 
 class Ctc(Model):
-    """Compose a CTC model: its vectors say the tokens of a transcript, or the blank, in their order.
+    """CTC model: for each vector, logits over the tokens of a transcript and the blank, in order of time.
 
     Args:
         stem: the source's raw input to `Tokens`.

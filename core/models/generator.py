@@ -119,7 +119,7 @@ class Generator(Composition):
         prompt: Any = None,
         **others: Any,
     ) -> Generated:
-        """Write what follows on each row, in evaluation mode and without gradients; each row ends on its own.
+        """Generate a continuation of each row, in evaluation mode without gradients; each row ends on its own.
 
         By default the best token is chosen at each place; with `beam`, the likeliest answer is searched;
         with `temperature`, `top_k` or `top_p`, tokens are drawn. Scores are log-probabilities of the model, whatever
@@ -208,7 +208,7 @@ class Generator(Composition):
 
 
 def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
-    """Give each row's last vector that is there."""
+    """Return the last valid vector of each row."""
     valid = tokens.valid()
     if valid is None:
         return tokens.x[:, -1:]
@@ -217,7 +217,7 @@ def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
 
 
 def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, ValidMask]:
-    """Give each row of a source the first tokens of its answer, and which of them are there.
+    """Return the first target tokens of each row of a source, and their padding mask.
 
     Raises:
         InputError: If there are not as many rows.
@@ -246,6 +246,6 @@ def check_whole(**numbers: Any) -> None:
 
 
 def drawn(temperature: float | None, top_k: int | None, top_p: float | None) -> str:
-    """Repeat what the caller said about draws."""
+    """Return the sampling options that were given, as text for an error."""
     said = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     return ", ".join(f"{name}={value}" for name, value in said.items() if value is not None)

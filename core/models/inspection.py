@@ -32,7 +32,7 @@ def check_fit(model: nn.Module, length: int) -> None:
 
 
 def misfit(pattern: Pattern, length: int) -> str | None:
-    """Say why a pattern does not fit a whole set of vectors; None if it does.
+    """Return why a pattern does not fit a whole sequence; None if it does.
 
     Grids and blocks must be as long as the set, and global positions lie in it.
 

@@ -18,7 +18,7 @@ from zoo.core.ops.csr import INT32, Csr
 
 @dataclass(frozen=True, eq=False)
 class EdgeKinds:
-    """Say of which kind each edge is, where many are alike: bonds of molecules, relations of a knowledge graph.
+    """Edge types: the type of each edge, such as bonds of molecules or relations of a knowledge graph.
 
     Args:
         of: the kind of each edge, from 0 on.

@@ -60,7 +60,7 @@ class ShapeInfo:
 
 
 class Pattern(ABC):
-    """Say which query may read which key."""
+    """Attention pattern: which query may attend to which key."""
 
     by_value: bool = True
     """Whether equal patterns are equal by value, so that what is known of one may be kept; others hold tensors."""
@@ -81,7 +81,7 @@ class Pattern(ABC):
         """Tell whether the query at position i may read the key at position j; i and j broadcast."""
 
     def misfit(self, extent: ShapeInfo) -> str | None:
-        """Say why the pattern has no meaning for these queries and keys; None if it has one.
+        """Return why the pattern has no meaning for these queries and keys; None if it has one.
 
         Args:
             extent: how many there are, and from where on.

@@ -47,7 +47,7 @@ class Rotary(AttentionPosition):
         return tuple(turned(x, cos, sin) for x in vectors)
 
     def extra_repr(self) -> str:
-        """Show what no parameter does."""
+        """Return the options that `repr` shows."""
         return f"channels={self.channels}, base={self.base:g}"
 
 

@@ -24,7 +24,7 @@ Compared = tuple[Score, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class EdgeBias(Bias):
-    """Add what belongs to an edge: a number to its score, a vector to its key, another to its value.
+    """Bias of edges: for each, a number added to its score, a vector to its key, and one to its value.
 
     With one vector for key and value this is what arXiv:2009.03509 eq. 3 and 4 do with edge features. With nothing
     given it says only how often a pair counts. A score with parameters compares the query with key and vector together.

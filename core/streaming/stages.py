@@ -122,7 +122,7 @@ class Windows(Stream):
 
 
 class Residual(Stream):
-    """Add to each item what a branch says of it, as soon as it does.
+    """Residual stage of a stream: adds the output of a branch to each item, as soon as it comes.
 
     Args:
         branch: gives one answer for each item.
@@ -211,7 +211,7 @@ def latency(stage: Stream, step: int = 1) -> int:
 
 
 def follow(kept: Tensor | None, new: Tensor) -> Tensor:
-    """Put what is new behind what was kept."""
+    """Concatenate stored and new items."""
     if kept is None or not kept.shape[1]:
         return new
     return torch.cat([kept, new], dim=1) if new.shape[1] else kept

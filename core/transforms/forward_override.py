@@ -9,7 +9,7 @@ from torch import nn
 
 @contextmanager
 def overridden(modules: Iterable[nn.Module], make: Callable[[nn.Module], Callable[..., Any]]) -> Iterator[None]:
-    """Let modules go forward otherwise; what they did before, be it another override, they do again behind the `with`.
+    """Replace the `forward` of modules in a `with` block; afterwards they have the former one again.
 
     Args:
         modules: each counts once.

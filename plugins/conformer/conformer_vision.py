@@ -75,7 +75,7 @@ class GridDepthwise(nn.Module):
         return y.flatten(2).mT
 
     def extra_repr(self) -> str:
-        """Show what the parameters do not."""
+        """Return the options that `repr` shows."""
         return f"{self.weight.shape[0]}, kernel_size={self.weight.shape[2]}"
 
 
@@ -97,7 +97,7 @@ class GridConvolution(nn.Module):
         self.out = Linear(dim, dim)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
-        """Give each patch what it reads of its neighbours."""
+        """Convolve each patch with its neighbours."""
         x = glu(self.gated(self.norm(tokens.x)))
         x = self.depthwise(tokens.with_x(x))
         return self.out(silu(self.inner_norm(x, tokens.keys)))

@@ -59,7 +59,7 @@ class ConvolutionModule(nn.Module):
         self.out = Linear(dim, dim, bias=bias)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
-        """Give each frame what it reads of its neighbours."""
+        """Convolve each frame with its neighbours."""
         x = glu(self.gated(self.norm(tokens.x)))
         x = self.depthwise(tokens.with_x(x))
         return self.out(silu(self.inner_norm(x, tokens.keys)))
@@ -85,7 +85,7 @@ class ConvolutionModule(nn.Module):
 
 
 class Depthwise(nn.Module):
-    """Convolve each channel alone along the frames; what is not there, and other sets of a row, count as zeros.
+    """Depthwise convolution along the frames; padding and other sequences of a row count as zeros.
 
     Args:
         dim: channels.
@@ -166,7 +166,7 @@ class Depthwise(nn.Module):
         return Windows(apply, self.weight.shape[:1], self.kernel_size, padding=self.padding)
 
     def extra_repr(self) -> str:
-        """Show what the parameters do not."""
+        """Return the options that `repr` shows."""
         return f"{self.weight.shape[0]}, kernel_size={self.kernel_size}, padding={self.padding}"
 
 

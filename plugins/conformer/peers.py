@@ -47,7 +47,7 @@ class TorchaudioBlocks(nn.Module):
         self.net = net
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
-        """Give each vector what it reads of the others."""
+        """Return the output of the blocks, (batch, length, dim)."""
         b, n = tokens.x.shape[:2]
         valid = tokens.valid()
         lengths = torch.full((b,), n, device=tokens.x.device) if valid is None else valid.sum(1)
@@ -69,7 +69,7 @@ class ParakeetBlocks(nn.Module):
         self.positions = positions
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
-        """Give each vector what it reads of the others."""
+        """Return the output of the blocks, (batch, length, dim)."""
         x, valid = tokens.x, tokens.valid()
         positions = self.positions(x)
         mask = None if valid is None else (valid[:, None] & valid[:, :, None])[:, None]

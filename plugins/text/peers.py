@@ -36,7 +36,7 @@ class HuggingFacePeer(nn.Module):
         self.answer = answer
 
     def forward(self, ids: Int[Tensor, "b n"], valid: ValidMask = None) -> Tensor:
-        """Run the model on ids of which those are there."""
+        """Run the model on ids with a padding mask."""
         given = self.net(input_ids=ids, attention_mask=mask(ids, valid))
         return getattr(given, self.answer)
 
@@ -174,7 +174,7 @@ def torch_peer(model: Generator) -> nn.Module:
 
 
 def mask(ids: Int[Tensor, "b n"], valid: ValidMask) -> Bool[Tensor, "b n"] | None:
-    """Tell which ids are there; None for all."""
+    """Return the padding mask of ids; None without padding."""
     keys = as_keys(valid)
     return None if keys is None else keys.valid(len(ids), ids.shape[1], ids.device)
 

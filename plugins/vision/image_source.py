@@ -49,7 +49,7 @@ class ImageSource(Protocol):
 
     @property
     def limit(self) -> int | None:
-        """Count the training examples there are; None: as many as asked for."""
+        """Number of training examples; None for an unlimited number."""
 
     @property
     def reference(self) -> Reference | None:

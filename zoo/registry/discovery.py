@@ -25,7 +25,7 @@ BUILT_IN = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """Hold what is known of a plugin before it is imported."""
+    """Plugin that was found but not imported yet: name, origin and how to load it."""
 
     name: str
     distribution: str

@@ -20,7 +20,7 @@ from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, SourceSpec, StudySpec
 
 
 class Registry:
-    """Find what plugins name.
+    """Registry of models, attentions, sources, studies and suites of all plugins.
 
     Args:
         plugins: modules, module names or objects with hook implementations.
@@ -60,7 +60,7 @@ class Registry:
         return self._catalogue(SUITES)
 
     def plugins(self) -> list[PluginInfo]:
-        """Report what became of each plugin, in the order of discovery."""
+        """Return the status of each plugin, in the order of discovery."""
         return list(self._host().infos)
 
     def find(self, name: str) -> tuple[ModelSpec, str]:

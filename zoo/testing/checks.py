@@ -21,7 +21,7 @@ from zoo.testing.inputs import Inputs
 
 @torch.no_grad()
 def answer(model: Any, inputs: Inputs) -> Tensor:
-    """Ask a model in evaluation."""
+    """Run a model in evaluation mode without gradients."""
     return model.eval()(*inputs)
 
 

@@ -141,7 +141,7 @@ class Case:
         return attend(q, k, v, self.pattern, self.keys, **{**given, "whole": False, **options})
 
     def mask(self) -> Tensor:
-        """Say who may read whom: (b, 4, q, k)."""
+        """Return the mask of allowed pairs, (b, 4, q, k)."""
         b, q, k = self.batch, self.queries, self.length
         places = torch.arange(k) if self.positions is None else self.positions
         mask = self.pattern.mask(torch.arange(self.start, self.start + q)[None], places).expand(b, 4, q, k)

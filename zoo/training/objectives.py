@@ -218,7 +218,7 @@ def rising(rate: float, steps: int) -> Callable[[int], float]:
 
 
 def decoder_input(model: nn.Module, aid: str) -> int:
-    """Say which input holds what the decoder reads: the last behind an encoder, else the first.
+    """Return the index of the decoder's input: the last with an encoder, else the first.
 
     Raises:
         ConfigError: If the model does not write token by token.

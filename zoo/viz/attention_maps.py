@@ -24,7 +24,7 @@ MOST = 2**29
 
 @dataclass(frozen=True)
 class Side:
-    """Say what stands along a side of a map.
+    """Axis of an attention map: labels and scale of queries or keys.
 
     Args:
         step: from one vector to the next.
@@ -39,7 +39,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Weights:
-    """Hold the weights of a layer for one input, and whose they are.
+    """Attention weights of a layer for one input, with part, layer and heads.
 
     Args:
         part: that the layer belongs to.

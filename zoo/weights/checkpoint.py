@@ -32,7 +32,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Hold tensors by key, where they are from, and what is known of their head: labels of the classifier, and task."""
+    """Checkpoint: tensors by key, their origin, and labels and task of the classifier."""
 
     state: Mapping[str, Tensor]
     label: str
@@ -86,7 +86,7 @@ def labels(state: Mapping[str, Tensor], classifier: tuple[str, ...]) -> int | No
 def classifier(
     spec: ModelSpec, model: nn.Module, state: Mapping[str, Tensor], num_classes: int | None = None
 ) -> tuple[str, ...]:
-    """Give how the keys of a classifier begin: as the record of the model says, or told by shapes.
+    """Return the prefixes of the classifier's keys, from the model's spec or by comparing shapes.
 
     A model with labels has a row for each of them in its last such module; without labels, the classifier is
     what the checkpoint has besides the model, with a row for each label.

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class Shown(str):
-    """The text of an object that JSON cannot hold: good to read, but nothing can be made from it."""
+    """Text of an object that JSON cannot hold; the object cannot be made from it again."""
 
 
 def plain(value: Any) -> Any:

@@ -26,7 +26,7 @@ from zoo.core.patterns.pattern import Pattern
 
 @dataclass(frozen=True)
 class Shape:
-    """Say what is computed.
+    """Layout of one banded computation: chunks, global keys and queries, and chunks with masks of their own.
 
     Args:
         chunks: of queries.
@@ -227,7 +227,7 @@ def _kernel(call: Call, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Float[
 
 
 def whole_rows(call: Call, at: Int[Tensor, " n"]) -> Float[Tensor, "b h n e"]:
-    """Compute the queries that read everywhere."""
+    """Compute the attention of queries that attend to every key, such as global tokens."""
     assert isinstance(call.start, int)
     i = call.start + at
     mask: Bool[Tensor, "#b 1 n k"] = call.pattern.allows(i[:, None], call.j)[None, None]

@@ -18,7 +18,7 @@ TOGETHER = 256
 
 
 def in_chunks(call: Call, chunks: Chunks, columns: tuple[int, ...], outside: float) -> Float[Tensor, "#c h l w"]:
-    """Give what is added to the scores of each chunk.
+    """Return the bias of each chunk's scores.
 
     Args:
         call: with a relative bias.

@@ -25,7 +25,7 @@ LOWEST = -1e30
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Say what the products need beside the vectors.
+    """Arguments of the banded products besides queries, keys and values: layout, masks, bias, scale, dropout.
 
     Args:
         chunks: the layout.

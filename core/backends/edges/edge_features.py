@@ -23,7 +23,7 @@ FEW = 8
 
 @dataclass(frozen=True, eq=False)
 class EdgeVectors:
-    """Each edge has its own vector."""
+    """Edge features with a vector for each edge."""
 
     part: Part
 
@@ -56,7 +56,7 @@ class EdgeVectors:
 
 @dataclass(frozen=True, eq=False)
 class EdgeTypeVectors:
-    """Edges of a type share a vector; methods are those of `Own`, with one vector for each edge type."""
+    """Edges of a type share a vector; methods are those of `EdgeVectors`, with one vector for each edge type."""
 
     part: Part
     edge_types: EdgeKinds
@@ -130,5 +130,5 @@ class Block:
 
 
 def edge_vectors(part: Part) -> EdgeVectors | EdgeTypeVectors:
-    """Give what vectors of edges do in a part."""
+    """Return the operations on edge features of a part, by edge or by edge type."""
     return EdgeVectors(part) if part.edge_types is None else EdgeTypeVectors(part, part.edge_types)

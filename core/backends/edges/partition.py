@@ -84,7 +84,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What there is besides the numbers: the graph, what may not be read, and a dropout that can be repeated."""
+    """Structure of an edge-list computation: graph, masks, and a dropout that the backward pass draws again."""
 
     graph: Edges
     start: int
@@ -130,7 +130,7 @@ class Work:
         return closed
 
     def dropout_mask(self, part: Part, weights: Float[Tensor, " n"]) -> Float[Tensor, " n"] | None:
-        """Draw by what dropout multiplies the weights, the same in both passes; None without dropout."""
+        """Draw the dropout mask of the weights, the same in both passes; None without dropout."""
         if not self.dropout:
             return None
         generator = torch.Generator(weights.device).manual_seed(
@@ -140,7 +140,7 @@ class Work:
 
 
 def work_of(call: Call, limit: int | None = None, edge_types: EdgeKinds | None = None) -> Work:
-    """Give what there is besides the numbers of a call; see `Work` for the others."""
+    """Make the `Work` of a call from its structure; see `Work` for the arguments."""
     assert isinstance(call.pattern, Edges)  # see `refuses`
     assert isinstance(call.start, int)
     graph = call.pattern.to(call.q.device)
@@ -153,7 +153,7 @@ def work_of(call: Call, limit: int | None = None, edge_types: EdgeKinds | None =
 
 
 def check_heads(bias: EdgeBias, heads: int) -> None:
-    """Refuse what belongs to the edges of other heads.
+    """Check that an edge bias has the number of heads.
 
     Raises:
         InputError: If there are neither so many, nor one for all.

@@ -25,7 +25,7 @@ NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 24}
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Hold what the scores of a part are made of.
+    """Inputs of the scores of a part: queries, keys and edge features.
 
     Args:
         part: some heads of some rows.

@@ -10,7 +10,7 @@ from zoo.data import labels_of, names_for, ranked
 
 
 class Postprocess:
-    """Turn an answer into what users read.
+    """Turn a model's output into labels or text.
 
     Args:
         config: of the model: its `task`, and the `target` that it was trained for; `repository` says where its

@@ -76,7 +76,7 @@ class OnEdges(nn.Module):
         self.layer = layer
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "1 n w"]:
-        """Give each node what it reads."""
+        """Return the attention output of each node."""
         x, graph = tokens.x.squeeze(0), _graph(tokens)
         return self.layer(x, x, graph, graph.features)[None]
 

@@ -85,7 +85,7 @@ class EdgeAttentionConv(MessagePassing):  # type: ignore[misc]
         size: tuple[int, int] | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        """Give each node what it reads.
+        """Return the attention output of each node.
 
         Args:
             x: vectors of the nodes, or of those that are read and of those that read (None for none, by `gat`).

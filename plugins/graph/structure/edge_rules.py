@@ -22,7 +22,7 @@ REDUCTIONS = {"mean": "mean", "sum": "sum", "min": "amin", "max": "amax", "mul":
 
 @dataclass(frozen=True)
 class EdgeRules:
-    """Say which edges are read.
+    """Edge policy: self-loops, direction and duplicates of the edges that attention reads.
 
     Args:
         self_loops: `keep` those that are given; `remove` them; `add` one to each node that has none; or `replace` them

@@ -31,7 +31,7 @@ ROLES = ("vectors", "bias")
 
 
 class Relation(AttentionPosition):
-    """Tell an attention how its keys are related to the query: by the features of the edge between them.
+    """Edge encoding in attention: from an edge's features a bias of its score, or vectors added to key and value.
 
     It stands where positions act inside attention elsewhere: between nodes there is no offset, but an edge.
 

@@ -86,7 +86,7 @@ def distinct(x: Int[Tensor, "m f"], kinds: Sequence[int]) -> Distinct:
 
 
 class Alike(nn.Module):
-    """Give every node the same vector, where nothing else is known of it.
+    """Embed nodes without features: every node gets the same learned vector.
 
     Args:
         dim: channels.

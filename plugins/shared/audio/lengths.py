@@ -13,22 +13,22 @@ Count = TypeVar("Count", int, Tensor)
 
 
 def halved(count: Count) -> Count:
-    """Count what a convolution leaves that keeps every second frame: half, rounded up."""
+    """Return the length after a convolution of stride 2: half, rounded up."""
     return (count + 1) // 2
 
 
 def quartered(count: Count) -> Count:
-    """Count what two of them leave."""
+    """Return the length after two such convolutions: a quarter, rounded up."""
     return halved(halved(count))
 
 
 def valid_mask(count: Int[Tensor, " b"], n: int, device: torch.device) -> Bool[Tensor, "b n"]:
-    """Tell which of n places are taken."""
+    """Return the mask (batch, n) of the first `count` places of each row."""
     return torch.arange(n, device=device) < count.to(device)[:, None]
 
 
 def cleared(x: Shaped[Tensor, "b n *rest"], count: Int[Tensor, " b"] | None) -> Shaped[Tensor, "b n *rest"]:
-    """Give zeros where nothing is, so that nothing there can leak.
+    """Set the padding to zero, so that nothing in it can leak.
 
     Args:
         x: samples, frames or vectors.

@@ -106,7 +106,7 @@ class LogMel(nn.Module):
         return (power @ banks).clamp(min=torch.finfo(torch.float32).eps).log()
 
     def extra_repr(self) -> str:
-        """Show what no parameter does."""
+        """Return the options that `repr` shows."""
         return f"bands={self.bands}, rate={self.rate}, length={self.length}, step={self.step}"
 
 

@@ -38,7 +38,7 @@ class SpecAugment(nn.Module):
         self.masks = transforms.SpecAugment(time_masks, time_width, band_masks, band_width, p=MOST, zero_masking=True)
 
     def forward(self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b n m"]:
-        """Hide something else in each sound, of the frames that are there.
+        """Mask other bands and stretches in each sound, within its valid frames.
 
         Args:
             x: features.

@@ -44,7 +44,7 @@ class Subsample(nn.Module):
     def forward(
         self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None
     ) -> tuple[Float[Tensor, "b q d"], Int[Tensor, " b"] | None]:
-        """Give the vectors, and how many of them are there.
+        """Return the vectors, and the number of valid ones of each row.
 
         Args:
             x: features.
@@ -93,7 +93,7 @@ class Subsample2d(nn.Module):
     def forward(
         self, x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None = None
     ) -> tuple[Float[Tensor, "b q d"], Int[Tensor, " b"] | None]:
-        """Give the vectors, and how many of them are there.
+        """Return the vectors, and the number of valid ones of each row.
 
         Args:
             x: features.

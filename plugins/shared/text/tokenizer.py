@@ -25,7 +25,7 @@ _MASK = ("[MASK]", "<mask>")
 
 
 class Frame(NamedTuple):
-    """Say which symbols stand before and behind a text."""
+    """Special tokens before and after a text."""
 
     before: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()

@@ -19,7 +19,7 @@ _KEYS = ("text", "label", "split", "speaker")
 
 
 class Recording(NamedTuple):
-    """Name a file of sound and what is known of it.
+    """Recording of a manifest: audio file, transcript or label, split and speaker.
 
     Args:
         path: of the file.

@@ -81,7 +81,7 @@ class TranscriptsCorpus(SoundCorpus):
         return samples_for(self.rows[split][place][1:-1])
 
     def write(self, model: Any, split: str, batch_size: int) -> list[Transcription]:
-        """Let a model write what it hears in the sounds of a part, greedily."""
+        """Transcribe the sounds of a split by greedy search."""
         written: list[Transcription] = []
         most = _LONGER * int(self.rows["train"].lengths.max())
         with evaluation_mode(model) as device:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Postprocess:
-    """Turn an answer into what users read.
+    """Turn a model's output into labels or text.
 
     Args:
         config: of the model; `repository` says where its tokenizer.json or labels.json lies.

@@ -36,7 +36,7 @@ def example(config: Mapping[str, Any], batch_size: int, seed: int) -> "tuple[Ten
 
 
 class Sounds:
-    """Turn what a model has spoken into samples at 16 kHz.
+    """Turn the spectrogram that a model generated into samples at 16 kHz.
 
     Args:
         bands: of a frame.

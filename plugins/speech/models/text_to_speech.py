@@ -114,7 +114,7 @@ class FrameHead(nn.Module):
 
 
 class Synthesiser(Composition):
-    """Read characters and write frames until it says that it is done: arXiv:1809.08895, arXiv:1710.08969.
+    """Text-to-speech Transformer: characters to log-mel frames, until its end probability says stop: arXiv:1809.08895.
 
     Inputs are ids, which of them are there, and the frames of all steps (b, s, r, m); a step is given the frames of the
     one before. We leave out the paper's convolutions before the text and behind the frames.

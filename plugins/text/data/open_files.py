@@ -25,7 +25,7 @@ DEFAULT_TOKENIZER = "bpe:8000"
 
 
 class Opened(NamedTuple):
-    """Hold what a user's files are called, and whether validation and test were theirs."""
+    """Names of a user's files, and whether they had validation and test splits."""
 
     place: str
     given: frozenset[str]

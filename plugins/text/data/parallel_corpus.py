@@ -19,7 +19,7 @@ _LONGER = 2
 
 
 class Pair(NamedTuple):
-    """Hold what is read, what is to be written, and where they are from."""
+    """Pair of source and target text, and the place in the file they are from."""
 
     source: str
     target: str

@@ -14,7 +14,7 @@ from zoo.plugins.text.io.preprocess import frame_of, tokenizer_of
 
 
 class Postprocess:
-    """Turn an answer into what users read.
+    """Turn a model's output into labels or text.
 
     Args:
         config: of the model; `repository` says where its tokenizer.json and labels.json lie.

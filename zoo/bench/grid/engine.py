@@ -61,7 +61,7 @@ class Grid:
         return [self.store.records[key] for key in self.configs if key in self.store.records]
 
     def run(self, executor: SupportsSubmit | None = None, workers: int | None = None) -> Results:
-        """Do what is to do: each configuration with its result, as soon as that is stored.
+        """Run the configurations that are not done, and yield each with its result as soon as that is stored.
 
         A run that raises, or whose worker dies, has the result `{"error": cause}` and stops nothing. Closing the
         iterator, or Ctrl-C, ends the built-in workers and cancels what another executor has not started.

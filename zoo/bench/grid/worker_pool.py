@@ -22,7 +22,7 @@ Call = tuple[Future[Any], bytes]
 
 
 class WorkerDiedError(BrokenExecutor):
-    """Say why the process of a call ended; other calls go on in a new process."""
+    """Error of a call whose worker process ended; other calls continue in a new process."""
 
 
 def cores() -> int:

@@ -41,7 +41,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """Say err(N) = a N^-b + c, with its parameters' intervals."""
+    """Power law err(N) = a N^-b + c, with intervals of its parameters."""
 
     a: Interval
     b: Interval
@@ -60,7 +60,7 @@ class PowerLaw:
 
 @dataclass(frozen=True)
 class Crossover:
-    """Say from which size on the challenger leads."""
+    """Crossover: the number of training examples from which the challenger leads."""
 
     kind: Literal["measured", "extrapolated", "always", "none"]
     size: Interval | None

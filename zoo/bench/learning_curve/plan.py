@@ -146,7 +146,7 @@ def open_data(config: StudyConfig) -> dict[str, Corpus]:
 
 
 def resolve_device(device: str) -> str:
-    """Turn `auto` into what there is."""
+    """Resolve `auto` to the device that this machine has."""
     if device != "auto":
         return device
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None

@@ -21,7 +21,7 @@ class NoProgress:
     """Show nothing."""
 
     def say(self, line: str) -> None:
-        """Tell the user something in one line."""
+        """Print a line for the user."""
 
     @contextmanager
     def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
@@ -42,7 +42,7 @@ class Progress(NoProgress):
         self.console = console or Console()
 
     def say(self, line: str) -> None:
-        """Tell the user something in one line."""
+        """Print a line for the user."""
         self.console.print(line, style="yellow", markup=False)
 
     @contextmanager

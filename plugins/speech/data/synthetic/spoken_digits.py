@@ -31,7 +31,7 @@ _FORMS = {"words": "single digits", "strings": "strings of 3 to 7 digits", "fram
 
 
 def trained(sound: Tensor, generator: torch.Generator) -> Tensor:
-    """Let a sound be heard as in training."""
+    """Augment a sound as in training."""
     return ROOM(change_speed(sound, RATE, generator), generator)
 
 

@@ -44,7 +44,7 @@ def speakers(seed: int) -> Parts[str]:
 
 
 def draw(kind: str, sizes: tuple[int, int, int], seed: int) -> Parts[Utterance]:
-    """Draw what is spoken.
+    """Draw the utterances of a corpus.
 
     Args:
         kind: `words`, single digits, all as often, or `strings` of 3 to 7.
