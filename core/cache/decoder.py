@@ -95,6 +95,8 @@ class DecoderState:
         Raises:
             InputError: If a ring has overwritten what would be read then.
         """
+        for layer in self.layers:  # all or none
+            layer.own.check_crop(length)
         for layer in self.layers:
             layer.own.crop(length)
 

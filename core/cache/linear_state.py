@@ -89,13 +89,17 @@ class LinearAttentionState(State):
         """The sum of phi(k); None before anything was appended."""
         return None if self.sums is None else self.sums[..., -1]
 
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
+    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:
         """Raise an error: sums of keys cannot be cut to fewer tokens.
 
         Raises:
             ConfigError: Always.
         """
         raise ConfigError(f"crop({length}): sums of keys cannot be taken apart; copy the state before, or read again")
+
+    def crop(self, length: int | Int[Tensor, " b"]) -> None:
+        """Raise the error of `check_crop`."""
+        self.check_crop(length)
 
     def _features(self, k: Tensor, v: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
         self.check(k)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zoo.core.cache.growing import Growing
 from zoo.core.cache.slots import Slots
-from zoo.core.cache.state import KeyValues, Read, per_row
+from zoo.core.cache.state import Count, KeyValues, Read, per_row
 from zoo.core.errors import InputError
 from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.padding import Valid
@@ -31,10 +31,12 @@ class Ring(Slots):
 
     def __init__(self, batch: int, left: int, pinned: int = 0, spare: int = 0) -> None:
         super().__init__(batch)
-        self.left, self.pinned = left, pinned
-        self.size = left + 1 + spare
+        self.left, self.pinned = max(left, 1), pinned  # where the last token stands says where the next one does
+        self.size = self.left + 1 + spare
         self.whole = True
         """Whether every slot up to the longest row's is in use."""
+        self.furthest: Count = 0
+        """Tokens of each row when it was longest: a crop does not bring back what they have overwritten."""
 
     def slot(self, token: Int[Tensor, "*c"]) -> Int[Tensor, "*c"]:
         """See `Slots.slot`."""
@@ -54,6 +56,7 @@ class Ring(Slots):
         before = self.read() if k.shape[1] > 1 and self.longest else None
         number, where = self.advance(k.shape[1], valid, position, k.device)
         self.whole = self.whole and valid is None
+        self.furthest = _larger(self.furthest, self.length)
         seen = Read(k, v, None if valid is None else Valid(valid), where.expand(self.batch, -1))
         if before is not None:
             seen = joined(before, seen)  # a copy: what is kept is overwritten next
@@ -71,32 +74,42 @@ class Ring(Slots):
         k, v, position, valid = (self.tensors[name][:, :n] for name in ("k", "v", "position", "valid"))
         return Read(k, v, None if self.whole else Valid(valid), position)
 
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """See `State.crop`.
+    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:
+        """See `State.check_crop`.
 
         Raises:
             InputError: If what the next query would read was overwritten.
         """
-        before = self.lengths
         self.check_length(length)
-        if not self.tensors:
-            return
-        device = self.tensors["valid"].device
-        after = torch.minimum(before.to(device), per_row(length, self.batch).to(device))
-        before = before.to(device)
-        lost = (before - self.size).clamp(min=self.pinned) > (after - self.left).clamp(min=self.pinned)
+        before, furthest = (per_row(x, self.batch).cpu() for x in (self.length, self.furthest))
+        after = torch.minimum(before, per_row(length, self.batch).cpu())
+        lost = (furthest - self.size).clamp(min=self.pinned) > (after - self.left).clamp(min=self.pinned)
         if bool((lost & (after < before)).any()):
             raise InputError(
                 f"cropped from {before.tolist()} to {after.tolist()} tokens: a ring of {self.size} slots for a window "
-                f"of {self.left} can forget the last {self.size - self.left}; make it with spare="
+                f"of {self.left} can forget the last {self.size - self.left} of {furthest.tolist()} tokens that it "
+                "ever held; make it with spare="
             )
+
+    def crop(self, length: int | Int[Tensor, " b"]) -> None:
+        """See `State.crop`; `check_crop` says when it is refused."""
+        self.check_crop(length)
+        if not self.tensors:
+            return
+        device = self.tensors["valid"].device
         self.cut(length)
         slots = torch.arange(self.pinned + self.size, device=device)
-        newest = before[:, None] - 1
+        newest = per_row(self.furthest, self.batch).to(device)[:, None] - 1
         token = newest - (newest - slots) % self.size  # the newest token that stands in the slot
         token = torch.where(slots < self.pinned, slots, token)
-        self.tensors["valid"] = self.tensors["valid"] & (token < after[:, None])
+        self.tensors["valid"] = self.tensors["valid"] & (token < self.lengths.to(device)[:, None])
         self.whole = False
+
+    def take(self, index: Int[Tensor, " rows"]) -> None:
+        """See `State.take`."""
+        super().take(index)
+        if isinstance(self.furthest, Tensor):
+            self.furthest = self.furthest[index.to(self.furthest.device)]
 
     def _make_room(self, k: Tensor, v: Tensor) -> None:
         if self.tensors:
@@ -108,6 +121,13 @@ class Ring(Slots):
             "position": torch.zeros(slots, dtype=torch.long, device=k.device),
             "valid": torch.zeros(slots, dtype=torch.bool, device=k.device),
         }
+
+
+def _larger(one: Count, other: Count) -> Count:
+    """Give the larger number of each row."""
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other)
+    return torch.maximum(*(torch.as_tensor(x) for x in (one, other)))
 
 
 def joined(before: Read, new: Read) -> Read:

@@ -59,6 +59,13 @@ class State(ABC):
             length: tokens to keep, for all rows or for each.
         """
 
+    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:  # noqa: B027
+        """Refuse what `crop` refuses, and change nothing.
+
+        Args:
+            length: tokens to keep, for all rows or for each.
+        """
+
     def reorder(self, index: Int[Tensor, " rows"]) -> None:
         """Select rows in this order, as beam search does; a row may be taken several times or never.
 

@@ -40,7 +40,7 @@ from zoo.core import (
     left_padded,
 )
 from zoo.core.cache.ring import state_for
-from zoo.core.cache.state import KeyValues, State
+from zoo.core.cache.state import KeyValues, Read, State, per_row
 from zoo.core.patterns.pattern import Pattern
 from zoo.core.patterns.sparse import Fixed, Strided
 from zoo.core.positions.attention_position import AttentionPosition
@@ -131,35 +131,42 @@ def test_pieces_of_any_length_give_what_the_whole_gives(
     assert state.lengths.tolist() == state.next.tolist() == [13, 13]
 
 
+_SPARE = st.integers(0, 4)
+Story = tuple[Pattern, int, int, list[tuple[str, list[int]]]]
+
+
 @st.composite
-def stories(draw: st.DrawFn) -> tuple[Pattern, int, list[tuple[str, list[int]]]]:
-    """Draw a pattern, a position encoding, and what happens to three rows, one thing after the other."""
-    numbers = st.lists(st.integers(0, 3), min_size=3, max_size=3)
+def stories(draw: st.DrawFn) -> Story:
+    """Draw a pattern, a position encoding, spare tokens, and what happens to three rows, one thing after the other."""
+    numbers = st.lists(st.integers(0, 4), min_size=3, max_size=3)
     events = st.tuples(st.sampled_from(["append", "right", "left", "step", "reorder", "crop"]), numbers)
     which = draw(st.integers(0, len(POSITIONS) - 1))
-    return draw(st.sampled_from(PATTERNS)), which, draw(st.lists(events, min_size=1, max_size=7))
+    return draw(st.sampled_from(PATTERNS)), which, draw(_SPARE), draw(st.lists(events, min_size=1, max_size=9))
 
 
 @given(story=stories(), seed=st.integers(0, 1000))
 @random_cases(30)
 @torch.no_grad()
-def test_each_row_agrees_with_itself_alone_whatever_happened_to_the_state(
-    story: tuple[Pattern, int, list[tuple[str, list[int]]]], seed: int
-) -> None:
+def test_each_row_agrees_with_itself_alone_whatever_happened_to_the_state(story: Story, seed: int) -> None:
     """Rows of different lengths, padding on either side, pieces of any length, beams, and steps back."""
-    pattern, which, events = story
+    pattern, which, spare, events = story
     decoder = decoder_with(pattern, POSITIONS[which], depth=1)
-    state, rows = decoder.state(3, capacity=2, spare=2), [vectors(0, 0) for _ in range(3)]
+    state, rows = decoder.state(3, capacity=2, spare=spare), [vectors(0, 0) for _ in range(3)]
+    furthest = [0] * 3
     for number, (event, counts) in enumerate(events):
         if event == "reorder":
             index = [count % 3 for count in counts]
             state.reorder(torch.tensor(index))
-            rows = [rows[i] for i in index]
+            rows, furthest = [rows[i] for i in index], [furthest[i] for i in index]
             continue
         if event == "crop":
             keep = [max(0, len(row) - count) for row, count in zip(rows, counts, strict=True)]
-            state.crop(torch.tensor(keep))
-            rows = [row[:n] for row, n in zip(rows, keep, strict=True)]
+            try:
+                state.crop(torch.tensor(keep))
+            except InputError:  # which leaves the state as it was
+                assert any(kept < most - spare for kept, most in zip(keep, furthest, strict=True))
+            else:
+                rows = [row[:n] for row, n in zip(rows, keep, strict=True)]
             continue
         n = 1 if event == "step" else max(counts)
         counts = counts if event in ("right", "left") else [n] * 3
@@ -174,9 +181,65 @@ def test_each_row_agrees_with_itself_alone_whatever_happened_to_the_state(
             )
         y = decoder(tokens, state=state).x
         rows = [torch.cat([row, new]) for row, new in zip(rows, fresh, strict=True)]
+        furthest = [max(most, len(row)) for most, row in zip(furthest, rows, strict=True)]
         for i, c in enumerate(counts):
             compare_with_the_whole(decoder, rows[i], y[i, n - c :] if event == "left" else y[i, :c])
     assert state.lengths.tolist() == state.next.tolist() == [len(row) for row in rows]
+
+
+Lives = list[tuple[str, int]]
+_lives = st.lists(
+    st.tuples(st.sampled_from(["append", "crop", "crop one", "take"]), st.integers(0, 6)), min_size=3, max_size=12
+)
+
+
+@given(events=_lives, spare=_SPARE, pattern=st.sampled_from([Causal(), Window(0, 0), Window(3, 0), PATTERNS[7]]))
+@random_cases(60)
+def test_after_any_crops_a_row_reads_what_a_fresh_state_would_keep(events: Lives, spare: int, pattern: Pattern) -> None:
+    """Numbers stand for keys. What no query can read any more may be kept, and be wrong."""
+    state = state_for(pattern, 2, capacity=2, spare=spare)
+    rows: list[list[float]] = [[], []]
+    furthest = [0, 0]
+    for at, (event, n) in enumerate([*events, ("append", 1)]):
+        keep = [max(0, len(row) - n // 2) for row in rows]
+        if event == "append":
+            new = torch.arange(2.0 * n).view(2, n, 1, 1) + 100 * at
+            read = state.append(new, new)
+            rows = [[*row, *new[i, :, 0, 0].tolist()] for i, row in enumerate(rows)]
+            furthest = [max(most, len(row)) for most, row in zip(furthest, rows, strict=True)]
+            for i in range(2 * (n > 0)):
+                assert readable(read, i, len(rows[i]) - n, pattern) == readable(
+                    fresh(rows[i]), 0, len(rows[i]) - n, pattern
+                )
+        elif event == "take":
+            state.reorder(torch.tensor([n % 2, 1]))
+            rows, furthest = [rows[n % 2], rows[1]], [furthest[n % 2], furthest[1]]
+        else:
+            keep = [keep[0], len(rows[1])] if event == "crop one" else keep
+            try:
+                state.crop(torch.tensor(keep))
+            except InputError:
+                assert any(kept < most - spare for kept, most in zip(keep, furthest, strict=True))
+            else:
+                rows = [row[:k] for row, k in zip(rows, keep, strict=True)]
+        assert state.lengths.tolist() == per_row(state.next, 2).tolist() == [len(row) for row in rows]
+
+
+def fresh(row: list[float]) -> Read:
+    """Give what a state reads that keeps everything."""
+    new = torch.tensor(row).view(1, -1, 1, 1)
+    return Growing(1).append(new, new)
+
+
+def readable(read: Read, row: int, query: int, pattern: Pattern) -> list[tuple[int, float]]:
+    """Give position and key of what a query may read."""
+    count = read.k.shape[1]
+    at = torch.arange(count) if read.positions is None else read.positions[row]
+    there = torch.ones(len(read.k), count, dtype=torch.bool)
+    if read.keys is not None:
+        there = read.keys.valid(len(read.k), count, there.device)
+    allowed = there[row] & pattern.allows(torch.tensor(query), at)
+    return sorted(zip(at[allowed].tolist(), read.k[row, allowed, 0, 0].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("pattern", [Causal(), Window(3, 0)], ids=repr)
@@ -352,6 +415,40 @@ def test_a_ring_refuses_to_forget_more_than_it_can() -> None:
         state.crop(6)
     state.crop(7)
     assert state.lengths.tolist() == [7, 7]
+
+
+def test_a_ring_that_was_cropped_remembers_what_it_overwrote() -> None:
+    state = Ring(2, 8, spare=4)
+    filled(state, 14)
+    state.crop(11)
+    with pytest.raises(InputError, match=r"from \[11, 11\] to \[8, 8\] tokens.* can forget the last 5 of \[14, 14\]"):
+        state.crop(8)
+    state.reorder(torch.tensor([1]))
+    with pytest.raises(InputError, match=r"from \[11\] to \[8\] tokens.* can forget the last 5 of \[14\]"):
+        state.crop(torch.tensor([8]))
+    state.crop(9)
+    assert state.lengths.tolist() == [9]
+
+
+@torch.no_grad()
+def test_a_decoder_crops_all_layers_or_none() -> None:
+    patterns = iter([Window(4, 0), Window(8, 0)])
+    decoder = Decoder(DIM, 2, HEADS, 12, attention=lambda dim, heads: Attention(dim, heads, pattern=next(patterns)))
+    state = decoder.state(1)
+    state.layers[0].own = Ring(1, 4, spare=5)
+    decoder(Tokens(torch.randn(1, 12, DIM)), state=state)
+    with pytest.raises(InputError, match="cropped from"):
+        state.crop(8)
+    assert [layer.own.lengths.tolist() for layer in state.layers] == [[12], [12]]
+
+
+@torch.no_grad()
+def test_a_query_that_reads_itself_alone_still_knows_where_the_next_one_stands() -> None:
+    state = Ring(1, 0)
+    x = torch.randn(1, 3, 1, 2)
+    state.append(x, x, position=torch.tensor([[5, 7, 9]]))
+    state.crop(2)
+    assert state.next == torch.tensor([8])
 
 
 def test_what_does_not_fit_is_refused_with_its_value() -> None:
