@@ -88,6 +88,17 @@ class Criterion:
             yield name, scores[name]
 
 
+@dataclass(frozen=True)
+class FirstOfEqual(Criterion):
+    """Order of validations by the metric alone; of equal ones the first is the best."""
+
+    smooth: tuple[str, ...] = ()
+
+    def compare(self, new: Scores, best: Scores | None) -> int:
+        """Return 1 where a validation is better than the best before it, else -1."""
+        return super().compare(new, best) or -1
+
+
 def plain(name: str) -> str:
     """Return the name of a score without the minus sign of one that is negated so that higher is better."""
     return name.removeprefix("-")

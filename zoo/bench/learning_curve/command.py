@@ -1,7 +1,7 @@
 """The study `data-size`: how many training examples until self-attention beats a CNN?"""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
 from zoo.errors import ConfigError
 from zoo.names import counted, did_you_mean
+from zoo.training.criterion import Criterion
 
 FOLDER = "runs/data-size"
 WORK = "zoo.bench.learning_curve.run:execute"
@@ -145,15 +146,22 @@ def _sweep(
     at = [replace(run, seed=run.seed + 1000) for run in runs if run.size == size and run.seed == 0]
     grid = [replace(run, learning_rate=run.learning_rate * factor) for run in at for factor in SWEEP]
     progress.say(f"learning rates: {len(SWEEP)} for each model at {size:,} examples")
-    scores: dict[str, list[tuple[float, float]]] = {}
-    for record in _complete(grid, store, options, progress):
-        if "error" not in record:
-            run = Run(**record["config"])
-            scores.setdefault(run.model, []).append((record["validation"], run.learning_rate))
-    best = {model: max(tried)[1] for model, tried in scores.items()}
+    best = best_rates(_complete(grid, store, options, progress))
     models = [replace(entry, learning_rate=best.get(entry.name, entry.learning_rate)) for entry in study.models]
     chosen = [replace(run, learning_rate=best.get(run.model, run.learning_rate)) for run in runs]
     return replace(study, models=models), chosen
+
+
+def best_rates(records: Iterable[Record]) -> dict[str, float]:
+    """Give the learning rate of each model that is best on validation, the later of equal ones."""
+    best: dict[str, tuple[Mapping[str, float], float]] = {}
+    for record in records:
+        if "error" not in record:
+            run, scores = Run(**record["config"]), record.get("validation_scores", {"metric": record["validation"]})
+            before = best.get(run.model)
+            if Criterion(smooth=tuple(scores)).compare(scores, before[0] if before else None) >= 0:
+                best[run.model] = scores, run.learning_rate
+    return {model: rate for model, (_, rate) in best.items()}
 
 
 def command(

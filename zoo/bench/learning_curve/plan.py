@@ -86,7 +86,8 @@ def _runs(
         "image_size": corpora[config.models[0]].overrides().get("image_size"),
         "device": resolve_device(config.device),
     }
-    precision = _precision(config, same | {"fingerprint": fingerprints[config.models[0]]}, records)
+    known = _on_data(same | {"fingerprint": fingerprints[config.models[0]]}, records)
+    precision = _precision(config, known)
     check_hardware(same["device"], precision)
     return [
         Run(
@@ -102,6 +103,7 @@ def _runs(
             warmup=RECIPES[entry.kind].warmup,
             augment=entry.augment,
             precision=precision,
+            ties="smooth" if all("ties" in run for run in known) else "first",
             **same,
         )
         for size, steps in study.steps.items()
@@ -153,15 +155,20 @@ def resolve_device(device: str) -> str:
     return accelerator.type if accelerator else "cpu"
 
 
-def _precision(config: StudyConfig, same: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> str:
+def _on_data(same: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """List the configurations of the finished runs on the same data; a study that is resumed goes on as they did."""
+    good = [record["config"] for record in records if "error" not in record]
+    return [run for run in good if same.items() <= run.items()]
+
+
+def _precision(config: StudyConfig, known: Sequence[Mapping[str, Any]]) -> str:
     """Give what was asked for, else what the runs on these data have, else what a measurement says.
 
     A measurement near its threshold falls this way today and that way tomorrow; the study must not start anew for it.
     """
     if config.precision != "auto":
         return config.precision
-    good = [record["config"] for record in records if "error" not in record]
-    found = Counter(run["precision"] for run in good if same.items() <= run.items())
+    found = Counter(run["precision"] for run in known)
     return found.most_common(1)[0][0] if found else profitable_precision()
 
 

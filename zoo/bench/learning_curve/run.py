@@ -17,6 +17,7 @@ from zoo.core.flops import count
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.subsets import correct, study_info, subset
 from zoo.factory import create
+from zoo.training.criterion import FirstOfEqual, criterion_for
 from zoo.training.initial_model import channels_last
 from zoo.training.loop import Plan, fit
 from zoo.training.objectives import TeacherForcing
@@ -46,10 +47,12 @@ class Run:
     """None where the data leave no choice."""
     precision: str
     device: str
+    ties: str = "first"
+    """Which of the checkpoints of equal metric is tested: by `smooth` scores, see `Criterion`, or the `first`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the configuration as JSON values."""
-        return asdict(self)
+        """Give the configuration as JSON values; that of a run which tests the first is as it was before `ties`."""
+        return {key: value for key, value in asdict(self).items() if (key, value) != ("ties", "first")}
 
 
 def execute(config: dict[str, Any]) -> dict[str, Any]:
@@ -61,19 +64,21 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     eval_batch_size = study_info(corpus).batch_size or run.batch_size
     torch.manual_seed(run.seed)
     model = build(run.model, corpus)
+    criterion = criterion_for(corpus) if run.ties == "smooth" else FirstOfEqual()
     part = subset(corpus, run.size, run.seed, bool(run.augment))
     outcome = fit(
         model,
         TeacherForcing(part),
         _batches(part, run),
         optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
-        plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup)),
+        plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup), criterion=criterion),
         fabric=fabric,
         validate=lambda model: _scores(corpus, model, "validation", eval_batch_size, fabric),
     )
     return {
         **_tested(corpus, model.eval(), eval_batch_size, fabric),
         "validation": outcome.best_score,
+        "validation_scores": outcome.deciding,
         "best_step": outcome.best_step,
         "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score, _ in outcome.history],
         "seconds": round(outcome.seconds, 3),

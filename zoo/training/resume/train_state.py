@@ -62,6 +62,12 @@ class Outcome:
         return next((entry for entry in self.history if entry.step == self.best_step), None)
 
     @property
+    def deciding(self) -> dict[str, float]:
+        """The scores of the best checkpoint by which it was chosen, the metric first."""
+        scores = self.best.scores if self.best else {}
+        return {name: scores[name] for name in (self.criterion.names(scores) if scores else ())}
+
+    @property
     def best_by(self) -> str:
         """Which score chose the best checkpoint, and what was equal."""
         if self.best is None or not self.best.scores:

@@ -21,10 +21,12 @@ from zoo.bench.grid import engine
 from zoo.bench.grid.task import attempt
 from zoo.bench.learning_curve import command
 from zoo.bench.learning_curve import plan as plan_module
+from zoo.bench.learning_curve.command import best_rates
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
 from zoo.bench.learning_curve.recipes import RECIPES, SWEEP
 from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.run import Run
 from zoo.data.corpus import open_corpus
 from zoo.data.subsets import study_info
 from zoo.errors import ConfigError, DataError, UnknownModelError
@@ -47,6 +49,10 @@ def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypat
     first = study(tmp_path, seeds=1)
     assert len(first.records) == 4
     assert not first.failures
+    for record in first.records:
+        assert record["config"]["ties"] == "smooth"  # what a run without it chose may be another checkpoint
+        assert list(record["validation_scores"]) == ["accuracy", "loss"]
+        assert record["validation_scores"]["accuracy"] == record["validation"]
     trained: list[dict[str, Any]] = []
 
     def counted(work: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -148,6 +154,20 @@ def test_a_run_that_diverged_is_reported_again_and_not_repeated(
     assert [lines_after(), lines_after(), lines_after(retry_failed=True)] == [2, 2, 4]
     fails["transient"] = True
     assert [lines_after(retry_failed=True), lines_after()] == [6, 8]
+
+
+def test_a_sweep_takes_the_rate_of_the_lowest_loss_where_the_metric_is_equal(tmp_path: Path) -> None:
+    config = StudyConfig(models=["resnet-micro", "vit-micro"], data="digits", sizes=[20], seeds=1, precision="32-true")
+    runs = plan(config, tmp_path)[1]
+
+    def record(run: Run, rate: float, accuracy: float, loss: float) -> dict[str, Any]:
+        tried = replace(run, learning_rate=rate).to_dict()
+        return {"config": tried, "validation_scores": {"accuracy": accuracy, "loss": loss}}
+
+    records = [record(runs[0], rate, 0.1, loss) for rate, loss in ((0.1, 2.3), (0.2, 2.2), (0.3, 2.4))]
+    records += [record(runs[1], rate, accuracy, 1.0) for rate, accuracy in ((0.1, 0.5), (0.2, 0.4))]
+    records += [{"config": runs[1].to_dict(), "error": "killed"}]
+    assert best_rates(records) == {"resnet-micro": 0.2, "vit-micro": 0.1}
 
 
 @pytest.mark.slow
