@@ -157,7 +157,7 @@ def best_rates(records: Iterable[Record]) -> dict[str, float]:
     best: dict[str, tuple[Mapping[str, float], float]] = {}
     for record in records:
         if "error" not in record:
-            run, scores = Run(**record["config"]), record.get("validation_scores", {"metric": record["validation"]})
+            run, scores = Run(**record["config"]), record.get("validation_scores") or {"score": record["validation"]}
             before = best.get(run.model)
             if Criterion(smooth=tuple(scores)).compare(scores, before[0] if before else None) >= 0:
                 best[run.model] = scores, run.learning_rate

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,9 +141,7 @@ def open_data(config: StudyConfig) -> dict[str, Corpus]:
         if config.image_size is not None and "image_size" not in corpus.overrides():
             raise ConfigError(f"image_size={config.image_size}: the data {config.data!r} are no images")
         if config.augment and not isinstance(corpus, DrawsSubsets):
-            raise ConfigError(
-                f"augment=True: the data {config.data!r} leave no choice of augmentation"
-            )
+            raise ConfigError(f"augment=True: the data {config.data!r} leave no choice of augmentation")
     return opened
 
 

@@ -156,6 +156,17 @@ def test_a_run_that_diverged_is_reported_again_and_not_repeated(
     assert [lines_after(retry_failed=True), lines_after()] == [6, 8]
 
 
+def test_a_study_begun_before_checkpoints_had_a_second_criterion_goes_on_with_the_first_of_equal(
+    tmp_path: Path,
+) -> None:
+    config = StudyConfig(models=["resnet-micro"], data="digits", sizes=[20], seeds=2, precision="32-true")
+    new = plan(config, tmp_path)[1]
+    assert {run.to_dict()["ties"] for run in new} == {"smooth"}
+    old = {key: value for key, value in new[0].to_dict().items() if key != "ties"}
+    for records, known in (([{"config": old}], old), ([{"config": old, "error": "killed"}], new[0].to_dict())):
+        assert plan(config, tmp_path, records)[1][0].to_dict() == known
+
+
 def test_a_sweep_takes_the_rate_of_the_lowest_loss_where_the_metric_is_equal(tmp_path: Path) -> None:
     config = StudyConfig(models=["resnet-micro", "vit-micro"], data="digits", sizes=[20], seeds=1, precision="32-true")
     runs = plan(config, tmp_path)[1]
