@@ -46,6 +46,7 @@ def mask(pattern: Pattern, n: int = 14) -> torch.Tensor:
 
 
 @given(recipe=alone)
+@settings(deadline=None)
 def test_reading_what_a_pattern_writes_gives_the_pattern(recipe: Recipe) -> None:
     pattern = make(recipe)
     assert read(str(pattern)) == pattern
