@@ -69,6 +69,23 @@ def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+def test_a_study_of_ones_own_runs_as_its_page_shows(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "data-size.md").read_text(encoding="utf-8")
+    work, study, cluster = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "my_study.py").write_text(work)
+    done = run("-c", study, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = re.findall(r"^((?:vit|resnet)-micro) ([01]) 0\.\d+$", done.stdout, re.MULTILINE)
+    assert results == [(model, seed) for model in ("vit-micro", "resnet-micro") for seed in "01"], done.stdout
+    pool = "import concurrent.futures, types\ndistributed = submitit = types.SimpleNamespace()\n"
+    pool += "distributed.Client = lambda address: types.SimpleNamespace(get_executor=concurrent.futures.Executor)\n"
+    pool += "submitit.AutoExecutor = lambda folder: concurrent.futures.Executor()\n"
+    again = run("-c", pool + study + cluster, folder=tmp_path)  # nothing is left that an executor would run
+    assert again.returncode == 0, again.stderr
+    assert "4 of 4 runs were done before." in again.stdout
+
+
 SPEECH = """
 import numpy, soundfile, zoo
 from zoo.plugins.shared.text.tokenizer import Tokenizer

@@ -46,8 +46,7 @@ class Grid:
     def __init__(
         self, work: str, configs: Iterable[Mapping[str, Any]], store: Store, *, retry_failed: bool = False
     ) -> None:
-        if not all(work.partition(":")):
-            raise ConfigError(f"work={work!r} is not 'package.module:function'")
+        check_work(work)
         self.work, self.store = work, store
         self.configs: dict[str, Config] = {key_of(config): dict(config) for config in configs}
         done = store.succeeded if retry_failed else store.settled
@@ -94,6 +93,22 @@ class Grid:
                 yield config, result
 
 
+def check_work(work: Any) -> None:
+    """Refuse what is no `package.module:function`; workers, perhaps on other machines, import it by that name.
+
+    Raises:
+        ConfigError: If it is something else, such as the function itself.
+    """
+    if isinstance(work, str) and all(work.partition(":")):
+        return
+    hint = ""
+    if callable(work):
+        name = f"{getattr(work, '__module__', '')}:{getattr(work, '__qualname__', '')}"
+        importable = name.replace(".", "").replace(":", "").isidentifier() and not name.startswith("__main__")
+        hint = f", as which it would be {name!r}" if importable else ": move the function to a module of its own"
+    raise ConfigError(f"work={work!r} is not the text 'package.module:function', by which workers import it{hint}")
+
+
 def run_grid(
     work: str,
     configs: Iterable[Mapping[str, Any]],
@@ -106,6 +121,9 @@ def run_grid(
     unit: str = "runs",
 ) -> list[Record]:
     """Run a study and give its records, each with `config` and its result, in the order of the configurations.
+
+    The record of a run that failed has `error` and `traceback` in place of a result. With progress, each failure is
+    shown when it happens.
 
     Args:
         work: see `Grid`.
@@ -128,9 +146,14 @@ def run_grid(
         console.print(store.message, markup=False)
     if done := len(grid.configs) - len(grid.todo):
         console.print(f"{done} of {len(grid.configs)} {unit} are done already.")
+    if grid.failed:
+        console.print(f"{grid.failed} {unit} failed before and are not tried again: retry_failed=True tries them.")
     with closing(grid.run(executor, workers)) as results:
-        for _ in track(results, unit, total=len(grid.todo), console=console, disable=not (progress and grid.todo)):
-            pass
+        shown = track(results, unit, total=len(grid.todo), console=console, disable=not (progress and grid.todo))
+        for config, result in shown:
+            if "error" in result:
+                which = ", ".join(f"{key}={value}" for key, value in config.items())
+                console.print(f"failed: {result['error']} ({which})", style="red", markup=False, soft_wrap=True)
     return grid.records
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import zoo.bench
 from zoo.bench.grid import engine
-from zoo.bench.grid.engine import Grid, run_grid
+from zoo.bench.grid.engine import Grid, check_work, run_grid
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.worker_pool import WorkerPool
 from zoo.errors import ConfigError
@@ -184,8 +184,28 @@ def test_numbers_of_workers_that_do_not_fit(options: dict[str, Any], text: str, 
 
 
 def test_a_work_function_is_written_with_a_colon(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"work='grid_work.square' is not 'package.module:function'"):
+    with pytest.raises(ConfigError, match=r"work='grid_work.square' is not the text 'package.module:function'"):
         run_grid("grid_work.square", configs(), tmp_path)
+
+
+def test_a_function_in_place_of_its_name_is_told_its_name() -> None:
+    with pytest.raises(ConfigError, match=r"work=<function dumps .*, as which it would be 'json:dumps'$"):
+        check_work(json.dumps)
+    for work in (lambda config: config, 3):
+        with pytest.raises(ConfigError, match=r"is not the text 'package\.module:function'") as caught:
+            check_work(work)
+        assert ("move the function to a module" in str(caught.value)) == callable(work)
+
+
+def test_each_failure_is_shown_with_its_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for progress in (True, False):
+        records = run_grid(WORK, configs(3, bad=1), tmp_path / str(progress), workers=0, progress=progress)
+        assert [record.get("error") for record in records] == [None, "ValueError: no square", None]
+        shown = capsys.readouterr().out
+        assert ("failed: ValueError: no square (x=1, bad=1)" in shown) == progress
+        assert shown.count("failed:") == progress
+    run_grid(WORK, configs(3, bad=1), tmp_path / "True", workers=0)
+    assert "1 runs failed before and are not tried again: retry_failed=True tries them." in capsys.readouterr().out
 
 
 def test_the_engine_imports_no_command_line() -> None:
