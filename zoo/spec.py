@@ -52,6 +52,9 @@ class ModelSpec:
     """`(config) -> callable` from a model's answer to what users read, labels or text; config as for `preprocess`."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
+    export: str | None = None
+    """`(model) -> (entries of config.json, state_dict)` in the layout of a library that is to read saved models too, or
+    None where it has no such model; `convert` reads it back."""
     classifier: tuple[str, ...] = ()
     """How the keys of the classifier begin in the state dict, such as `head.linear.`, whatever the task: what
     `num_classes=0` leaves out. Without it, they are told by their shapes."""

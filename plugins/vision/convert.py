@@ -5,10 +5,14 @@ The patch convolution is read as a matrix, and learned positions of another grid
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor, nn
 
 from zoo.core import Layout, Learned, Model
+from zoo.plugins.shared.images.patch_embed import pair
+from zoo.plugins.vision.plugin import VIT
+from zoo.plugins.vision.tokens import transformed
 
 StateDict = Mapping[str, Tensor]
 
@@ -79,6 +83,8 @@ OLDER = {
     "output.dense.": "mlp.fc2.",
 }
 """What checkpoints of torchvision before 0.14 and of transformers 4 have in their names, to what newer ones have."""
+EPS = 1e-6
+"""Of timm's layer norms."""
 
 
 def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
@@ -131,6 +137,51 @@ def to_timm(model: Model) -> dict[str, Tensor]:
     return to_layout(model, TIMM)
 
 
+def export(model: Model) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+    """Give the `config.json` and the weights with which timm reads a vision transformer; None where it has no such one.
+
+    Every size is spelled out, so that a model of sizes of its own is one of timm's, too.
+
+    Args:
+        model: made by name.
+    """
+    config = model.spec.config
+    position = {"learned": "learn", "none": "none"}.get(config.get("position", "learned"))
+    attends = config.get("attention", "full") in ("full", "qk-norm")
+    if position is None or not attends or config.get("task", "classify") != "classify" or config.get("eps", EPS) != EPS:
+        return None
+    name, dim, patch = model.spec.name, config["dim"], config["patch_size"]
+    sized = name if name in VIT else "vit-tiny"
+    base = VIT[sized][0]
+    first = config.get("pool", "first") == "first"
+    ratio = config["mlp_dim"] / dim
+    described = {
+        "architecture": "_".join([*sized.split("-")[:2], f"patch{base}_224"]),
+        "global_pool": "token" if first else "avg",
+        "model_args": {
+            "img_size": list(pair(config["image_size"])),
+            "patch_size": patch,
+            "in_chans": config["in_chans"],
+            "embed_dim": dim,
+            "depth": config["depth"],
+            "num_heads": config["num_heads"],
+            "mlp_ratio": ratio if int(dim * ratio) == config["mlp_dim"] else math.nextafter(ratio, math.inf),
+            "qk_norm": config.get("attention") == "qk-norm",
+            "class_token": first,
+            "global_pool": "token" if first else "avg",
+            "fc_norm": False,
+            "pos_embed": position,
+        },
+        "pretrained_cfg": {
+            **transformed(config),
+            "fixed_input_size": True,
+            "first_conv": "patch_embed.proj",
+            "classifier": "head",
+        },
+    }
+    return described, to_timm(model)
+
+
 def timm_peer(model: Model) -> nn.Module:
     """Make timm's model of the same shape, with the weights of a `VisionTransformer` that has learned positions."""
     from timm.models import VisionTransformer
@@ -153,6 +204,32 @@ def timm_peer(model: Model) -> nn.Module:
     )
     peer.load_state_dict(to_timm(model))
     return peer.train(model.training)
+
+
+PREPARATION = ("input_size", "mean", "std", "crop_pct", "interpolation", "fixed_input_size", "first_conv", "classifier")
+"""What of timm's `pretrained_cfg` says how images are prepared, and where the first and the last layer are."""
+
+
+def timm_export(model: Any) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+    """Give the `config.json` and the weights with which timm reads a `TimmModel`; None if the labels are not its own.
+
+    Args:
+        model: made by name.
+    """
+    config: dict[str, Any] = model.spec.config
+    net = model.net
+    if config.get("task", "classify") != "classify":
+        return None
+    known = {key: net.pretrained_cfg[key] for key in PREPARATION if net.pretrained_cfg.get(key) is not None}
+    own = ("architecture", "num_classes", "image_size", "tag", "task")
+    options = {key: value for key, value in config.items() if key not in own}
+    size = known.get("input_size", (3, 224, 224))[1:]
+    if known.get("fixed_input_size") and config.get("image_size") is not None:
+        size = pair(config["image_size"])
+        options["img_size"] = list(size)
+    known["input_size"] = [model.in_chans, *size]
+    described = {"architecture": config["architecture"], "model_args": options, "pretrained_cfg": known}
+    return described, net.state_dict()
 
 
 def timm_to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:

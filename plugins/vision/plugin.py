@@ -154,6 +154,7 @@ def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:
         source="arXiv:2010.11929",
         weights=weights or {},
         convert="zoo.plugins.vision.convert:to_zoo",
+        export="zoo.plugins.vision.convert:export",
         peer="zoo.plugins.vision.convert:timm_peer",
     )
 
@@ -169,6 +170,7 @@ def _timm(name: str, architecture: str, weights: dict[str, str], classifier: tup
         weights=weights,
         classifier=(*(f"net.{module}." for module in classifier), "head.linear.") if classifier else (),
         convert="zoo.plugins.vision.convert:timm_to_zoo",
+        export="zoo.plugins.vision.convert:timm_export",
         preprocess="zoo.plugins.vision.tokens:timm_preprocess",
     )
 

@@ -60,13 +60,23 @@ def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
         config: of the model; small images, below 64 pixels, are not cropped.
         train: whether to augment: random resized crop, flip, colour jitter.
     """
-    size = pair(config.get("image_size", 224))
-    channels = config.get("in_chans", 3)
-    crop = 0.9 if min(size) >= 64 else 1.0
-    options = {"input_size": (channels, *size), "mean": (0.5,) * channels, "std": (0.5,) * channels, "crop_pct": crop}
+    options = transformed(config)
     if "repository" in config and "tag" not in config:
         options |= read_config(config["repository"]).get("pretrained_cfg") or {}
-    return Preprocess(channels, train, **options)
+    return Preprocess(config.get("in_chans", 3), train, **options)
+
+
+def transformed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Say how images of a vision transformer are prepared, in the words of timm's `pretrained_cfg`."""
+    size = pair(config.get("image_size", 224))
+    channels = config.get("in_chans", 3)
+    return {
+        "input_size": [channels, *size],
+        "mean": [0.5] * channels,
+        "std": [0.5] * channels,
+        "crop_pct": 0.9 if min(size) >= 64 else 1.0,
+        "interpolation": "bicubic",
+    }
 
 
 def timm_preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":

@@ -122,7 +122,7 @@ class PluginConformance:
     def test_entries_resolve(self, name: str) -> None:
         """What the spec refers to can be imported."""
         spec = create.info(name)
-        for entry in (spec.entry, spec.example, spec.preprocess, spec.postprocess, spec.convert):
+        for entry in (spec.entry, spec.example, spec.preprocess, spec.postprocess, spec.convert, spec.export):
             assert entry is None or callable(entry_loading.load(spec, entry)), f"{entry} is not callable"
 
     def test_parameters_are_exact(self, name: str) -> None:

@@ -175,7 +175,8 @@ def converted(model: nn.Module, checkpoint: Checkpoint, spec: ModelSpec) -> dict
 def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[str, Any] | None = None) -> Path:
     """Save a model made by `zoo.create` for `weights=FOLDER` and, once uploaded, for `hf-hub:`.
 
-    Each file is whole or not there.
+    Where the plugin exports to another library, such as timm, that reads the folder too. Each file is whole or not
+    there.
 
     Args:
         model: what to save.
@@ -195,13 +196,14 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
             "instead, such as attention='causal', or keep torch.save(model.state_dict())"
         )
     # Cloned, because safetensors refuses tensors that share memory, and every key is wanted back.
-    state = {key: value.detach().cpu().contiguous().clone() for key, value in stripped(model.state_dict()).items()}
+    config, state = _described(model, spec, preparation or {})
+    state = {key: value.detach().cpu().contiguous().clone() for key, value in state.items()}
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".saving-", dir=target) as scratch:
             save_file(state, Path(scratch) / "model.safetensors", metadata={"format": "pt"})
-            text = json.dumps(_config(model, spec, preparation or {}), indent=2) + "\n"
+            text = json.dumps(config, indent=2) + "\n"
             (Path(scratch) / "config.json").write_text(text, encoding="utf-8")
             for name in ("model.safetensors", "config.json"):
                 replace_synced(Path(scratch) / name, target / name)
@@ -212,6 +214,24 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
 
 def _some(keys: list[str]) -> str:
     return ", ".join(keys[:_SHOWN]) + (f", … {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else "")
+
+
+def _described(
+    model: nn.Module, spec: ModelSpec, preparation: Mapping[str, Any]
+) -> tuple[dict[str, Any], Mapping[str, Tensor]]:
+    """Give configuration and weights: another library's where it has such a model and its layout gives back ours."""
+    model = getattr(model, "_orig_mod", model)  # of torch.compile
+    config, state = _config(model, spec, preparation), stripped(model.state_dict())
+    exported = entry_loading.load(spec, spec.export)(model) if spec.export else None
+    if exported is None:
+        return config, state
+    theirs, weights = exported
+    back = converted(model, Checkpoint(weights, "the export"), spec)
+    if back.keys() != state.keys() or any(not torch.equal(back[key], state[key]) for key in state):
+        return config, state
+    ours = {key: config[key] for key in ("architecture", "model_args")}
+    preparation = theirs.get("pretrained_cfg", {}) | config["pretrained_cfg"]
+    return config | theirs | {"pretrained_cfg": preparation, "zoo": ours}, weights
 
 
 def _config(model: nn.Module, spec: ModelSpec, preparation: Mapping[str, Any]) -> dict[str, Any]:

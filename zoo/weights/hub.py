@@ -2,6 +2,9 @@
 
 {"architecture": "vit-small", "num_classes": 10, "num_features": 384, "model_args": {...}, "pretrained_cfg": {...},
  "modality": "vision", "zoo_version": "0.1.0", "plugin": "vision"}
+
+Where the weights are in the layout of another library, `architecture` and `model_args` are that library's, and ours
+stand under `zoo`.
 """
 
 import json
@@ -24,6 +27,7 @@ _TYPES: dict[str, tuple[type, str]] = {
     "pretrained_cfg": (dict, "object"),
     "plugin": (str, "string"),
     "zoo_version": (str, "string"),
+    "zoo": (dict, "object"),
 }
 """Of the values of a `config.json` that are read; null counts as not there."""
 
@@ -39,7 +43,7 @@ def is_pretrained(name: str, pretrained: bool | None) -> bool:
 
 
 def read_config(reference: str) -> dict[str, Any]:
-    """Read a repository's `config.json`; an empty dictionary where it has none.
+    """Read a repository's `config.json`, ours in place of another library's; an empty dictionary where it has none.
 
     Raises:
         WeightsError: If the repository cannot be reached, the file is no JSON object, or a value is of another type.
@@ -53,12 +57,18 @@ def read_config(reference: str) -> dict[str, Any]:
         raise WeightsError(f"{reference!r}: config.json cannot be read: {error}") from error
     if not isinstance(config, dict):
         raise WeightsError(f"{reference!r}: config.json holds no object")
+    _check_types(reference, config)
+    config |= config.pop("zoo", None) or {}
+    _check_types(reference, config)
+    return config
+
+
+def _check_types(reference: str, config: Mapping[str, Any]) -> None:
     for key, (kind, name) in _TYPES.items():
         if config.get(key) is not None and not isinstance(config[key], kind):
             raise WeightsError(
                 f"{reference!r}: config.json has {key}={config[key]!r}, which is no {name}{versions(config)}"
             )
-    return config
 
 
 def versions(config: Mapping[str, Any]) -> str:

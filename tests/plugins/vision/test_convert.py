@@ -1,6 +1,8 @@
 """Weights of timm, torchvision and Hugging Face: the same answers, at two image sizes."""
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ import torchvision
 from torch import Tensor, nn
 from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
+import zoo
 from zoo.core import Attention, ConfigError, Layout, NormedAttention
+from zoo.plugins.shared.images.patch_embed import pair
 from zoo.plugins.vision.convert import (
     HUGGING_FACE,
     TIMM,
@@ -199,3 +203,69 @@ def test_our_own_weights_are_fitted_to_another_grid() -> None:
     x = torch.randn(1, 3, 48, 48)
     small.stem.position = large.stem.position
     torch.testing.assert_close(small(x), large(x))
+
+
+VIT: dict[str, Any] = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "image_size": 32}
+
+
+def saved(folder: Path, name: str, **keywords: Any) -> Any:
+    """Save a model with weights of its own, and check that it is read back as it was."""
+    model: Any = randomised(zoo.create(name, **keywords))
+    zoo.weights.save(model, folder)
+    again: Any = zoo.create(f"local-dir:{folder}")
+    assert again.spec.config == model.spec.config
+    assert again.state_dict().keys() == model.state_dict().keys()
+    assert all(torch.equal(value, model.state_dict()[key]) for key, value in again.state_dict().items())
+    return model
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords", "architecture"),
+    [
+        ("vit-tiny", {}, "vit_tiny_patch16_224"),
+        ("vit-small-p8", {"num_classes": 5, "in_chans": 1}, "vit_small_patch8_224"),
+        ("vit-base-p32", {"image_size": [32, 64], "num_classes": 0}, "vit_base_patch32_224"),
+        ("vit-large", {"pool": "mean", "num_classes": 7}, "vit_large_patch16_224"),
+        ("vit-huge", {"image_size": 28, "attention": "qk-norm"}, "vit_huge_patch14_224"),
+        ("vit-tiny", {"position": "none", "patch_size": 8}, "vit_tiny_patch16_224"),
+        ("vit-tiny", {"dim": 27, "mlp_dim": 29}, "vit_tiny_patch16_224"),
+        ("vit-micro", {"image_size": 24}, "vit_tiny_patch16_224"),
+        ("resnet-18", {"num_classes": 5}, "resnet18"),
+        ("timm:vit_tiny_patch16_224", {"num_classes": 4, "in_chans": 1, "image_size": 32}, "vit_tiny_patch16_224"),
+    ],
+)
+@torch.no_grad()
+def test_timm_reads_what_is_saved(name: str, keywords: dict[str, Any], architecture: str, tmp_path: Path) -> None:
+    keywords = keywords if ":" in name or "resnet" in name else VIT | keywords
+    ours = saved(tmp_path, name, **keywords).double()
+    theirs: Any = timm.create_model(f"local-dir:{tmp_path}", pretrained=True).double().eval()
+    assert theirs.pretrained_cfg["architecture"] == architecture
+    x = torch.randn(2, ours.spec.config.get("in_chans", 3), *pair(keywords.get("image_size", 64)), dtype=torch.double)
+    assert ours(x).std() > 0
+    torch.testing.assert_close(theirs(x), ours(x))
+
+
+@torch.no_grad()
+def test_timm_prepares_images_and_changes_size_and_labels_of_what_is_saved(tmp_path: Path) -> None:
+    saved(tmp_path, "vit-tiny", **VIT, num_classes=5)
+    theirs: Any = timm.create_model(f"local-dir:{tmp_path}", pretrained=True, num_classes=3, img_size=48).eval()
+    assert list(timm.data.resolve_data_config({}, model=theirs)["mean"]) == [0.5, 0.5, 0.5]
+    assert theirs.head.weight.shape == (3, 24)
+    ours: Any = zoo.create(f"local-dir:{tmp_path}", num_classes=3, image_size=48).eval()
+    x = torch.randn(1, 3, 48, 48)
+    torch.testing.assert_close(ours.forward_features(x), theirs.forward_features(x), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"position": "rotary"},
+        {"attention": "window:2"},
+        {"task": "tag", "num_classes": 3},
+        {"eps": 1e-12},
+        {"image_size": [16, 64]},  # four patches in a row: timm's layout does not tell them from two by two
+    ],
+)
+def test_what_timm_does_not_have_is_saved_in_our_layout(keywords: dict[str, Any], tmp_path: Path) -> None:
+    saved(tmp_path, "vit-tiny", **VIT | keywords)
+    assert json.loads((tmp_path / "config.json").read_text())["architecture"] == "vit-tiny"
