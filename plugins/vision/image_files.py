@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from torch import Tensor
 from zoo import DataError
 
 _ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+_LEAST = 3
+"""Images that a class needs: one each for training, validation and test."""
 _PAIRS = (
     ("x", "y"),
     ("images", "labels"),
@@ -27,21 +30,38 @@ def read_folder(path: Path, image_size: int) -> tuple[Tensor, Tensor, list[str],
     """Read class folders of pictures as square RGB bytes: pictures, labels, class names, files skipped.
 
     Raises:
-        DataError: If there is no such folder, it has fewer than two classes, or a class has no picture.
+        DataError: If there is no such folder, it has fewer than two classes, or classes have fewer than three pictures.
     """
-    classes = _class_folders(path)
-    pictures, labels, skipped = [], [], []
-    for label, folder in enumerate(classes):
-        files = sorted(file for file in folder.rglob("*") if file.suffix.lower() in _ENDINGS)
-        read = [_read_picture(file, image_size) for file in files]
-        skipped += [str(file.relative_to(path)) for file, picture in zip(files, read, strict=True) if picture is None]
-        good = [picture for picture in read if picture is not None]
-        if not good:
-            raise DataError(f"class {folder.name!r} in {path} has no readable image")
-        pictures += good
-        labels += [label] * len(good)
-    stacked = torch.from_numpy(np.stack(pictures).transpose(0, 3, 1, 2).copy())
-    return stacked, torch.tensor(labels), [folder.name for folder in classes], skipped
+    files = {folder.name: _picture_files(folder) for folder in _class_folders(path)}
+    _check_enough(path, files)
+    good: dict[str, list[NDArray[np.uint8]]] = {name: [] for name in files}
+    skipped = []
+    for name, file in ((name, file) for name, found in files.items() for file in found):
+        if (picture := _read_picture(file, image_size)) is None:
+            skipped.append(str(file.relative_to(path)))
+        else:
+            good[name].append(picture)
+    _check_enough(path, good, "readable ")
+    stacked = torch.from_numpy(np.stack([each for read in good.values() for each in read]).transpose(0, 3, 1, 2).copy())
+    labels = [label for label, read in enumerate(good.values()) for _ in read]
+    return stacked, torch.tensor(labels), list(files), skipped
+
+
+def _picture_files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in _ENDINGS)
+
+
+def _check_enough(path: Path, classes: Mapping[str, Sequence[Any]], which: str = "") -> None:
+    """Name all classes that have too few pictures."""
+    few = {name: len(found) for name, found in classes.items() if len(found) < _LEAST}
+    if few:
+        told = [
+            f"class {name!r} has {count or 'no'} {which}image{'' if count == 1 else 's'}" for name, count in few.items()
+        ]
+        raise DataError(
+            f"folder:{path}: {'; '.join(told)}. Training, validation and test need one of each class: add images, or "
+            "move the folder away"
+        )
 
 
 def _class_folders(path: Path) -> list[Path]:

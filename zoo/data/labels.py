@@ -1,6 +1,7 @@
 """Names of labels: those that examples have, and those that lie beside a model's weights."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,16 +11,32 @@ from zoo.errors import ConfigError, DataError, InputError, WeightsError
 from zoo.names import counted
 from zoo.weights import hub
 
+_SHOWN = 40
+"""Characters of a label in an error."""
 
-def names_of(labels: Iterable[str], name: str) -> list[str]:
+
+def names_of(labels: Iterable[str], name: str, hint: str = "") -> list[str]:
     """Give the names of labels in alphabetical order.
 
+    Args:
+        labels: of all examples.
+        name: of the data, for the errors.
+        hint: what to do if they are no labels, a sentence.
+
     Raises:
-        DataError: If there are fewer than two.
+        DataError: If there are fewer than two, or most of them occur once.
     """
-    found = sorted(set(labels))
+    counts = Counter(labels)
+    found = sorted(counts)
     if len(found) < 2:
         raise DataError(f"{name} has {counted(len(found), 'label')} ({', '.join(found)}): at least 2 are needed")
+    once = [label for label in found if counts[label] == 1]
+    if 2 * len(once) > len(found):
+        shown = ", ".join(repr(label if len(label) <= _SHOWN else f"{label[:_SHOWN]}…") for label in once[:3])
+        raise DataError(
+            f"{name}: {len(once):,} of its {len(found):,} labels occur once, such as {shown}. No label is "
+            f"learned from one example: give each several examples, or leave it out.{f' {hint}' if hint else ''}"
+        )
     return found
 
 

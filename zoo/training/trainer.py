@@ -1,6 +1,7 @@
 """`Trainer`: puts the parts of one training together, runs the loop, evaluates on the test examples and saves."""
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from zoo.data.corpus import Corpus, check_task, open_corpus
+from zoo.data.subsets import DrawsSubsets
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
@@ -116,7 +118,11 @@ class Trainer:
         """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights."""
         tokenizer = self.folder.saved_tokenizer() or self.given.tokenizer or self.initial.tokenizer
         spec, seed = self.initial.spec, self.given.seed
-        return open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
+        corpus = open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
+        if self.fabric.is_global_zero and isinstance(corpus, DrawsSubsets):
+            for note in corpus.study_info().notes:
+                warnings.warn(note, stacklevel=2)
+        return corpus
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:
         seed_all(self.given.seed)

@@ -68,7 +68,11 @@ def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
 
     opened, parts = _open(place, read, lambda example: example.text, seed)
     known = parts.train if opened.given else [example for part in parts for example in part]
-    labels = names_of((example.label for example in known), opened.place)
+    hint = (
+        "If they are texts to be generated, such as translations, train a model that generates: "
+        f"zoo train transformer-tiny --data parallel:{place}"
+    )
+    labels = names_of((example.label for example in known), opened.place, hint)
     chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [example.text for example in parts.train])
     about = _about(opened, f"texts with {len(labels)} labels", parts, (f"{seed}{chosen.content}",))
     return LabelledCorpus(about, spec, chosen, parts, labels)

@@ -11,6 +11,7 @@ from PIL import Image
 import zoo
 from zoo.data.corpus import open_corpus
 from zoo.errors import DataError
+from zoo.plugins.vision import image_files
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.image_source import ImageSource as Source
 from zoo.plugins.vision.sources import SOURCES
@@ -122,14 +123,38 @@ def test_a_folder_with_one_class(tmp_path: Path) -> None:
 
 def test_an_empty_class(folder: Path) -> None:
     (folder / "birds").mkdir()
-    with pytest.raises(DataError, match=r"class 'birds' in .* has no readable image"):
+    with pytest.raises(DataError, match=r"folder:.*: class 'birds' has no images\. .* add images, or move"):
+        open_folder(str(folder))
+
+
+def test_all_classes_with_too_few_images_are_named_before_one_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in (("ants", 0), ("birds", 2), ("eels", 1)):
+        (folder / name).mkdir()
+        for number in range(count):
+            (folder / name / f"{number}.png").touch()
+    read: list[Path] = []
+    monkeypatch.setattr(image_files, "_read_picture", lambda file, image_size: read.append(file))
+    told = r"class 'ants' has no images; class 'birds' has 2 images; class 'eels' has 1 image\. Training, val"
+    with pytest.raises(DataError, match=told):
+        open_folder(str(folder))
+    assert not read
+
+
+def test_all_classes_with_too_few_readable_images_are_named(folder: Path) -> None:
+    for name in ("ants", "eels"):
+        (folder / name).mkdir()
+        for number in range(4):
+            (folder / name / f"{number}.png").write_bytes(b"no picture")
+    with pytest.raises(DataError, match="class 'ants' has no readable images; class 'eels' has no readable images"):
         open_folder(str(folder))
 
 
 def test_a_class_too_small_to_split(folder: Path) -> None:
     for index in range(6):
         (folder / "cats" / f"{index}.png").unlink()
-    with pytest.raises(DataError, match=r"class 'cats' has too few examples \(2\): 3 are needed"):
+    with pytest.raises(DataError, match=r"class 'cats' has 2 images\. Training, validation and test need one of each"):
         open_folder(str(folder))
 
 

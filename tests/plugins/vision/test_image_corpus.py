@@ -25,6 +25,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "pictures"
 
 
+def test_a_training_names_and_counts_the_pictures_that_it_skips(folder: Path) -> None:
+    for name in ("a.png", "b.png"):
+        (folder / "dark" / name).write_bytes(b"no picture")
+    with pytest.warns(UserWarning, match=r"^2 unreadable images skipped: dark/a\.png, dark/b\.png$"):
+        zoo.train("vit-micro", f"folder:{folder}", steps=1, depth=1, dim=16, num_heads=2, mlp_dim=16)
+
+
 def test_a_source_of_pictures_is_a_corpus_at_the_size_of_the_model(folder: Path) -> None:
     corpus = open_corpus(str(folder), create.info("vit-micro"))
     assert isinstance(corpus, Corpus)

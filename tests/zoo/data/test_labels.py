@@ -22,6 +22,16 @@ def test_one_label_is_too_few() -> None:
         names_of(["a", "a"], "x.tsv")
 
 
+def test_labels_of_which_most_occur_once_are_refused() -> None:
+    labels = ["a", "a", "b" * 99, "c", "d", "d", "e"]
+    told = (
+        rf"x.tsv: 3 of its 5 labels occur once, such as '{'b' * 40}…', 'c', 'e'\. No label is learned from one .* Try y"
+    )
+    with pytest.raises(DataError, match=told):
+        names_of(labels, "x.tsv", "Try y.")
+    assert names_of([*labels, "c"], "x.tsv") == ["a", "b" * 99, "c", "d", "e"]
+
+
 def test_an_answer_has_as_many_names_as_labels_or_their_numbers() -> None:
     assert names_for(["a", "b"], 2) == ["a", "b"]
     assert names_for([], 3) == ["0", "1", "2"]

@@ -106,7 +106,7 @@ def knowing(corpus: ParallelCorpus, wrong: str = "") -> Mute:
 def test_every_corpus_is_one(pairs: str, write: Write) -> None:
     found: list[Any] = [
         open_parallel(pairs, SOURCE, 0, "byte"),
-        open_labelled(pairs + "?text=1&label=1", ENCODER, 0, "byte"),
+        open_labelled(write("labels.tsv", "a\tx\nb\ty\nc\tx\nd\ty\n"), ENCODER, 0, "byte"),
         open_tagged(write("a.conll", "a X\n\nb Y\n\nc X\n\nd Y\n"), ENCODER, 0, "byte"),
         open_lines(pairs, PROMPT, 0, "byte"),
         open_lines(pairs, ENCODER, 0, "byte"),
@@ -269,11 +269,11 @@ def test_a_fingerprint_changes_with_seed_tokenizer_and_texts(pairs: str, write: 
     assert open_parallel(pairs, SOURCE, 0, "byte").fingerprint == prints[0]
 
 
-def test_a_model_of_another_kind_is_refused(pairs: str) -> None:
+def test_a_model_of_another_kind_is_refused(pairs: str, write: Write) -> None:
     with pytest.raises(ConfigError, match=r"'pairs.tsv' are pairs of texts, and 'made-encoder' writes none"):
         open_parallel(pairs, ENCODER, 0, "byte")
     with pytest.raises(ConfigError, match="are texts with labels, and 'made-source' gives none: take an encoder"):
-        open_labelled(pairs, SOURCE, 0, "byte")
+        open_labelled(write("labels.tsv", "a\tx\nb\ty\nc\tx\nd\ty\n"), SOURCE, 0, "byte")
     with pytest.raises(ConfigError, match="are lines of text to continue, and 'made-source' is no decoder alone"):
         open_lines(pairs, SOURCE, 0, "byte")
 
@@ -295,6 +295,15 @@ def test_labels_are_classes_in_alphabetical_order(write: Write, tmp_path: Path) 
     right = float((corpus.classes["test"] == 0).float().mean())
     assert scores == {"accuracy": right, "loss": pytest.approx(math.log(1 + math.e) - right)}
     assert tuple(scores) == corpus.metrics(Constant(corpus, 0))
+
+
+def test_labels_of_which_most_occur_once_are_refused_with_what_may_be_meant(pairs: str) -> None:
+    told = (
+        rf"{len(PAIRS)} of its {len(PAIRS)} labels occur once, such as '0 Äpfel', .* train a model that generates: "
+        rf"zoo train transformer-tiny --data parallel:{re.escape(pairs)}"
+    )
+    with pytest.raises(DataError, match=told):
+        open_labelled(pairs, ENCODER, 0, "byte")
 
 
 class Constant(nn.Module):
