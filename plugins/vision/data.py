@@ -186,9 +186,9 @@ def open_folder(argument: str, seed: int = 0) -> "Folder":
 def open_npz(argument: str, seed: int = 0) -> Pictures:
     """Open a NumPy archive of pictures and labels."""
     path = Path(argument).expanduser()
-    pictures, labels, classes = read_archive(path)
+    pictures, labels, classes, notes = read_archive(path)
     described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes."
-    return _pictures(f"npz:{path.name}", described, pictures, labels, seed, classes)
+    return replace(_pictures(f"npz:{path.name}", described, pictures, labels, seed, classes), notes=notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,20 +201,14 @@ class Folder(Pictures):
     @classmethod
     def open(cls, path: Path, image_size: int, seed: int) -> "Folder":
         """Read and split the folder."""
-        pictures, labels, classes, skipped = read_folder(path, image_size)
+        pictures, labels, classes, notes = read_folder(path, image_size)
         described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes, your own."
         plain = _pictures(f"folder:{path.name}", described, pictures, labels, seed, classes)
-        notes = (_skipped_note(skipped),) if skipped else ()
         return cls(**{**vars(plain), "notes": notes, "mirror": True}, path=path, seed=seed)
 
     def resized(self, image_size: int) -> "Folder":
         """Read the files again at another size."""
         return self if image_size == self.image_size else Folder.open(self.path, image_size, self.seed)
-
-
-def _skipped_note(skipped: list[str]) -> str:
-    named = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
-    return f"{len(skipped)} unreadable {'image' if len(skipped) == 1 else 'images'} skipped: {named}"
 
 
 def _pictures(

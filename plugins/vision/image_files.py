@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zoo import DataError
+from zoo import DataError, InputError
+from zoo.plugins.vision.read_image import constant_note, is_constant, listed, read_image, to_bytes
 
 _ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 _LEAST = 3
@@ -26,41 +27,50 @@ _PAIRS = (
 """Names of pictures and labels in an archive; the last two are Keras's and MedMNIST's, of which we split the pool."""
 
 
-def read_folder(path: Path, image_size: int) -> tuple[Tensor, Tensor, list[str], list[str]]:
-    """Read class folders of pictures as square RGB bytes: pictures, labels, class names, files skipped.
+def read_folder(path: Path, image_size: int) -> tuple[Tensor, Tensor, list[str], tuple[str, ...]]:
+    """Read class folders of pictures as square RGB bytes: pictures, labels, class names, notes for the user.
 
     Raises:
         DataError: If there is no such folder, it has fewer than two classes, or classes have fewer than three pictures.
     """
+    from PIL import ImageOps
+
     files = {folder.name: _picture_files(folder) for folder in _class_folders(path)}
     _check_enough(path, files)
     good: dict[str, list[NDArray[np.uint8]]] = {name: [] for name in files}
-    skipped = []
-    for name, file in ((name, file) for name, found in files.items() for file in found):
-        if (picture := _read_picture(file, image_size)) is None:
-            skipped.append(str(file.relative_to(path)))
-        else:
-            good[name].append(picture)
-    _check_enough(path, good, "readable ")
+    skipped, constant, why = [], [], ""
+    for label, file in ((label, file) for label, found in files.items() for file in found):
+        name = str(file.relative_to(path))
+        try:
+            image = read_image(file)
+        except (OSError, InputError) as error:
+            skipped.append(name)
+            why = why or f" ({error})"
+            continue
+        constant += [name] if is_constant(image) else []
+        good[label].append(np.asarray(ImageOps.fit(image, (image_size, image_size))))
+    _check_enough(path, good, "readable ", why)
     stacked = torch.from_numpy(np.stack([each for read in good.values() for each in read]).transpose(0, 3, 1, 2).copy())
     labels = [label for label, read in enumerate(good.values()) for _ in read]
-    return stacked, torch.tensor(labels), list(files), skipped
+    notes = [f"{len(skipped)} unreadable {'image' if len(skipped) == 1 else 'images'} skipped: {listed(skipped)}"]
+    notes = (notes if skipped else []) + ([constant_note(constant, len(labels))] if constant else [])
+    return stacked, torch.tensor(labels), list(files), tuple(notes)
 
 
 def _picture_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.suffix.lower() in _ENDINGS)
 
 
-def _check_enough(path: Path, classes: Mapping[str, Sequence[Any]], which: str = "") -> None:
-    """Name all classes that have too few pictures."""
+def _check_enough(path: Path, classes: Mapping[str, Sequence[Any]], which: str = "", why: str = "") -> None:
+    """Name all classes that have too few pictures, and why the first of them cannot be read."""
     few = {name: len(found) for name, found in classes.items() if len(found) < _LEAST}
     if few:
         told = [
             f"class {name!r} has {count or 'no'} {which}image{'' if count == 1 else 's'}" for name, count in few.items()
         ]
         raise DataError(
-            f"folder:{path}: {'; '.join(told)}. Training, validation and test need one of each class: add images, or "
-            "move the folder away"
+            f"folder:{path}: {'; '.join(told)}{why}. Training, validation and test need one of each class: add images, "
+            "or move the folder away"
         )
 
 
@@ -76,18 +86,8 @@ def _class_folders(path: Path) -> list[Path]:
     return classes
 
 
-def _read_picture(file: Path, image_size: int) -> NDArray[np.uint8] | None:
-    from PIL import Image, ImageOps
-
-    try:
-        with Image.open(file) as image:
-            return np.asarray(ImageOps.fit(image.convert("RGB"), (image_size, image_size)))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # Pillow's words for "not a picture"
-        return None
-
-
-def read_archive(path: Path) -> tuple[Tensor, Tensor, list[str]]:
-    """Read a NumPy archive: pictures as square bytes (count, channels, height, width), labels, class names.
+def read_archive(path: Path) -> tuple[Tensor, Tensor, list[str], tuple[str, ...]]:
+    """Read a NumPy archive: pictures as square bytes (count, channels, height, width), labels, class names, notes.
 
     Raises:
         DataError: If the file or its arrays cannot be used.
@@ -107,7 +107,9 @@ def read_archive(path: Path) -> tuple[Tensor, Tensor, list[str]]:
         raise DataError(f"npz:{path} cannot be read: {error}") from error
     read = torch.from_numpy(_to_bytes(pictures, path))
     codes, classes = _to_labels(labels, len(pictures), path)
-    return read, torch.from_numpy(codes), classes
+    constant = (read.amin((2, 3)) == read.amax((2, 3))).all(1).nonzero().flatten().tolist()
+    notes = (constant_note([f"picture {place}" for place in constant], len(read)),) if constant else ()
+    return read, torch.from_numpy(codes), classes, notes
 
 
 def _to_bytes(pictures: NDArray[Any], path: Path) -> NDArray[np.uint8]:
@@ -121,9 +123,11 @@ def _to_bytes(pictures: NDArray[Any], path: Path) -> NDArray[np.uint8]:
         low, high = float(pictures.min()), float(pictures.max())
         if not (low >= 0 and high <= 1):
             raise DataError(f"{path}: float pictures from {low:g} to {high:g}; values in [0, 1] wanted, or uint8")
-        pictures = (pictures * np.float32(255)).round().astype(np.uint8)
+        pictures = to_bytes(pictures, 1)
+    elif pictures.dtype in (np.uint16, np.bool_):
+        pictures = to_bytes(pictures, 65535 if pictures.dtype == np.uint16 else 1)
     if pictures.dtype != np.uint8:
-        raise DataError(f"{path}: pictures of type {pictures.dtype}; uint8 or float in [0, 1] wanted")
+        raise DataError(f"{path}: pictures of type {pictures.dtype}; uint8, uint16, bool or float in [0, 1] wanted")
     return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))
 
 

@@ -3,17 +3,17 @@
 Axes: b images, c channels, h and w pixels.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, InputError, Tokens
+from zoo.core import ConfigError, Tokens
 from zoo.plugins.shared.images.patch_embed import PatchStem, check_images, pair
+from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image
 from zoo.plugins.vision.sources import TIMM
 from zoo.registry import require
 from zoo.weights import read_config
@@ -91,7 +91,7 @@ def timm_preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
 
 
 class Preprocess:
-    """Turn an image (path, PIL, array or tensor of 0 … 255) into (c, h, w), and a list of them into a batch.
+    """Turn an image into (c, h, w), and a list of them into a batch; `read_image` says what is read, and how.
 
     Args:
         channels: 1 for grey, 3 for colour.
@@ -105,40 +105,29 @@ class Preprocess:
 
         known = ("input_size", "mean", "std", "crop_pct", "interpolation")
         options = {"interpolation": "bicubic"} | {k: v for k, v in options.items() if k in known}
-        self.mode = {1: "L", 3: "RGB", 4: "RGBA"}.get(channels)
-        self.transform: Callable[[Any], Tensor] = create_transform(is_training=train, **options)
-        if self.mode is None:
+        mode = {1: "L", 3: "RGB", 4: "RGBA"}.get(channels)
+        if mode is None:
             raise ConfigError(f"in_chans={channels}: an image file has 1, 3 or 4 channels, prepare others yourself")
+        self.mode = mode
+        self.transform: Callable[[Any], Tensor] = create_transform(is_training=train, **options)
 
     def __call__(self, image: Any) -> Tensor:
-        """Give a float tensor in the model's range.
+        """Give a float tensor in the model's range; warn of images that are constant after reading.
+
+        Args:
+            image: a path, a PIL image, an array (h, w[, c]), a tensor (c, h, w), or a list of these.
 
         Raises:
             InputError: If this is no image.
         """
-        if isinstance(image, list | tuple):
-            return torch.stack([self(one) for one in image])
-        return self.transform(open_image(image).convert(self.mode))
+        several = isinstance(image, list | tuple)
+        given = list(image) if several else [image]
+        read = [read_image(one, self.mode) for one in given]
+        constant = [name_of(one, place) for place, one in enumerate(given) if is_constant(read[place])]
+        if constant:
+            warnings.warn(constant_note(constant, len(given)), stacklevel=2)
+        prepared = [self.transform(one) for one in read]
+        return torch.stack(prepared) if several else prepared[0]
 
     def __repr__(self) -> str:
         return f"Preprocess({self.mode}, {self.transform})"
-
-
-def open_image(image: Any) -> Any:
-    """Make a PIL image of a path, PIL image, array (h, w[, c]) or tensor (c, h, w) of bytes.
-
-    Raises:
-        InputError: If it is none of these.
-    """
-    from PIL import Image
-
-    if isinstance(image, Image.Image):
-        return image
-    if isinstance(image, str | Path):
-        return Image.open(image)
-    if isinstance(image, Tensor) and image.dtype == torch.uint8 and image.ndim == 3:
-        image = image.permute(1, 2, 0).numpy()
-    if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim in (2, 3):
-        return Image.fromarray(image.squeeze())
-    kind = f"{type(image).__name__} of {getattr(image, 'dtype', '?')} {tuple(getattr(image, 'shape', ()))}"
-    raise InputError(f"{kind} is no image: give a path, a PIL image, or bytes as (h, w, c) array or (c, h, w) tensor")

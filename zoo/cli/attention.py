@@ -85,10 +85,12 @@ def _load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | No
     corpus = None
     if data is not None:
         from zoo.data.corpus import open_corpus
+        from zoo.data.subsets import warn_of_notes
 
         tokenizer = hub.fetch(weights, ("tokenizer.json",)) if weights else None
         spec_of_data = replace(spec.with_config(**given), task=given.get("task", spec.task))
         corpus = open_corpus(data, spec_of_data, tokenizer=str(tokenizer or ""))
+        warn_of_notes(corpus)
         if not weights:
             fitting = {key: value for key, value in corpus.overrides().items() if spec.config.get(key) != value}
     torch.manual_seed(0)

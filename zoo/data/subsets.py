@@ -1,5 +1,6 @@
 """Subsets of the training examples, for learning curves on any corpus."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
@@ -126,6 +127,12 @@ def chance_accuracy(corpus: Corpus, batch_size: int = 256) -> float | None:
     targets = [batch.target[batch.target != IGNORED] for batch in corpus.held_out("test", batch_size)]
     counts = torch.cat(targets).bincount()
     return int(counts.max()) / int(counts.sum())
+
+
+def warn_of_notes(corpus: Corpus) -> None:
+    """Warn of what the user has to know of a corpus, where nothing else tells it, as the report of a study does."""
+    for note in corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else ():
+        warnings.warn(f"{corpus.name}: {note}", stacklevel=3)
 
 
 def correct(corpus: Corpus, model: nn.Module, split: str, batch_size: int) -> Bool[Tensor, " n"]:

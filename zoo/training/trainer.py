@@ -1,7 +1,6 @@
 """`Trainer`: puts the parts of one training together, runs the loop, evaluates on the test examples and saves."""
 
 import logging
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from zoo.data.corpus import Corpus, check_task, open_corpus
-from zoo.data.subsets import DrawsSubsets
+from zoo.data.subsets import warn_of_notes
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
@@ -115,13 +114,15 @@ class Trainer:
         )
 
     def open(self, data: str) -> Corpus:
-        """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights."""
+        """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights.
+
+        What the user has to know of the data, such as files that cannot be read, is a warning.
+        """
         tokenizer = self.folder.saved_tokenizer() or self.given.tokenizer or self.initial.tokenizer
         spec, seed = self.initial.spec, self.given.seed
         corpus = open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
-        if self.fabric.is_global_zero and isinstance(corpus, DrawsSubsets):
-            for note in corpus.study_info().notes:
-                warnings.warn(note, stacklevel=2)
+        if self.fabric.is_global_zero:
+            warn_of_notes(corpus)
         return corpus
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:

@@ -1,0 +1,132 @@
+"""The reader of images: files, PIL images, arrays and tensors become PIL images of 8 bits, upright, without alpha."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from zoo.core import InputError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_FLOAT_LIMITS = (1, 255, 65535)
+_INTEGER_LIMITS = (255, 65535, 2**31 - 1, 2**32 - 1)
+"""White in pixels whose type does not tell it: the least of these that no pixel exceeds."""
+_BITS, _PHOTOMETRIC, _SAMPLE_FORMAT = 258, 262, 339
+"""Tags of TIFF 6.0; photometric 0 is white at 0, sample format 1 is unsigned."""
+_NAMED = 5
+
+
+def read_image(image: Any, mode: str = "RGB") -> "Image":
+    """Read an image as a PIL image of 8 bits: upright by its EXIF, scaled by its own depth, on white where transparent.
+
+    Pixels of 32 bits do not tell their depth. They are scaled by the least of 255, 65535, 2^31-1 and 2^32-1 that holds
+    them all, floats by that of 1, 255 and 65535.
+
+    Args:
+        image: a path, a PIL image, an array (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
+        mode: "L" (grey), "RGB", or "RGBA", which keeps alpha.
+
+    Raises:
+        InputError: If it is none of these, or its pixels are negative, not finite or beyond every depth.
+        OSError: If a file is not there or is no image.
+    """
+    from PIL import Image
+
+    if isinstance(image, Image.Image):
+        return _converted(image, mode)
+    if not isinstance(image, str | Path):
+        return _converted(_of_array(image), mode)
+    try:
+        with Image.open(image) as opened:
+            return _converted(opened, mode)
+    except (ValueError, SyntaxError, Image.DecompressionBombError) as error:  # Pillow's words for "not a picture"
+        raise InputError(f"{str(image)!r} cannot be read: {error}") from error
+
+
+def name_of(image: Any, place: int) -> str:
+    """Name an image for messages: its path, or its place in the list."""
+    return str(image if isinstance(image, str | Path) else getattr(image, "filename", "") or f"image {place}")
+
+
+def is_constant(image: "Image") -> bool:
+    """Tell whether all pixels of an image are equal."""
+    extrema: Any = image.getextrema()
+    return all(low == high for low, high in ([extrema] if len(image.getbands()) == 1 else extrema))
+
+
+def constant_note(names: Sequence[str], total: int) -> str:
+    """Count and name the images that are constant after reading, of so many."""
+    which = f"{len(names)} of {total} images {'is' if len(names) == 1 else 'are'} constant"
+    return f"{which}, all pixels equal after reading: {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """List the first names, and count the others."""
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def to_bytes(pixels: NDArray[Any], white: int) -> NDArray[np.uint8]:
+    """Scale pixels of 0 … `white` to bytes."""
+    return (pixels * np.float32(255 / white)).round().astype(np.uint8)
+
+
+def _of_array(image: Any) -> "Image":
+    from PIL import Image
+
+    array = image.detach().cpu().numpy() if isinstance(image, Tensor) and image.dtype != torch.bfloat16 else image
+    if isinstance(image, Tensor) and image.ndim == 3:
+        array = array.transpose(1, 2, 0)
+    white = {"uint8": 255, "uint16": 65535, "bool": 1}.get(str(getattr(array, "dtype", "")))
+    if white is None or not (array.ndim == 3 or (array.ndim == 2 and not isinstance(image, Tensor))):
+        kind = f"{type(image).__name__} of {getattr(image, 'dtype', '?')} {tuple(getattr(image, 'shape', ()))}"
+        raise InputError(
+            f"{kind} is no image: give a path, a PIL image, or bytes as (h, w, c) array or (c, h, w) tensor"
+        )
+    array = array if white == 255 else to_bytes(array, white)
+    return Image.fromarray(array[..., 0] if array.shape[2:] == (1,) else array)
+
+
+def _converted(image: "Image", mode: str) -> "Image":
+    from PIL import Image, ImageOps
+
+    image.load()
+    read = image
+    with suppress(Exception):  # whatever Pillow raises of broken EXIF: the pixels are good
+        read = ImageOps.exif_transpose(image)
+    if read.mode in ("I", "F") or read.mode.startswith("I;"):
+        read = Image.fromarray(_scaled(read, image.format, getattr(image, "tag_v2", {})))
+    if read.mode in ("LAB", "La"):  # Pillow converts these to few others
+        read = read.convert("RGB" if read.mode == "LAB" else "LA")
+    if mode != "RGBA" and read.has_transparency_data:
+        read = Image.alpha_composite(Image.new("RGBA", read.size, "white"), read.convert("RGBA"))
+    return read.convert(mode)
+
+
+def _scaled(image: "Image", kind: str | None, tags: Any) -> NDArray[np.uint8]:
+    """Scale pixels of more than 8 bits by the depth of the file; Pillow itself clips them at 255."""
+    pixels: NDArray[Any] = np.asarray(image)
+    bits, signed = tags.get(_BITS, (32 if image.mode in "IF" else 16,))[0], tags.get(_SAMPLE_FORMAT, (1,))[0] == 2
+    if kind == "TIFF" and image.mode == "I" and not signed:
+        pixels = pixels.view(np.uint32)
+    if image.mode == "F":
+        limits: tuple[int, ...] = _FLOAT_LIMITS
+    elif bits == 32 and kind != "PPM":  # Pillow scales the integers of netpbm's files to 16 bits
+        limits = _INTEGER_LIMITS
+    else:
+        limits = (2 ** (min(bits, 16) - signed) - 1,)
+    low, high = pixels.min(), pixels.max()
+    white = next((limit for limit in limits if low >= 0 and high <= limit), None)
+    if white is None:
+        raise InputError(f"pixels from {low:g} to {high:g}: write them from 0 to {', '.join(map(str, limits))}")
+    read = to_bytes(pixels, white)
+    if tags.get(_PHOTOMETRIC) == 0:
+        read = 255 - read
+    clear = image.info.get("transparency")
+    return np.where(pixels == clear, np.uint8(255), read) if isinstance(clear, int) else read
