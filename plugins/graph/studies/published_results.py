@@ -1,7 +1,7 @@
 """The studies `zoo bench gat-cora|gat-citeseer|gat-pubmed|gat-ppi|graph-zinc`: a published protocol, seed by seed.
 
-A run is a pure function of its configuration. Finished ones are kept in a file that only grows: a stopped study goes
-on where it was.
+A run is a pure function of its configuration and its number of threads. Finished ones are kept in a file that only
+grows: a stopped study goes on where it was.
 """
 
 import time
@@ -162,7 +162,12 @@ def study(name: str) -> Callable[..., None]:
             int, typer.Option(min=1, help="Early stopping: epochs without improvement on the validation data.")
         ] = protocol.patience,
         workers: Annotated[
-            int | None, typer.Option(min=0, help="Worker processes; by default one for each core.")
+            int | None,
+            typer.Option(
+                min=0,
+                help="Worker processes; by default one for each core. They do not change results: each training has "
+                "one thread, or OMP_NUM_THREADS, or as many as those in --out.",
+            ),
         ] = None,
     ) -> None:
         """Train by the protocol of the paper, and print mean and standard deviation beside the published ones."""

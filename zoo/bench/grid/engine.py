@@ -1,6 +1,7 @@
 """The engine of every study: run a grid of independent configurations on any executor; stop and go on at any time."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import closing
@@ -12,11 +13,16 @@ from rich.progress import track
 
 from zoo.bench.grid.results_store import Store, key_of
 from zoo.bench.grid.task import Config, Result, attempt
+from zoo.bench.grid.threads import VARIABLE, choose_threads, threads_of
 from zoo.bench.grid.worker_pool import WorkerPool, cores
 from zoo.errors import ConfigError
+from zoo.locking import locked
+from zoo.names import counted
 
 Record = Mapping[str, Any]
 Results = Generator[tuple[Config, Result], None, None]
+Call = tuple[str, Config, int]
+"""Arguments of `attempt`."""
 POLL = 0.2
 """Seconds between two looks at jobs that are no `concurrent.futures.Future`, such as submitit's."""
 
@@ -38,21 +44,45 @@ class Grid:
         store: of the results.
         retry_failed: do runs again that failed for a cause of their own; a lack of memory and a killed worker are
             always tried again.
+        threads: of each run, whatever computes it; part of what names a run, since it changes the sums. By default
+            `OMP_NUM_THREADS`, else those of most results in the store, else one.
 
     Raises:
-        ConfigError: If `work` is not written as above.
+        ConfigError: If `work` is not written as above, or `OMP_NUM_THREADS` is no number.
     """
 
     def __init__(
-        self, work: str, configs: Iterable[Mapping[str, Any]], store: Store, *, retry_failed: bool = False
+        self,
+        work: str,
+        configs: Iterable[Mapping[str, Any]],
+        store: Store,
+        *,
+        retry_failed: bool = False,
+        threads: int | None = None,
     ) -> None:
         check_work(work)
         self.work, self.store = work, store
-        self.configs: dict[str, Config] = {key_of(config): dict(config) for config in configs}
+        self.threads = threads or choose_threads(store.records.values())
+        self.configs: dict[str, Config] = {key_of(config, self.threads): dict(config) for config in configs}
         done = store.succeeded if retry_failed else store.settled
         self.todo: Sequence[Config] = [config for key, config in self.configs.items() if not done(key)]
         self.failed = sum(done(key) and not store.succeeded(key) for key in self.configs)
         """Runs that failed before and are not done again."""
+
+    @property
+    def message(self) -> str:
+        """Tell of results that are not used, since they were computed on another number of threads; empty if none."""
+        todo = {key_of(config) for config in self.todo}
+        stored = (record for record in self.store.records.values() if "error" not in record)
+        others = Counter(threads_of(record) for record in stored if key_of(record["config"]) in todo)
+        if not others:
+            return ""
+        (threads, count), *_ = others.most_common(1)
+        return (
+            f"{counted(count, 'run')} done before on {counted(threads, 'thread')} {'is' if count == 1 else 'are'} not "
+            f"used, since {counted(self.threads, 'thread')} now would give other sums: {VARIABLE}={threads} goes on "
+            "with them"
+        )
 
     @property
     def records(self) -> list[Record]:
@@ -67,7 +97,7 @@ class Grid:
 
         Args:
             executor: that runs the configurations; by default processes of our own.
-            workers: number of those, by default one for each core; 0 runs in this process.
+            workers: number of those, by default as many as the cores have room for; 0 runs in this process.
 
         Raises:
             ConfigError: If `workers` is negative, or given beside an executor.
@@ -80,16 +110,17 @@ class Grid:
 
     def _run(self, executor: SupportsSubmit | None, workers: int | None) -> Results:
         if executor is None and workers != 0 and self.todo:
-            pool = WorkerPool(min(workers or cores(), len(self.todo)))
+            pool = WorkerPool(min(workers or workers_for(self.threads), len(self.todo)), self.threads)
             try:
                 yield from self._run(pool, None)
             finally:
                 pool.kill_workers()
             return
-        results = _submitted(executor, self.work, self.todo) if executor is not None else _in_turn(self.work, self.todo)
+        calls = [(self.work, config, self.threads) for config in self.todo]
+        results = _in_turn(calls) if executor is None else _submitted(executor, calls)
         with closing(results):
             for config, result in results:
-                self.store.add(key_of(config), config, result)
+                self.store.add(key_of(config, self.threads), config, {**result, "threads": self.threads})
                 yield config, result
 
 
@@ -107,6 +138,11 @@ def check_work(work: Any) -> None:
         importable = name.replace(".", "").replace(":", "").isidentifier() and not name.startswith("__main__")
         hint = f", as which it would be {name!r}" if importable else ": move the function to a module of its own"
     raise ConfigError(f"work={work!r} is not the text 'package.module:function', by which workers import it{hint}")
+
+
+def workers_for(threads: int) -> int:
+    """Count the processes that keep the cores busy."""
+    return max(1, cores() // threads)
 
 
 def run_grid(
@@ -137,19 +173,26 @@ def run_grid(
 
     Raises:
         ConfigError: If a number does not fit.
+        FolderInUseError: If another process works in the folder.
         DataError: If the folder cannot be used.
     """
-    store = Store(Path(out))
-    grid = Grid(work, configs, store, retry_failed=retry_failed)
-    console = Console(quiet=not progress)
-    if store.message:
-        console.print(store.message, markup=False)
+    with locked(Path(out)):
+        grid = Grid(work, configs, Store(Path(out)), retry_failed=retry_failed)
+        return _run_shown(grid, executor, workers, Console(quiet=not progress), unit)
+
+
+def _run_shown(
+    grid: Grid, executor: SupportsSubmit | None, workers: int | None, console: Console, unit: str
+) -> list[Record]:
+    """Run what is to do with a progress bar."""
+    for line in filter(None, (grid.store.message, grid.message)):
+        console.print(line, markup=False)
     if done := len(grid.configs) - len(grid.todo):
         console.print(f"{done} of {len(grid.configs)} {unit} are done already.")
     if grid.failed:
         console.print(f"{grid.failed} {unit} failed before and are not tried again: retry_failed=True tries them.")
     with closing(grid.run(executor, workers)) as results:
-        shown = track(results, unit, total=len(grid.todo), console=console, disable=not (progress and grid.todo))
+        shown = track(results, unit, total=len(grid.todo), console=console, disable=console.quiet or not grid.todo)
         for config, result in shown:
             if "error" in result:
                 which = ", ".join(f"{key}={value}" for key, value in config.items())
@@ -157,12 +200,12 @@ def run_grid(
     return grid.records
 
 
-def _in_turn(work: str, configs: Sequence[Config]) -> Results:
-    yield from ((config, attempt(work, config)) for config in configs)
+def _in_turn(calls: Sequence[Call]) -> Results:
+    yield from ((call[1], attempt(*call)) for call in calls)
 
 
-def _submitted(executor: SupportsSubmit, work: str, configs: Sequence[Config]) -> Results:
-    futures = {executor.submit(attempt, work, config): config for config in configs}
+def _submitted(executor: SupportsSubmit, calls: Sequence[Call]) -> Results:
+    futures = {executor.submit(attempt, *call): call[1] for call in calls}
     try:
         for future in _as_completed(list(futures)):
             yield futures[future], _result(future)

@@ -8,16 +8,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.errors import DataError
 
 RESULTS_VERSION = 1
 """Rises when the meaning of a run or of its record changes; results of two versions are never mixed."""
 
 
-def key_of(config: Mapping[str, Any]) -> str:
-    """Name a configuration by its content."""
-    text = json.dumps({**config, "results_version": RESULTS_VERSION}, sort_keys=True)
+def key_of(config: Mapping[str, Any], threads: int = DEFAULT) -> str:
+    """Name a run by the content of its configuration, and by its threads where those are not the default."""
+    more = {} if threads == DEFAULT else {VARIABLE: threads}
+    text = json.dumps({**config, **more, "results_version": RESULTS_VERSION}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _key(record: Mapping[str, Any]) -> str:
+    """Give the key of a stored record; old ones have the same key on any number of threads, and tell the number."""
+    key: str = record["key"]
+    threads = threads_of(record)
+    return key_of(record["config"], threads) if threads != DEFAULT and key == key_of(record["config"]) else key
 
 
 class Store:
@@ -46,7 +55,7 @@ class Store:
         self.records: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], 1):
             record = self._parse(line, number)
-            self.records[record["key"]] = record
+            self.records[_key(record)] = record
 
     def succeeded(self, key: str) -> bool:
         """Tell whether a run finished well."""

@@ -6,22 +6,26 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from zoo.bench.grid.threads import DEFAULT, limited_threads
+
 Config = dict[str, Any]
 Result = dict[str, Any]
 
 
-def attempt(work: str, config: Config) -> Result:
-    """Run one configuration; an exception gives `{"error": cause, "traceback": text}`.
+def attempt(work: str, config: Config, threads: int = DEFAULT) -> Result:
+    """Run one configuration on so many threads; an exception gives `{"error": cause, "traceback": text}`.
 
     With `"transient": True` where the machine was to blame and another try may end well: no memory.
 
     Args:
         work: `package.module:function` that takes a configuration and returns a result.
         config: JSON values.
+        threads: of PyTorch and BLAS; whatever the process has otherwise, the result is the same.
     """
     function = load(work)
     try:
-        return json.loads(json.dumps(function(config)))
+        with limited_threads(threads):
+            return json.loads(json.dumps(function(config)))
     except Exception as error:  # whatever a run may raise is its result
         cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         return cause | ({"transient": True} if _lacks_memory(error) else {})

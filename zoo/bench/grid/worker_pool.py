@@ -35,7 +35,8 @@ class WorkerPool(Executor):
 
     Args:
         workers: processes, at least 1; each starts with its first call.
-        threads: of PyTorch and OpenMP in each worker; by default its share of the cores.
+        threads: of PyTorch and OpenMP in each worker; by default its share of the cores. `Grid` gives those of its
+            runs.
     """
 
     def __init__(self, workers: int, threads: int | None = None) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
 from zoo.bench.grid.results_store import Store
+from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.grid.worker_pool import cores
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import MODELS, StudyConfig
@@ -25,6 +26,7 @@ from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
 from zoo.errors import ConfigError
+from zoo.locking import locked
 from zoo.names import counted, did_you_mean
 from zoo.training.criterion import Criterion
 
@@ -56,17 +58,21 @@ def data_size(
         sizes: numbers of training examples; by default a ladder that fits the data.
         seeds: trainings of each model at each size; a seed decides the subset, the weights and the order.
         out: folder of the results.
-        workers: processes, by default one for each core, one in all on an accelerator; 0 for none.
+        workers: processes, by default one for each core, one in all on an accelerator; 0 for none. Each run is
+            computed on one thread, or on as many as `OMP_NUM_THREADS` says, or the results in `out`; the number of
+            workers changes no result.
         lr_sweep: choose each model's learning rate on validation first, at the middle size.
         retry_failed: try runs again that failed for a cause of their own; a lack of memory is always tried again.
         progress: whether to show progress.
         executor: that runs the trainings instead of `workers`: `concurrent.futures.ProcessPoolExecutor`, dask's,
-            submitit's ... Each run seeds PyTorch's generator, so threads that share one give other numbers.
+            submitit's ... Each run seeds PyTorch's generator and sets the number of threads, so several at a time in
+            one process give other numbers.
         options: `steps` (most at any size), `image_size`, `precision`, `device`, `optimizer`, `augment` of
             `zoo.bench.learning_curve.plan.StudyConfig`.
 
     Raises:
         ConfigError: If a number, name or size does not fit.
+        FolderInUseError: If another process works in `out`.
         DataError: If the data or the results folder cannot be used, or a file of the report cannot be written.
     """
     known = {field.name for field in fields(StudyConfig)}
@@ -76,7 +82,7 @@ def data_size(
     config = StudyConfig(models=names, data=data, sizes=sizes, seeds=seeds, **options)
     running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed)
     study = run_study(config, Path(out), running, Progress() if progress else NoProgress())
-    write_report(study, command_for(config, Path(out), lr_sweep))
+    write_report(study, _repeating(study, command_for(config, Path(out), lr_sweep)))
     return study
 
 
@@ -91,7 +97,16 @@ class RunOptions:
 
 
 def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
-    """Plan, and run what is not done yet."""
+    """Plan, and run what is not done yet.
+
+    Raises:
+        FolderInUseError: If another process works in the folder.
+    """
+    with locked(folder):
+        return _run_study(config, folder, options, progress)
+
+
+def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
     store = Store(folder)
     study, runs = plan(config, folder, store.records.values())
     for line in filter(None, (store.message, *study.data.notes)):
@@ -117,11 +132,17 @@ def command_for(config: StudyConfig, folder: Path, lr_sweep: bool = False) -> st
     return shlex.join(words + (["--lr-sweep"] if lr_sweep else []))
 
 
-def workers_for(workers: int | None, device: str) -> int:
-    """Count the processes: as many as asked for, else one for each core; an accelerator is not shared."""
+def _repeating(study: Study, command: str) -> str:
+    """Write the number of threads in front of a command, where all runs of its study had another than the default."""
+    threads = {threads_of(record) for record in study.records}
+    return f"{VARIABLE}={threads.pop()} {command}" if len(threads) == 1 and threads != {DEFAULT} else command
+
+
+def workers_for(workers: int | None, device: str, threads: int = 1) -> int:
+    """Count the processes: as many as asked for, else what the cores have room for; an accelerator is not shared."""
     if workers is not None:
         return workers
-    return cores() if resolve_device(device) == "cpu" else 1
+    return max(1, cores() // threads) if resolve_device(device) == "cpu" else 1
 
 
 def _complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress) -> list[Record]:
@@ -130,7 +151,10 @@ def _complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: 
     if grid.failed:
         failed, again = counted(grid.failed, "run"), "is" if grid.failed == 1 else "are"
         progress.say(f"{failed} failed before and {again} not tried again; --retry-failed repeats what failed")
-    workers = workers_for(options.workers, runs[0].device) if options.executor is None else options.workers
+    if grid.message:
+        progress.say(grid.message)
+    own = options.executor is None
+    workers = workers_for(options.workers, runs[0].device, grid.threads) if own else options.workers
     todo = [Run(**config) for config in grid.todo]
     with closing(grid.run(options.executor, workers)) as results, progress.tracking(runs, todo, workers) as advance:
         for config, result in results:
@@ -178,7 +202,11 @@ def command(
         FOLDER
     ),
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes; by default one for each core, one on a GPU.")
+        int | None,
+        typer.Option(
+            help="Worker processes; by default one for each core, one on a GPU. They do not change results: each run "
+            "has one thread, or OMP_NUM_THREADS, or as many as the runs in --out."
+        ),
     ] = None,
     fast: Annotated[bool, typer.Option("--quick", help="A smaller study, of about 90 seconds on two cores.")] = False,
     image_size: Annotated[
@@ -217,7 +245,7 @@ def command(
     console.print(study.data.description.replace("`", ""), style="dim", markup=False)
     for line in missing(study):
         console.print(line, style="yellow", markup=False)
-    write_report(study, command_for(config, out, lr_sweep))
+    write_report(study, _repeating(study, command_for(config, out, lr_sweep)))
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if study.failures:
         raise typer.Exit(1)

@@ -19,7 +19,7 @@ from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, costs, descri
 from zoo.errors import DataError
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
-            "parameters", "multiply_adds", "learning_rate", "precision", "device", "error")  # fmt: skip
+            "parameters", "multiply_adds", "learning_rate", "precision", "device", "threads", "error")  # fmt: skip
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }

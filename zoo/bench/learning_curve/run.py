@@ -1,4 +1,4 @@
-"""One run of the data-size study: a pure function of its configuration."""
+"""One run of the data-size study: a pure function of its configuration and its number of threads."""
 
 import base64
 import logging
@@ -57,6 +57,7 @@ class Run:
 
 def execute(config: dict[str, Any]) -> dict[str, Any]:
     """Train one model on one subset and test its best checkpoint; JSON in, JSON out."""
+    torch.set_flush_denormal(True)  # of this thread; dying activations cost ten times as much otherwise
     run = Run(**config)
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
     fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
@@ -130,7 +131,6 @@ class Corpora:
 
 @lru_cache(maxsize=1)
 def _corpora(data: str, image_size: int | None) -> Corpora:
-    torch.set_flush_denormal(True)  # dying activations cost ten times as much otherwise
     return Corpora(data, image_size)
 
 

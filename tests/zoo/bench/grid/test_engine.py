@@ -18,7 +18,7 @@ from zoo.bench.grid import engine
 from zoo.bench.grid.engine import Grid, check_work, run_grid
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.worker_pool import WorkerPool
-from zoo.errors import ConfigError
+from zoo.errors import ConfigError, FolderInUseError
 
 WORK = "grid_work:square"
 SOURCE = '''
@@ -115,6 +115,52 @@ def test_what_was_done_before_is_not_done_again(tmp_path: Path, capsys: pytest.C
     assert squares(run_grid(WORK, configs(4, log=log), tmp_path, workers=0, unit="squares")) == [0, 1, 4, 9]
     assert Path(log).read_text().split() == ["0", "1", "2", "3"]
     assert "2 of 4 squares are done already." in capsys.readouterr().out
+
+
+def test_the_number_of_threads_is_part_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+
+    def done(count: int, asked: str = "") -> tuple[str, list[int], str]:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+        records = run_grid(WORK, configs(count, log=str(log)), tmp_path, workers=0)
+        lines = "".join(log.read_text().split())
+        log.write_text("")
+        return lines, [record["threads"] for record in records], " ".join(capsys.readouterr().out.split())
+
+    assert done(1, "2")[:2] == ("0", [2])
+    assert done(2)[:2] == ("1", [2, 2])
+    run, threads, said = done(2, "1")
+    assert (run, threads) == ("01", [1, 1])
+    assert "2 runs done before on 2 threads are not used, since 1 thread now would give other sums" in said
+    assert "OMP_NUM_THREADS=2 goes on with them" in said
+    assert done(2, "2") == ("", [2, 2], "2 of 2 runs were done before.")
+
+
+def test_workers_are_as_many_as_the_cores_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "cores", lambda: 8)
+    assert [engine.workers_for(threads) for threads in (1, 3, 16)] == [8, 2, 1]
+
+
+def test_a_second_process_in_the_folder_is_told_who_works_there_and_nothing_is_run(tmp_path: Path) -> None:
+    out, log = tmp_path / "out", tmp_path / "log"
+    code = (
+        "from zoo.bench import run_grid\n"
+        f"run_grid({WORK!r}, [dict(x=0, log={str(log)!r}, sleep=60)], {str(out)!r}, workers=0, progress=False)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not log.exists():
+            time.sleep(0.02)
+        with pytest.raises(
+            FolderInUseError, match=rf"in use by process {process.pid} on host .*, since .* another out"
+        ):
+            run_grid(WORK, configs(1, log=str(log)), out, workers=0, progress=False)
+        process.kill()
+    assert log.read_text() == "0\n"
+    assert squares(run_grid(WORK, configs(1, log=str(log)), out, workers=0, progress=False)) == [0]
+    assert [path.name for path in out.iterdir()] == ["results.jsonl"]
 
 
 def test_equal_configurations_are_one_run(tmp_path: Path) -> None:

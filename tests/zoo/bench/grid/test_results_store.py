@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,19 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_key_depends_on_content_not_on_order() -> None:
     assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1}) != key_of({"a": 1, "b": 3})
+
+
+def test_results_from_before_threads_were_part_of_the_key_are_found_by_those_they_were_made_with(
+    tmp_path: Path,
+) -> None:
+    configs = [{"seed": seed} for seed in range(4)]
+    results: list[dict[str, Any]] = [{"threads": 1}, {"threads": 2}, {}, {"threads": "many"}]
+    for config, told in zip(configs, results, strict=True):
+        Store(tmp_path).add(key_of(config), config, told)
+    store = Store(tmp_path)
+    assert [store.settled(key_of(config)) for config in configs] == [True, False, True, True]
+    assert store.settled(key_of({"seed": 1}, 2))
+    assert key_of({"seed": 1}) == key_of({"seed": 1}, 1) != key_of({"seed": 1}, 2)
 
 
 def test_on_a_full_disk_a_result_is_whole_or_not_there(

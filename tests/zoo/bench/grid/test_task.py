@@ -15,6 +15,8 @@ def work(config: dict[str, Any]) -> dict[str, Any]:
         raise {"python": MemoryError, "torch": torch.OutOfMemoryError, "cpu": RuntimeError}[config["exhaust"]](
             "DefaultCPUAllocator: can't allocate memory" if config["exhaust"] == "cpu" else "none left"
         )
+    if "count" in config:
+        return {"threads": torch.get_num_threads()}
     return {"tensor": torch.ones(1)} if "tensor" in config else {"pair": (config["x"], 2)}
 
 
@@ -38,3 +40,12 @@ def test_a_lack_of_memory_may_pass(allocator: str) -> None:
 def test_a_function_that_does_not_import_is_no_result() -> None:
     with pytest.raises(ModuleNotFoundError, match="zoo_no_such_library"):
         attempt("zoo_no_such_library:work", {})
+
+
+def test_a_run_has_its_own_number_of_threads_whatever_the_process_has() -> None:
+    found = []
+    for own in (1, 2):
+        torch.set_num_threads(own)
+        found += [attempt(WORK, {"count": 1}, threads)["threads"] for threads in (1, 2)]
+        assert torch.get_num_threads() == own
+    assert found == [1, 2, 1, 2]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import typer
 from typer.testing import CliRunner
 
@@ -29,7 +30,7 @@ from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.run import Run
 from zoo.data.corpus import open_corpus
 from zoo.data.subsets import study_info
-from zoo.errors import ConfigError, DataError, UnknownModelError
+from zoo.errors import ConfigError, DataError, FolderInUseError, UnknownModelError
 from zoo.registry.lookup import using
 
 TINY: dict[str, Any] = {
@@ -55,9 +56,9 @@ def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypat
         assert record["validation_scores"]["accuracy"] == record["validation"]
     trained: list[dict[str, Any]] = []
 
-    def counted(work: str, config: dict[str, Any]) -> dict[str, Any]:
+    def counted(work: str, config: dict[str, Any], threads: int) -> dict[str, Any]:
         trained.append(config)
-        return attempt(work, config)
+        return attempt(work, config, threads)
 
     monkeypatch.setattr(engine, "attempt", counted)
     assert study(tmp_path, seeds=1).points == first.points
@@ -69,6 +70,74 @@ def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypat
 def test_a_run_is_a_function_of_its_configuration(tmp_path: Path) -> None:
     one, two = (study(tmp_path / name, seeds=1, sizes=[20]).records for name in "ab")
     assert [record["correct"] for record in one] == [record["correct"] for record in two]
+
+
+def outcomes(study: Study) -> list[dict[str, Any]]:
+    """Give all of the records but what a clock told."""
+    return [
+        {key: value for key, value in record.items() if key not in ("seconds", "examples_per_second")}
+        for record in study.records
+    ]
+
+
+def test_a_run_is_the_same_however_many_threads_the_process_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        found.append(outcomes(study(tmp_path / str(threads), seeds=1, sizes=[40], steps=4, models="resnet-micro")))
+    assert found[0] == found[1]
+    assert {record["threads"] for record in found[0]} == {1}
+
+
+@pytest.mark.slow
+def test_a_run_is_the_same_by_any_number_of_workers_and_in_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    torch.set_num_threads(2)
+    options: dict[str, Any] = {"sizes": [40], "steps": 4, "precision": "32-true"}
+    found = [outcomes(study(tmp_path / str(workers), workers=workers, **options)) for workers in (0, 1, 2)]
+    assert len(found[0]) == 4
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_study_of_the_version_before_goes_on_with_its_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its keys say nothing of threads; its records do."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    options: dict[str, Any] = {"models": "vit-micro", "sizes": [20], "precision": "32-true"}
+    study(tmp_path / "now", seeds=1, **options)
+    (line,) = (tmp_path / "now" / "results.jsonl").read_text().splitlines()
+    (tmp_path / "before").mkdir()
+    (tmp_path / "before" / "results.jsonl").write_text(json.dumps({**json.loads(line), "threads": 2}) + "\n")
+    first, second = study(tmp_path / "before", seeds=2, **options).records
+    assert first["seconds"] == json.loads(line)["seconds"]
+    assert second["threads"] == 2
+    assert study(tmp_path / "before", seeds=2, **options).records == [first, second]
+
+
+def test_the_report_repeats_a_study_on_its_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    study(tmp_path, seeds=1, sizes=[20], models="vit-micro", steps=1)
+    assert "<code>OMP_NUM_THREADS=2 zoo bench data-size" in (tmp_path / "report.html").read_text()
+
+
+def test_a_study_in_a_folder_where_another_process_works_is_refused(tmp_path: Path) -> None:
+    code = (
+        f"import time; from pathlib import Path; from zoo.locking import locked\nwith locked(Path({str(tmp_path)!r})):"
+    )
+    code += "\n    print('locked', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        process.stdout.readline()
+        with pytest.raises(FolderInUseError, match=f"in use by process {process.pid} on host"):
+            study(tmp_path, data="no such data")
+        process.kill()
+    assert not (tmp_path / "results.jsonl").exists()
 
 
 def test_an_executor_of_the_users_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +213,7 @@ def test_a_run_that_diverged_is_reported_again_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails: dict[str, Any] = {"error": "DivergedError: the loss is nan"}
-    monkeypatch.setattr(engine, "attempt", lambda work, config: fails)
+    monkeypatch.setattr(engine, "attempt", lambda work, config, threads: fails)
     results = tmp_path / "results.jsonl"
 
     def lines_after(**options: Any) -> int:
@@ -235,7 +304,7 @@ def test_a_study_that_does_not_fit_is_refused_before_training(
 
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="cannot write results to"):
+    with pytest.raises(DataError, match=r"out=.* cannot be written"):
         study(tmp_path / "file")
 
 
