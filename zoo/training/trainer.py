@@ -149,6 +149,7 @@ class Trainer:
             "sizes": dict(corpus.sizes),
             "overrides": {key: str(value) for key, value in self.initial.overrides.items()},
             "processes": self.fabric.world_size,
+            "threads": torch.get_num_threads(),
             "settings": settings.to_dict(),
             "command": self.command,
         }

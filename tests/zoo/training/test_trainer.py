@@ -184,6 +184,13 @@ def test_another_training_is_not_gone_on_with(train: Train, quadrants: Any, tmp_
         train(tmp_path / "out", resume=True, steps=13)
 
 
+def test_a_training_that_goes_on_with_other_threads_tells_so(train: Train, quadrants: Any, tmp_path: Path) -> None:
+    train(tmp_path / "out", Stops(quadrants, 5))
+    torch.set_num_threads(2)
+    with pytest.warns(UserWarning, match=r"had threads=1 and goes on with threads=2: .* OMP_NUM_THREADS=1 gives the"):
+        train(tmp_path / "out", resume=True)
+
+
 def test_a_training_goes_on_from_its_weights_for_more_steps_in_another_folder(train: Train, tmp_path: Path) -> None:
     learned = train(tmp_path / "out", steps=60, dropout=0.0)
     further = train(tmp_path / "more", weights=str(tmp_path / "out"), steps=1, learning_rate=1e-9)

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,6 +85,7 @@ class RunFolder:
         record = read_record(self.path)
         if record:
             check_same(record, facts, self.path)
+            _tell_of_threads(record, facts, self.path)
         return checkpoint.read(self.path / STATE)
 
     def finished(self) -> dict[str, Any] | None:
@@ -184,7 +186,7 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
         ConfigError: If it has not; the text lists what differs.
     """
     before, now = _flat(record), _flat(json.loads(json.dumps(facts)))
-    differ = [key for key in now if key != "command" and before.get(key) != now[key]]
+    differ = [key for key in now if key not in ("command", "threads") and before.get(key) != now[key]]
     if differ:
         lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
         notes = [f"Its command was: {record['command']}"] if record.get("command") else []
@@ -195,6 +197,18 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
             )
         first = f"the training in {str(folder)!r} was another, and goes on as it began:"
         raise ConfigError("\n".join([first, *lines, *notes]))
+
+
+def _tell_of_threads(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path) -> None:
+    """Warn where a training goes on with another number of threads, which changes the order of its sums."""
+    now = facts.get("threads")
+    before = record.get("threads", now)
+    if before != now:
+        warnings.warn(
+            f"the training in {str(folder)!r} had threads={before} and goes on with threads={now}: its numbers differ "
+            f"from those of a training without interruption; OMP_NUM_THREADS={before} gives the same",
+            stacklevel=2,
+        )
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:

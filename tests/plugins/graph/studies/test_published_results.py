@@ -139,7 +139,7 @@ def test_solubility_is_judged_by_its_error_and_the_rate_falls_until_the_end(
     assert done.exit_code == 0, done.output
     (record,) = map(json.loads, (tmp_path / "runs" / "results.jsonl").read_text().splitlines())
     assert record["epochs"] == 3
-    assert "graph-small by the protocol of graph-zinc: 0.500 mean absolute error, 1 seed" in done.output
+    assert "graph-small by the protocol of graph-zinc: 0.500 mean absolute error, 1 seed\n" in done.output
     assert "GraphTransformer with batch norm, as published, for comparison: 0.226 ± 0.014" in done.output
 
 
