@@ -12,6 +12,7 @@ from zoo.plugins.conformer.convolution import ConvolutionModule, causal, same
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 from zoo.plugins.shared.audio.asr import recogniser
 from zoo.plugins.shared.audio.config import SoundConfig
+from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.shared.audio.streaming import Streams
 from zoo.plugins.shared.audio.subsample import Subsample2d
 
@@ -64,7 +65,7 @@ def conformer(config: ConformerConfig) -> Composition:
     for keyword, known in (("convolution", PADDINGS), ("norm", NORMS)):
         if (value := getattr(config, keyword)) not in known:
             raise ConfigError(f"{keyword}={value!r} is not one of {', '.join(known)}")
-    stem = config.stem(ahead=config.convolution == "same", subsample=Subsample2d)
+    stem = FrameStem(config, ahead=config.convolution == "same", subsample=Subsample2d)
     size = config.kernel_size
     padding, norm = PADDINGS[config.convolution](size), NORMS[config.norm]
     encoder = conformer_encoder(

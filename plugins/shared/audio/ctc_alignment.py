@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core import IGNORED, SYMBOLS, ConfigError, InputError, Lengths, Symbols, check_ctc_lengths, check_ids, precise
-from zoo.plugins.shared.audio.frame_stem import TOKEN
+from zoo.plugins.shared.audio.config import TOKEN
 
 
 class Aligned(NamedTuple):

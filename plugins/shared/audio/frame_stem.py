@@ -1,4 +1,4 @@
-"""`FrameStem`: from sounds to `Tokens`, a vector every 40 ms; and attention windows in milliseconds.
+"""`FrameStem`: from sounds to `Tokens`, a vector every 40 ms.
 
 Axes: b sounds, t samples, n frames, m bands, d channels.
 """
@@ -15,39 +15,29 @@ from zoo.core import (
     ConfigError,
     InputError,
     Lengths,
-    Pattern,
     Pointwise,
     Positioned,
     Tokens,
-    Window,
     check_tensor,
     position_encoding,
     stream_of,
 )
+from zoo.plugins.shared.audio.config import TOKEN, SoundConfig
 from zoo.plugins.shared.audio.feature_norm import NORMS, norm_of, stream_of_norm
 from zoo.plugins.shared.audio.lengths import cleared, quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.audio.spec_augment import masks
 from zoo.plugins.shared.audio.subsample import Subsample
-
-TOKEN = 40
-"""Milliseconds from vector to vector."""
-FAR = 1000
-"""Offsets to each side that a table knows where everyone reads everyone: 40 s."""
 
 
 class FrameStem(nn.Module):
     """Give a vector for every 40 ms of a sound: log-mel features, normed, and two convolutions.
 
     Args:
-        dim: channels.
-        bands: features of a frame.
-        normalise: how each band gets mean 0 and variance 1: by the `utterance`, `running` along, or `none`.
-        augment: changes features (b, n, m), of so many frames each, in training; nothing if None.
+        config: its `dim`, `bands`, `normalise`, `spec_augment`, `window`, `position` and `dropout`; positions inside
+            attention add nothing here.
         subsample: makes what gives one vector for four frames from `(bands, dim, ahead=)`.
         ahead: whether a vector reads up to 3 frames that come later.
-        pattern: who may read whom of the vectors; everyone everyone if None.
-        position: `sinusoidal` is added to the vectors; `none`, or a name of what acts inside attention, adds nothing.
-        dropout: probability in [0, 1).
 
     Raises:
         ConfigError: If a name is unknown, or positions are learned, since sounds have no greatest length.
@@ -57,28 +47,18 @@ class FrameStem(nn.Module):
     """From vector to vector."""
 
     def __init__(
-        self,
-        dim: int,
-        *,
-        bands: int = 80,
-        normalise: str = "utterance",
-        augment: nn.Module | None = None,
-        subsample: Callable[..., nn.Module] = Subsample,
-        ahead: bool = True,
-        pattern: Pattern | None = None,
-        position: str = "none",
-        dropout: float = 0.0,
+        self, config: SoundConfig, *, subsample: Callable[..., nn.Module] = Subsample, ahead: bool = True
     ) -> None:
         super().__init__()
-        if position == "learned":
-            raise ConfigError(f"position={position!r}: sounds have no greatest length; sinusoidal or rotary have none")
-        self.features = LogMel(bands)
-        self.normalise = norm_of(normalise)
-        self.augment = augment
-        self.subsample = subsample(bands, dim, ahead=ahead)
-        self.pattern = pattern
-        self.position: Any = position_encoding(position, dim, (1,))
-        self.dropout = nn.Dropout(dropout)
+        if config.position == "learned":
+            raise ConfigError("position='learned': sounds have no greatest length; sinusoidal or rotary have none")
+        self.features = LogMel(config.bands)
+        self.normalise = norm_of(config.normalise)
+        self.augment: nn.Module | None = masks(config.spec_augment)
+        self.subsample = subsample(config.bands, config.dim, ahead=ahead)
+        self.pattern = config.pattern
+        self.position: Any = position_encoding(config.position, config.dim, (1,))
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, sounds: Tensor, lengths: Tensor | None = None) -> Tokens:
         """Give the vectors.
@@ -195,27 +175,3 @@ def check_values(sounds: Tensor, lengths: Tensor | None = None, first: int = 0) 
         raise InputError(
             f"{sounds[tuple(place)].item()} at place {first + place[1]} of sound {place[0]}: sounds are finite"
         )
-
-
-def window_of(milliseconds: Any) -> Window | None:
-    """Give the window of so many milliseconds; None for `full`, where everyone reads everyone.
-
-    Args:
-        milliseconds: to both sides, or (back, ahead), multiples of 40; or `full`.
-
-    Raises:
-        ConfigError: If it is none of these.
-    """
-    if milliseconds == "full":
-        return None
-    sides = (milliseconds, milliseconds) if isinstance(milliseconds, int) else milliseconds
-    if not isinstance(sides, list | tuple) or len(sides) != 2 or not all(type(side) is int for side in sides):
-        raise ConfigError(f"window={milliseconds!r} is neither milliseconds, nor (back, ahead), nor 'full'")
-    if any(side < 0 or side % TOKEN for side in sides):
-        raise ConfigError(f"window={milliseconds!r}: milliseconds are multiples of {TOKEN}, 0 or more")
-    return Window(sides[0] // TOKEN, sides[1] // TOKEN)
-
-
-def reach_of(window: Window | None) -> int:
-    """Give the offsets to each side that a table of positions needs to know."""
-    return FAR if window is None else max(window.left, window.right)

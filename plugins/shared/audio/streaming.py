@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.core import Chain, Classify, ConfigError, InputError, Tokens, latency, serving, stream_of
-from zoo.plugins.shared.audio.frame_stem import TOKEN, check_values
+from zoo.plugins.shared.audio.config import TOKEN
+from zoo.plugins.shared.audio.frame_stem import check_values
 
 
 class Streams:

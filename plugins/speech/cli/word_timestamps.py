@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from zoo.core import Symbols, Transcript
+from zoo.plugins.shared.audio.config import TOKEN
 from zoo.plugins.shared.audio.ctc_alignment import Aligned
-from zoo.plugins.shared.audio.frame_stem import TOKEN
 
 Show = Callable[[Any], list[str]]
 """Turns rows of ids, or the output of `generate`, into texts."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from zoo.core import Composition, Encoder, Model, configured, head, init_weights
 from zoo.plugins.shared.audio.asr import recogniser
 from zoo.plugins.shared.audio.config import SoundConfig
+from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.shared.audio.streaming import Streams
 
 
@@ -37,7 +38,7 @@ def speech_transformer(config: SpeechConfig) -> Composition:
         ConfigError: If a value is not one of those there are.
     """
     pattern = config.pattern
-    stem = config.stem(ahead=pattern is None or pattern.right > 0)
+    stem = FrameStem(config, ahead=pattern is None or pattern.right > 0)
     encoder = Encoder(
         config.dim,
         config.depth,

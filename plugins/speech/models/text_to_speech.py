@@ -3,6 +3,7 @@
 Axes: b texts, c characters, s steps, r frames of a step, m bands, n frames.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -25,11 +26,13 @@ from zoo.core import (
     Tokens,
     ValidMask,
     check_tensor,
+    configured,
     count_targets,
     evaluating,
     init_weights,
     relu,
 )
+from zoo.plugins.shared.audio.config import StackConfig
 
 MEAN, DEVIATION = -7.0, 4.0
 """Of log-mel energies of speech, about: the model writes numbers around 0."""
@@ -113,6 +116,28 @@ class FrameHead(nn.Module):
             raise ConfigError(f"num_classes={num_classes} of a model that writes {self.num_classes - 1} numbers a step")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SynthesiserConfig(StackConfig):
+    """Sizes and options of `Synthesiser`; `depth` is that of the encoder, and of the decoder.
+
+    Args:
+        vocab_size: characters, or other tokens, there are.
+        bands: log-mel features of a frame.
+        reduction: frames of a step.
+        max_steps: the most steps of a text.
+        before_dropout: probability in [0, 1), of the frames that a step is given.
+    """
+
+    dim: int = 128
+    depth: int = 3
+    mlp_dim: int = 512
+    vocab_size: int = 260
+    bands: int = 80
+    reduction: int = 4
+    max_steps: int = 500
+    before_dropout: float = 0.5
+
+
 class Synthesiser(Composition):
     """Text-to-speech Transformer: characters to log-mel frames, until its end probability says stop: arXiv:1809.08895.
 
@@ -120,42 +145,22 @@ class Synthesiser(Composition):
     one before. We leave out the paper's convolutions before the text and behind the frames.
 
     Args:
-        vocab_size: characters, or other tokens, there are.
-        dim: channels.
-        depth: blocks of the encoder, and of the decoder.
-        num_heads: heads.
-        mlp_dim: channels inside each MLP.
-        bands: log-mel features of a frame.
-        reduction: frames of a step.
-        max_steps: the most steps of a text.
-        dropout: probability in [0, 1), of embedded texts, after attention and in each MLP.
-        before_dropout: the same for the frames that a step is given.
+        config: its fields are the keywords, see `StackConfig` and `SynthesiserConfig`.
     """
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int = 260,
-        dim: int = 128,
-        depth: int = 3,
-        num_heads: int = 4,
-        mlp_dim: int = 512,
-        bands: int = 80,
-        reduction: int = 4,
-        max_steps: int = 500,
-        dropout: float = 0.1,
-        before_dropout: float = 0.5,
-    ) -> None:
+    @configured(SynthesiserConfig)
+    def __init__(self, config: SynthesiserConfig) -> None:
         super().__init__()
-        shape = (dim, depth, num_heads, mlp_dim)
-        self.stem = TokenEmbed(vocab_size, dim, scaled=True, dropout=dropout)
+        dim, dropout = config.dim, config.dropout
+        shape = (dim, config.depth, config.num_heads, config.mlp_dim)
+        self.stem = TokenEmbed(config.vocab_size, dim, scaled=True, dropout=dropout)
         self.encoder = Encoder(*shape, dropout=dropout)
-        self.target = FrameEmbed(reduction, bands, dim, before_dropout)
-        self.decoder = Decoder(*shape, cross=Attention, dropout=dropout)
-        self.head = FrameHead(dim, reduction * bands)
-        self.step = (reduction, bands)
+        self.step = (config.reduction, config.bands)
         """Frames of a step, and numbers of a frame."""
-        self.max_steps = max_steps
+        self.target = FrameEmbed(*self.step, dim, config.before_dropout)
+        self.decoder = Decoder(*shape, cross=Attention, dropout=dropout)
+        self.head = FrameHead(dim, config.reduction * config.bands)
+        self.max_steps = config.max_steps
         init_weights(self)
         nn.init.normal_(self.stem.embed.weight, std=dim**-0.5)
 

@@ -3,7 +3,7 @@
 Axes: b sounds, n vectors, d channels, c channels of a group, k places of a kernel.
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NoReturn
 
 import torch
@@ -12,26 +12,55 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
 from zoo.core import (
-    Attention,
     Block,
     ConfigError,
     Encoder,
     Model,
     PostNormBlock,
     PreNormBlock,
+    configured,
     gelu,
     head,
     init_weights,
     position_encoding,
     with_position,
 )
-from zoo.plugins.shared.audio.frame_stem import FAR
+from zoo.plugins.shared.audio.config import FAR, EncoderConfig
 from zoo.plugins.speech.tokens import WaveStem
 
 REACH, GROUPS = 128, 16
 """Vectors that the convolution of positions reads, and groups of channels that it keeps apart: sec. 4.2."""
 BLOCKS: dict[str, type[Block]] = {"post": PostNormBlock, "pre": PreNormBlock}
 """By where they norm."""
+KNOWN = {"conv_norm": ("group", "layer"), "norm": tuple(BLOCKS), "normalise": ("utterance", "none")}
+"""Values of options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wav2Vec2Config(EncoderConfig):
+    """Sizes and options of `Wav2Vec2`, by default the base model; a vector stands for 20 ms.
+
+    Its `position` may be `convolution`. `normalise="utterance"` is how models with `conv_norm="layer"` were trained;
+    with `group` it makes no difference.
+
+    Args:
+        conv_dim: channels of frames.
+        conv_norm: `group` norms each channel of the first convolution over time, `layer` each frame of every
+            convolution; only then convolutions have biases.
+        norm: `post` or `pre`: where the blocks norm.
+        eps: of the layer norms.
+    """
+
+    dim: int = 768
+    num_heads: int = 12
+    mlp_dim: int = 3072
+    task: str = "tag"
+    position: str = "convolution"
+    normalise: str = "none"
+    conv_dim: int = 512
+    conv_norm: str = "group"
+    norm: str = "post"
+    eps: float = 1e-5
 
 
 class Wav2Vec2(Model):
@@ -42,78 +71,42 @@ class Wav2Vec2(Model):
     so their answers to padded batches differ from ours, and from their own to the sound alone.
 
     Args:
-        dim: channels.
-        depth: blocks.
-        num_heads: heads.
-        mlp_dim: channels inside each MLP.
-        conv_dim: channels of frames.
-        conv_norm: `group` norms each channel of the first convolution over time, `layer` each frame of every
-            convolution; only then convolutions have biases.
-        norm: `post` or `pre`: where the blocks norm.
-        num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify` (a label for the sound, from the mean), `tag` (a label for every 20 ms) or `features`.
-        normalise: samples by the mean and variance of the `utterance`, as models with `conv_norm="layer"` were trained;
-            or `none`: with `group` it makes no difference.
-        attention: makes an attention from (dim, num_heads).
-        position: `convolution`; inside attention `rotary`, `transformer-xl`, `relative` (a table), `alibi`, `shaw`; or
-            `sinusoidal`, added to the vectors; or `none`.
-        dropout: probability in [0, 1), of the vectors, after attention and in each MLP.
-        drop_path: probability in [0, 1) that the last block is skipped in training.
-        eps: of the layer norms.
+        config: its fields are the keywords, see `EncoderConfig` and `Wav2Vec2Config`.
 
     Raises:
         ConfigError: If a value is not one of those there are.
     """
 
-    def __init__(
-        self,
-        *,
-        dim: int = 768,
-        depth: int = 12,
-        num_heads: int = 12,
-        mlp_dim: int = 3072,
-        conv_dim: int = 512,
-        conv_norm: str = "group",
-        norm: str = "post",
-        num_classes: int = 0,
-        task: str = "tag",
-        normalise: str = "none",
-        attention: Callable[[int, int], nn.Module] = Attention,
-        position: str = "convolution",
-        dropout: float = 0.1,
-        drop_path: float = 0.0,
-        eps: float = 1e-5,
-    ) -> None:
-        for keyword, value, known in (
-            ("conv_norm", conv_norm, ("group", "layer")),
-            ("norm", norm, tuple(BLOCKS)),
-            ("normalise", normalise, ("utterance", "none")),
-        ):
-            if value not in known:
+    @configured(Wav2Vec2Config)
+    def __init__(self, config: Wav2Vec2Config) -> None:
+        for keyword, known in KNOWN.items():
+            if (value := getattr(config, keyword)) not in known:
                 raise ConfigError(f"{keyword}={value!r} is not one of {', '.join(known)}")
+        dim, attention = config.dim, config.attention
         stem = WaveStem(
             dim,
-            conv_dim,
-            layer_norms=conv_norm == "layer",
-            normalised=normalise == "utterance",
-            position=position_of(position, dim),
-            norm=nn.LayerNorm(dim, eps=eps) if norm == "post" else None,
-            dropout=dropout,
-            eps=eps,
+            config.conv_dim,
+            layer_norms=config.conv_norm == "layer",
+            normalised=config.normalise == "utterance",
+            position=position_of(config.position, dim),
+            norm=nn.LayerNorm(dim, eps=config.eps) if config.norm == "post" else None,
+            dropout=config.dropout,
+            eps=config.eps,
         )
-        make = attention if position == "convolution" else with_position(attention, position, FAR + 1)
+        if config.position != "convolution":
+            attention = with_position(attention, config.position, FAR + 1)
         encoder = Encoder(
             dim,
-            depth,
-            num_heads,
-            mlp_dim,
-            block=BLOCKS[norm],
-            attention=make,
-            dropout=dropout,
-            drop_path=drop_path,
-            eps=eps,
+            config.depth,
+            config.num_heads,
+            config.mlp_dim,
+            block=BLOCKS[config.norm],
+            attention=attention,
+            dropout=config.dropout,
+            drop_path=config.drop_path,
+            eps=config.eps,
         )
-        super().__init__(stem, encoder, head(task, dim, num_classes, pool="mean"))
+        super().__init__(stem, encoder, head(config.task, dim, config.num_classes, pool="mean"))
         init_weights(self)
 
     def stream(self, batch: int = 1) -> NoReturn:

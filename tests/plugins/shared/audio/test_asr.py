@@ -20,7 +20,8 @@ TONES = (300.0, 600.0, 1_200.0, 2_400.0)
 
 def listener(by: str, dropout: float = 0.0, **options: Any) -> Any:
     torch.manual_seed(0)
-    stem, encoder = FrameStem(32, bands=20, position="sinusoidal"), Encoder(*SIZES.values())
+    frames = SoundConfig(dim=32, bands=20, position="sinusoidal", window="full", dropout=0.0)
+    stem, encoder = FrameStem(frames), Encoder(*SIZES.values())
     sizes: dict[str, Any] = {"vocab_size": len(TONES) + 3, "by": by, "dropout": dropout} | SIZES
     return recogniser(stem, encoder, SoundConfig(**(sizes | options)))
 

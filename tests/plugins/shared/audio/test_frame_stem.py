@@ -1,18 +1,19 @@
-"""From sounds to vectors of 40 ms: samples or features, lengths, windows, and what is refused."""
+"""From sounds to vectors of 40 ms: samples or features, lengths, and what is refused."""
 
 from typing import Any
 
 import pytest
 import torch
 
-from zoo.core import Window
 from zoo.core.errors import ConfigError, InputError
-from zoo.plugins.shared.audio.frame_stem import FrameStem, window_of
+from zoo.plugins.shared.audio.config import SoundConfig
+from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.subsample import Subsample2d
 
 
 def stem(**options: Any) -> FrameStem:
     torch.manual_seed(0)
-    return FrameStem(8, **options).eval()
+    return FrameStem(SoundConfig(dim=8, **options)).eval()
 
 
 def sounds(b: int = 2, t: int = 4_000) -> torch.Tensor:
@@ -68,16 +69,17 @@ def test_features_are_read_as_the_samples_they_are_of() -> None:
 
 
 def test_features_are_changed_in_training_only() -> None:
-    layer = stem(augment=Erased())
+    layer = stem()
+    layer.augment = Erased()
     usual = layer(sounds()).x
     assert not torch.equal(layer.train()(sounds()).x, usual)
     torch.testing.assert_close(layer.eval()(sounds()).x, usual)
 
 
 def test_what_changes_features_is_told_how_many_frames_are_there() -> None:
-    layer, lengths = stem(augment=Erased()).train(), torch.tensor([4_000, 1_000])
+    layer, lengths = stem().train(), torch.tensor([4_000, 1_000])
+    layer.augment = Erased()
     layer(sounds(), lengths)
-    assert isinstance(layer.augment, Erased)
     torch.testing.assert_close(layer.augment.count, layer.features.count(lengths))
 
 
@@ -122,23 +124,10 @@ def test_what_is_no_sound_is_refused(x: torch.Tensor, lengths: Any, text: str) -
         stem()(x, lengths)
 
 
-def test_windows_are_written_in_milliseconds() -> None:
-    assert window_of(640) == Window(16, 16)
-    assert window_of([640, 0]) == Window(16, 0)
-    assert window_of((1280, 160)) == Window(32, 4)
-    assert window_of("full") is None
-
-
-@pytest.mark.parametrize(
-    ("window", "text"),
-    [
-        (650, "window=650: milliseconds are multiples of 40"),
-        ([-40, 0], r"window=\[-40, 0\]"),
-        ("640", "window='640' is neither milliseconds"),
-        ([40], r"window=\[40\] is neither"),
-        ([40.0, 0], r"window=\[40.0, 0\] is neither"),
-    ],
-)
-def test_what_is_no_window_is_refused(window: Any, text: str) -> None:
-    with pytest.raises(ConfigError, match=text):
-        window_of(window)
+def test_the_stem_has_the_options() -> None:
+    config = SoundConfig(bands=20, dim=8, window=[80, 0], spec_augment=[1, 4, 1, 5], normalise="none")
+    stem = FrameStem(config, ahead=False, subsample=Subsample2d)
+    assert stem.pattern == config.pattern
+    assert stem.augment is not None
+    assert isinstance(stem.subsample, Subsample2d)
+    assert stem(torch.zeros(1, 8_000)).x.shape[2] == 8

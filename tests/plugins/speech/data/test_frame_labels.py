@@ -11,6 +11,7 @@ from torch import Tensor, nn
 import zoo
 from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
+from zoo.plugins.shared.audio.config import SoundConfig
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.speech.data.audio_store import Joined
 from zoo.plugins.speech.data.frame_labels import Concatenated, FramesCorpus, String, strings
@@ -41,7 +42,7 @@ def test_each_vector_has_the_class_of_what_is_heard_in_the_middle_of_its_frame()
     middles = [200 + 640 * vector for vector in range(11)]
     wanted = [7 if 640 <= at < 2_240 else 3 if 3_520 <= at < 6_720 else 10 for at in middles]
     assert sounds.heard_at(0, CLASSES, 10) == wanted
-    assert len(sounds.heard_at(1, CLASSES, 10)) == int(FrameStem(8).count(sounds.lengths)[1])
+    assert len(sounds.heard_at(1, CLASSES, 10)) == int(FrameStem(SoundConfig(dim=8)).count(sounds.lengths)[1])
 
 
 def test_strings_are_drawn_of_one_speaker_each() -> None:
@@ -71,7 +72,7 @@ def test_it_is_a_corpus_that_asks_for_a_label_of_each_vector() -> None:
 def test_accuracy_is_the_share_of_vectors_that_are_there() -> None:
     class Silent(nn.Module):
         def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-            return torch.eye(11)[torch.full((len(x), int(FrameStem(8).count(lengths).max())), 10)]
+            return torch.eye(11)[torch.full((len(x), int(FrameStem(SoundConfig(dim=8)).count(lengths).max())), 10)]
 
     asked = [each for place in (0, 1) for each in Concatenated(CLIPS, STRINGS).heard_at(place, CLASSES, 10)]
     scores = corpus().score(Silent(), "test", 2)

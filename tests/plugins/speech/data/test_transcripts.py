@@ -14,6 +14,7 @@ from zoo.core.generation.loop import Generated
 from zoo.data.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
+from zoo.plugins.shared.audio.config import SoundConfig
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -108,7 +109,7 @@ def test_a_model_that_reads_texts_is_refused() -> None:
 def test_samples_are_as_many_as_the_vectors_of_a_model_need(row: list[int]) -> None:
     needed = len(row) + sum(row[i] == row[i + 1] for i in range(len(row) - 1))
     least = samples_for(row)
-    assert FrameStem(8).count(torch.tensor([least, least - 1])).tolist() == [needed, needed - 1]
+    assert FrameStem(SoundConfig(dim=8)).count(torch.tensor([least, least - 1])).tolist() == [needed, needed - 1]
 
 
 @pytest.mark.parametrize(

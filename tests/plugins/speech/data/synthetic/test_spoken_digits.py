@@ -11,6 +11,7 @@ import torch
 import zoo
 from zoo.data.corpus import open_corpus
 from zoo.errors import DataError
+from zoo.plugins.shared.audio.config import SoundConfig
 from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.speech.data.corpus import ClipsCorpus
 from zoo.plugins.speech.data.frame_labels import FramesCorpus
@@ -104,7 +105,7 @@ def test_frames_are_the_same_digits_strung_together_in_one_voice() -> None:
     for string in strung.strings:
         assert len({said[50 + clip].speaker for clip in string.clips}) == 1
     inputs, target = corpus.batch(torch.arange(2), torch.Generator().manual_seed(0))
-    assert [int((row != -100).sum()) for row in target] == FrameStem(8).count(inputs[1]).tolist()
+    assert [int((row != -100).sum()) for row in target] == FrameStem(SoundConfig(dim=8)).count(inputs[1]).tolist()
 
 
 @pytest.mark.usefixtures("quick")
