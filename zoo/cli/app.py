@@ -38,7 +38,9 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")  # torch_geometric uses it when it is imported
     try:
-        build()(arguments)
+        app = build()
+        keep_chosen(app, arguments)
+        app(arguments)
     except ZooError as error:
         if debug:
             raise
@@ -66,6 +68,13 @@ def build() -> typer.Typer:
     app.add_typer(bench.app, name="bench")
     registry().call("zoo_commands", app=app)
     return app
+
+
+def keep_chosen(app: typer.Typer, arguments: list[str]) -> None:
+    """Leave out the other commands where the first argument names one: typer reads the signatures of all it has."""
+    chosen = [command for command in app.registered_commands if command.name in arguments[:1]]
+    if chosen:
+        app.registered_commands, app.registered_groups = chosen, []
 
 
 def _version(wanted: bool | None) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from threading import RLock
-from typing import Any
+from typing import Any, cast
 
 from zoo.errors import PluginError
 from zoo.names import normalise, split_prefix
@@ -32,6 +32,7 @@ class Registry:
         self._autoload = autoload
         self._lock = RLock()
         self._loaded: Host | None = None
+        self._catalogues: dict[str, tuple[list[str], Any]] = {}
         self._busy = False
 
     @property
@@ -102,7 +103,12 @@ class Registry:
         return next((spec for spec in answers if spec), None)
 
     def _catalogue(self, kind: Kind[Record]) -> Catalogue[Record]:
-        return Catalogue(kind, [record for offers in self._host().records.values() for record in offers[kind.hook]])
+        offers: dict[str, dict[str, list[Any]]] = self._host().records
+        plugins, catalogue = self._catalogues.get(kind.hook, (None, None))
+        if plugins != [*offers]:  # a plugin that fails is taken out
+            catalogue = Catalogue(kind, [record for offer in offers.values() for record in offer[kind.hook]])
+            self._catalogues[kind.hook] = [*offers], catalogue
+        return cast(Catalogue[Record], catalogue)
 
     def _host(self) -> Host:
         if self._loaded is None:

@@ -9,6 +9,7 @@ import typer
 
 import zoo
 from zoo import ConfigError, Registry, hookimpl
+from zoo.cli.app import build, keep_chosen
 from zoo.registry.lookup import using
 
 Run = Callable[..., tuple[int, str, str]]
@@ -23,6 +24,28 @@ def _warnings_are_shown() -> None:
 
 def test_version(run: Run) -> None:
     assert run("--version") == (0, f"zoo {zoo.__version__}\n", "")
+
+
+def test_typer_reads_the_chosen_command_only_and_all_where_none_is_chosen() -> None:
+    for words, expected in (
+        (["list", "train"], {"list"}),
+        (["lst"], None),
+        (["--help"], None),
+        (["bench"], None),
+        ([], None),
+    ):
+        app = build()
+        every = {command.name for command in app.registered_commands}
+        keep_chosen(app, words)
+        assert {command.name for command in app.registered_commands} == (expected or every)
+        assert bool(app.registered_groups) == (expected is None)
+
+
+def test_a_misspelt_command_is_refused_with_a_near_one(run: Run) -> None:
+    code, _, err = run("lst")
+    assert code == 2
+    assert "No such command 'lst'" in err
+    assert "list" in err
 
 
 def test_list_gives_one_line_for_each_model_in_natural_order(run: Run) -> None:

@@ -241,6 +241,25 @@ def test_a_plugin_that_fails_to_resolve_is_taken_out(toy_spec: Spec) -> None:
     assert later.models.names() == []
 
 
+def test_a_catalogue_is_made_once_and_again_without_a_plugin_that_failed(toy_spec: Spec, toy_plugin: Any) -> None:
+    class Resolves:
+        @hookimpl
+        def zoo_models(self) -> list[ModelSpec]:
+            return [toy_spec("lost")]
+
+        @hookimpl
+        def zoo_resolve(self, name: str) -> None:
+            raise OSError("no disk")
+
+    registry = alone(toy_plugin(toy_spec("kept")), Resolves())
+    before = registry.models
+    assert registry.models is before
+    assert before.names() == ["kept", "lost"]
+    with pytest.warns(match="no disk"), pytest.raises(UnknownModelError):
+        registry.find("other")
+    assert registry.models.names() == ["kept"]
+
+
 def test_strict_mode_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_PLUGIN_STRICT", "1")
     strict = alone("zoo_nowhere")
