@@ -137,7 +137,7 @@ def check_work(work: Any) -> None:
         name = f"{getattr(work, '__module__', '')}:{getattr(work, '__qualname__', '')}"
         importable = name.replace(".", "").replace(":", "").isidentifier() and not name.startswith("__main__")
         hint = f", as which it would be {name!r}" if importable else ": move the function to a module of its own"
-    raise ConfigError(f"work={work!r} is not the text 'package.module:function', by which workers import it{hint}")
+    raise ConfigError(f"work={work!r} is not the string 'package.module:function', by which workers import it{hint}")
 
 
 def workers_for(threads: int) -> int:

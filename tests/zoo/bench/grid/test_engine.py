@@ -230,7 +230,7 @@ def test_numbers_of_workers_that_do_not_fit(options: dict[str, Any], text: str, 
 
 
 def test_a_work_function_is_written_with_a_colon(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"work='grid_work.square' is not the text 'package.module:function'"):
+    with pytest.raises(ConfigError, match=r"work='grid_work.square' is not the string 'package.module:function'"):
         run_grid("grid_work.square", configs(), tmp_path)
 
 
@@ -238,7 +238,7 @@ def test_a_function_in_place_of_its_name_is_told_its_name() -> None:
     with pytest.raises(ConfigError, match=r"work=<function dumps .*, as which it would be 'json:dumps'$"):
         check_work(json.dumps)
     for work in (lambda config: config, 3):
-        with pytest.raises(ConfigError, match=r"is not the text 'package\.module:function'") as caught:
+        with pytest.raises(ConfigError, match=r"is not the string 'package\.module:function'") as caught:
             check_work(work)
         assert ("move the function to a module" in str(caught.value)) == callable(work)
 
