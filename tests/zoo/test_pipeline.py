@@ -17,7 +17,7 @@ SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 def labeller(tmp_path: Path) -> str:
     """Save a small classifier of images, and an image."""
     zoo.weights.save(zoo.create("vit-micro", num_classes=2, **SIZE), tmp_path)
-    Image.new("RGB", (24, 24)).save(tmp_path / "a.png")
+    Image.linear_gradient("L").save(tmp_path / "a.png")
     (tmp_path / "labels.json").write_text('["cat", "dog"]')
     return str(tmp_path)
 

@@ -60,5 +60,5 @@ def read_each(
     if skipped:
         warnings.warn(list_skipped(skipped, len(given), f"{what}s"), stacklevel=3)
     if not kept:
-        raise InputError(f"{len(given)} {what}s, and none that can be read" if given else f"an empty list of {what}s")
+        raise InputError(f"no {what} can be read, of {len(given)}" if given else f"an empty list of {what}s")
     return kept

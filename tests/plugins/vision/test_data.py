@@ -135,7 +135,7 @@ def test_all_classes_with_too_few_images_are_named_before_one_is_read(
         for number in range(count):
             (folder / name / f"{number}.png").touch()
     read: list[Path] = []
-    monkeypatch.setattr(image_files, "_read_picture", lambda file, image_size: read.append(file))
+    monkeypatch.setattr(image_files, "read_image", read.append)
     told = r"class 'ants' has no images; class 'birds' has 2 images; class 'eels' has 1 image\. Training, val"
     with pytest.raises(DataError, match=told):
         open_folder(str(folder))

@@ -262,10 +262,10 @@ def test_a_training_warns_once_of_the_files_it_cannot_use(folder: Path, tmp_path
 
 def test_a_class_that_cannot_be_read_says_why(folder: Path) -> None:
     (folder / "2").mkdir()
-    Image.fromarray(np.full((2, 2), -1, np.float32)).save(folder / "2" / "a.tif")
-    with pytest.raises(
-        zoo.DataError, match=r"class '2' in .* has no readable image: .*a\.tif' cannot be read: pixels from -1 to -1"
-    ):
+    for name in "abc":
+        Image.fromarray(np.full((2, 2), -1, np.float32)).save(folder / "2" / f"{name}.tif")
+    told = r"class '2' has no readable images \(.*a\.tif' cannot be read: pixels from -1 to -1"
+    with pytest.raises(zoo.DataError, match=told):
         open_folder(str(folder))
 
 

@@ -47,7 +47,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Sequence[Map]]]:
 
 @pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_a_picture_is_drawn(run: Run, tmp_path: Path, ending: str, first: bytes) -> None:
-    Image.fromarray(np.zeros((32, 32, 3), np.uint8)).save(tmp_path / "cat.png")
+    Image.linear_gradient("L").save(tmp_path / "cat.png")
     code, out, err = run("vit-micro", "cat.png", *TINY, "--head", "1", "--out", f"maps.{ending}")
     assert (code, out) == (0, f"cat.png: 1 layer, saved in maps.{ending}\n")
     assert err == "vit-micro has random weights\n"
@@ -100,7 +100,7 @@ def test_examples_of_data_are_read_with_their_right_answers(run: Run, writer: st
 
 
 def test_a_fresh_model_is_made_to_fit_the_data(run: Run, drawn: Any, tmp_path: Path) -> None:
-    np.savez(tmp_path / "grey.npz", x=np.zeros((20, 8, 8), np.uint8), y=np.arange(20) % 2)
+    np.savez(tmp_path / "grey.npz", x=np.arange(1280).reshape(20, 8, 8).astype(np.uint8), y=np.arange(20) % 2)
     assert run("vit-micro", "--data", "./grey.npz", "--set", "patch_size=4", *TINY)[0] == 0
     ((_, (only,)),) = drawn
     assert only.weights.shape == (2, 36, 36)  # 24 points to a side, and one channel

@@ -189,7 +189,7 @@ def test_wishes_that_cannot_be_are_errors(run: Run, writer: str, options: list[s
 
 def test_pictures_are_labelled(run: Run, labeller: str, tmp_path: Path) -> None:
     picture = str(tmp_path / "a.png")
-    Image.fromarray(np.zeros((30, 30, 3), np.uint8)).save(picture)
+    Image.linear_gradient("L").save(picture)
     code, out, _ = run("predict", labeller, picture, "--json")
     labels = json.loads(out)["labels"]
     assert code == 0
@@ -215,7 +215,7 @@ def test_graphs_are_labelled_line_by_line(run: Run, tmp_path: Path) -> None:
 
 def test_of_several_inputs_those_that_cannot_be_read_are_skipped(run: Run, labeller: str, tmp_path: Path) -> None:
     picture, gone = str(tmp_path / "0.png"), str(tmp_path / "gone.png")
-    Image.new("RGB", (28, 28)).save(picture)
+    Image.linear_gradient("L").save(picture)
     code, out, err = run("predict", labeller, picture, gone, picture)
     assert (code, len(out.splitlines())) == (0, 2)
     assert err.startswith(f"zoo: skipped {gone!r}: an input cannot be read: ")

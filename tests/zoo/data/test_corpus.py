@@ -137,7 +137,7 @@ def test_what_cannot_be_guessed_says_what_to_write(tmp_path: Path) -> None:
 def test_an_argument_is_given_where_one_is_taken() -> None:
     with pytest.raises(DataError, match="write 'lines:FILE'"):
         find_source("lines", model())
-    with pytest.raises(DataError, match="write 'noise', it takes nothing"):
+    with pytest.raises(DataError, match="write 'noise', it takes no argument after a colon"):
         find_source("noise:3", model())
 
 

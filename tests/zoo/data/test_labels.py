@@ -60,7 +60,7 @@ def test_no_modality_invents_labels_of_vectors(name: str, options: dict[str, Any
     for reference in (name, folder):
         with pytest.raises((InputError, ConfigError), match=r"holds vectors|nothing turns them into names"):
             zoo.postprocess(reference)(answer)
-    with pytest.raises(ConfigError, match=r"without labels: it gives vectors"):
+    with pytest.raises(ConfigError, match=r"without labels: it returns feature vectors"):
         zoo.Pipeline(folder).predict(["an input"])
 
 

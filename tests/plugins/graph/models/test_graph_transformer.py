@@ -138,7 +138,7 @@ def test_unknown_choices_are_refused() -> None:
         ({"node_features": [0]}, r"node_features=\[0\] is neither"),
         (
             {"attention": partial(Attention, pattern=Window(2))},
-            r"Window\(.*\) counts places, and nodes",
+            r"Window\(.*\) needs an order of tokens, and nodes",
         ),
     ):
         with pytest.raises(ConfigError, match=text):

@@ -326,10 +326,6 @@ def test_bad_chunks_are_refused_by_place_and_the_stream_goes_on() -> None:
             "by='attention': its decoder writes when the sound has ended; models made with by='ctc' or by='joint'",
         ),
         (lambda: conformer(norm="group"), "FrameGroupNorm.*norm='batch' or norm='layer'"),
-        (
-            lambda: speech(attention=lambda dim, heads: torch.nn.Identity(), position="none"),
-            "Identity reads its input whole",
-        ),
     ],
 )
 def test_a_model_that_has_to_see_the_whole_is_refused(model: Any, text: str) -> None:

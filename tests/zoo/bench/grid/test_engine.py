@@ -135,7 +135,7 @@ def test_the_number_of_threads_is_part_of_a_run(
     assert (run, threads) == ("01", [1, 1])
     assert "2 runs done before on 2 threads are not used, since 1 thread now would give other sums" in said
     assert "OMP_NUM_THREADS=2 goes on with them" in said
-    assert done(2, "2") == ("", [2, 2], "2 of 2 runs were done before.")
+    assert done(2, "2") == ("", [2, 2], "2 of 2 runs are done already.")
 
 
 def test_workers_are_as_many_as_the_cores_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
