@@ -94,7 +94,9 @@ def test_a_folder_gives_its_classes(folder: Path) -> None:
 
 
 def test_a_folder_is_read_at_the_size_asked_for(folder: Path) -> None:
-    assert open_folder(str(folder)).resized(16).test().inputs.shape[-2:] == (16, 16)
+    small, large = (open_folder(str(folder)).resized(side).test().inputs.float() for side in (16, 32))
+    assert small.shape[-2:] == (16, 16)
+    torch.testing.assert_close(small.mean((2, 3)), large.mean((2, 3)), rtol=0, atol=10)  # of 0 to 255
 
 
 def test_a_folder_that_changes_has_another_fingerprint(folder: Path) -> None:

@@ -112,6 +112,7 @@ def test_every_corpus_is_one(pairs: str, write: Write) -> None:
         open_lines(pairs, ENCODER, 0, "byte"),
     ]
     assert all(isinstance(corpus, Corpus) for corpus in found)
+    assert [sum(corpus.sizes.values()) for corpus in found[1:3]] == [4, 4]
 
 
 def test_an_encoder_decoder_reads_the_source_and_the_target_shifted(pairs: str) -> None:
