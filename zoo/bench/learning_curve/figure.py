@@ -159,4 +159,4 @@ def _words(figure: Figure, axes: Axes, study: Study) -> None:
 
 
 def _wrapped(text: str, width: int) -> str:
-    return textwrap.fill(text, width)
+    return textwrap.fill(text, width, break_on_hyphens=False)  # names of models stay whole
