@@ -22,6 +22,14 @@ def speech(**options: Any) -> Any:
     return zoo.create("speech-tiny", **{**SIZES, "window": [80, 0], "task": "tag", "num_classes": 3, **options}).eval()
 
 
+def speech_of_identities() -> Any:
+    """Put a layer that cannot stream in the place of each attention."""
+    model = speech()
+    for block in model.encoder.blocks:
+        block.attention = torch.nn.Identity()
+    return model
+
+
 def conformer(**options: Any) -> Any:
     torch.manual_seed(0)
     model = zoo.create("conformer-tiny", **{**SIZES, "window": [80, 0], "kernel_size": 6, **options}, task="features")
@@ -326,6 +334,7 @@ def test_bad_chunks_are_refused_by_place_and_the_stream_goes_on() -> None:
             "by='attention': its decoder writes when the sound has ended; models made with by='ctc' or by='joint'",
         ),
         (lambda: conformer(norm="group"), "FrameGroupNorm.*norm='batch' or norm='layer'"),
+        (speech_of_identities, "Identity reads its input whole"),
     ],
 )
 def test_a_model_that_has_to_see_the_whole_is_refused(model: Any, text: str) -> None:
