@@ -52,5 +52,5 @@ def test_one_that_cannot_be_read_is_named_by_its_place_among_several() -> None:
 def test_nothing_left_is_an_error() -> None:
     with pytest.raises(InputError, match=r"^an empty list of texts$"):
         read([])
-    with pytest.warns(UserWarning, match="1 of 1"), pytest.raises(InputError, match=r"^1 texts, and none that can be"):
+    with pytest.warns(UserWarning, match="1 of 1"), pytest.raises(InputError, match=r"^no text can be read, of 1"):
         read(["x"], [])
