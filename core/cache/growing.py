@@ -31,7 +31,6 @@ class Growing(Slots):
         valid: Bool[Tensor, "b n"] | None = None,
         position: Int[Tensor, "#b n"] | None = None,
     ) -> Read:
-        """See `KeyValues.append`."""
         self.check(k)
         if valid is None and position is None and self.regular and isinstance(self.length, int):
             return self._follow(k, v)
@@ -60,7 +59,6 @@ class Growing(Slots):
         return Read(k, v, keys, None if self.regular else position)
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """See `State.crop`."""
         self.check_length(length)
         if self.tensors:
             self.cut(length)

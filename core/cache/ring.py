@@ -39,7 +39,6 @@ class Ring(Slots):
         """Tokens of each row when it was longest: a crop does not bring back what they have overwritten."""
 
     def slot(self, token: Int[Tensor, "*c"]) -> Int[Tensor, "*c"]:
-        """See `Slots.slot`."""
         return torch.where(token < self.pinned, token, self.pinned + (token - self.pinned) % self.size)
 
     def append(

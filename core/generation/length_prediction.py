@@ -63,18 +63,15 @@ class LengthPredictor(Length):
         return self.classify(encoded)
 
     def propose(self, encoded: Tokens, candidates: int) -> Int[Tensor, "b c"]:
-        """See `Length.propose`."""
         if candidates > 2 * self.reach + 1:
             raise ConfigError(f"candidates={candidates} of a predictor that tells {2 * self.reach + 1} lengths apart")
         likely = self(encoded).topk(candidates).indices
         return (counts(encoded)[:, None] + likely - self.reach).clamp(min=1)
 
     def teacher_forced(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-        """See `Length.teacher_forced`."""
         return target_lengths
 
     def loss(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Float[Tensor, ""]:
-        """See `Length.loss`."""
         right = (target_lengths - counts(encoded) + self.reach).clamp(0, 2 * self.reach)
         return cross_entropy(self(encoded), right)
 
@@ -102,13 +99,11 @@ class CutAtEnd(Length):
         self.extra = extra
 
     def propose(self, encoded: Tokens, candidates: int) -> Int[Tensor, "b c"]:
-        """See `Length.propose`."""
         if candidates > 1:
             raise ConfigError(f"candidates={candidates} of {self!r}, which writes at one number of places")
         return self.places(encoded)[:, None]
 
     def teacher_forced(self, encoded: Tokens, target_lengths: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-        """See `Length.teacher_forced`."""
         places = self.places(encoded)
         bad = target_lengths > places
         if bool(bad.any()):

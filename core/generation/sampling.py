@@ -36,7 +36,6 @@ class Greedy(Choice):
     """Choose the best."""
 
     def __call__(self, scores: Float[Tensor, "r vocab"], rows: Int[Tensor, " r"], batch: int) -> Int[Tensor, " r"]:
-        """See `Choice`."""
         return scores.max(-1).indices  # twice as fast as argmax
 
 
@@ -60,7 +59,6 @@ class Sample(Choice):
         self.generator = None if seed is None else torch.Generator().manual_seed(seed)
 
     def __call__(self, scores: Float[Tensor, "r vocab"], rows: Int[Tensor, " r"], batch: int) -> Int[Tensor, " r"]:
-        """See `Choice`."""
         drawn = torch.rand(batch, generator=self.generator, dtype=torch.float64).to(scores.device)[rows]
         ids = None
         if self.top_k is not None and self.top_k < scores.shape[-1]:

@@ -63,19 +63,16 @@ class Cached(DecodingStep):
         self.state = state
 
     def prefill(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
-        """See `DecodingStep.prefill`."""
         with evaluating(self.parts):
             scores = self.model.follow(prompt.ids, self.state, self.context, prompt.lengths)
         self.context = None
         return scores
 
     def step(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
-        """See `DecodingStep.step`."""
         with evaluating(self.parts):
             return self.model.follow(ids[:, None], self.state)
 
     def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """See `DecodingStep.reorder`."""
         self.state.reorder(index, of_one_source=of_one_source)
 
 
@@ -86,12 +83,10 @@ class Recomputed(DecodingStep):
     lengths: Tensor | None
 
     def prefill(self, prompt: Prompt) -> Float[Tensor, "b vocab"]:
-        """See `DecodingStep.prefill`."""
         self.ids, self.lengths = prompt
         return self._read()
 
     def step(self, ids: Int[Tensor, " b"]) -> Float[Tensor, "b vocab"]:
-        """See `DecodingStep.step`."""
         self.ids = torch.cat([self.ids, ids[:, None]], dim=1)
         if self.lengths is not None:  # behind a row's last token, not behind its padding
             self.ids.scatter_(1, self.lengths[:, None], ids[:, None])
@@ -100,7 +95,6 @@ class Recomputed(DecodingStep):
         return self._read()
 
     def reorder(self, index: Int[Tensor, " rows"], *, of_one_source: bool = False) -> None:
-        """See `DecodingStep.reorder`."""
         self.ids = self.ids[index]
         self.lengths = None if self.lengths is None else self.lengths[index]
         if self.context is not None and not of_one_source:

@@ -106,7 +106,6 @@ class PreNormBlock(Block):
     """x + attention(norm(x)), then x + mlp(norm(x)): arXiv:2010.11929 eq. 2 and 3."""
 
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
-        """See `Block.forward`."""
         x = tokens.x
         x = x + self.attend(tokens.with_x(self.norm1(x)), state)
         if self.cross is not None:
@@ -130,7 +129,6 @@ class PostNormBlock(Block):
     """norm(x + attention(x)), then norm(x + mlp(x)): arXiv:1706.03762 sec. 3.1."""
 
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
-        """See `Block.forward`."""
         x = self.norm1(tokens.x + self.attend(tokens, state))
         if self.cross is not None:
             x = self.cross_norm(x + self.attend_context(self.cross, tokens.with_x(x), context, state))

@@ -179,7 +179,6 @@ class BranchedBlock(Block):
         del self.norm2, self.mlp
 
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: LayerState | None = None) -> Tokens:
-        """See `Block.forward`."""
         x = self.norm1(tokens.x + self.attend(tokens, state))
         if self.cross is not None:
             x = self.cross_norm(x + self.attend_context(self.cross, tokens.with_x(x), context, state))

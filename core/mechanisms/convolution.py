@@ -49,7 +49,6 @@ class Quadratic(Bias):
     def scores(
         self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
     ) -> Float[Tensor, "#b 1 q k"]:
-        """See `Bias.scores`."""
         delta = (self.keys[j][:, None] - self.queries[i][:, :, None]).to(self.alpha.dtype)
         r = torch.cat([delta.square().sum(-1, keepdim=True), delta], -1)
         v = -self.alpha[:, None] * torch.cat([torch.ones_like(self.alpha)[:, None], -2 * self.centre], 1)
@@ -57,7 +56,6 @@ class Quadratic(Bias):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return self.centre, self.alpha
 
 

@@ -136,7 +136,6 @@ class NonAutoregressive(Composition):
         return tokens + self.length.loss(encoded, target_lengths)
 
     def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
-        """See `Composition.with_answer`."""
         return *inputs, self.generate(*inputs, max_len=max_len).read(self.symbols)
 
     def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1, **others: Any) -> Generated:

@@ -18,16 +18,13 @@ class Causal(Pattern):
     """Let a query read the keys up to its own position."""
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         return j <= i
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         growing = min(queries, max(0, keys - start))
         return growing * start + growing * (growing + 1) // 2 + (queries - growing) * keys
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         return BoundingBand(None, 0)
 
     def __str__(self) -> str:
@@ -54,7 +51,6 @@ class Explicit(Pattern):
             )
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
-        """See `Pattern.mask`."""
         self._check_inside(queries, keys)
         full = self.may_read.to(queries.device)
         full = full[:, None] if full.ndim == 3 else full[(None,) * (4 - full.ndim)]

@@ -116,7 +116,6 @@ class Edges(Pattern):
         return first, count * ((i >= 0) & (j >= 0) & (j < self.width))
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         return self.find(i, j)[1] > 0
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:

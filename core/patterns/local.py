@@ -41,13 +41,11 @@ class Window(Pattern):
             raise ConfigError(f"{self!r}: left and right are at least 0, dilation at least 1")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         offset = j - i
         near = (offset >= -self.left * self.dilation) & (offset <= self.right * self.dilation)
         return near if self.dilation == 1 else near & (offset % self.dilation == 0)
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         i = torch.arange(start, start + queries)
         back = torch.minimum(i // self.dilation, torch.tensor(self.left))
         first = i - back * self.dilation
@@ -55,7 +53,6 @@ class Window(Pattern):
         return int(((last - first).div(self.dilation, rounding_mode="floor") + 1).clamp(min=0).sum())
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         return BoundingBand(self.left * self.dilation, self.right * self.dilation)
 
     def __str__(self) -> str:
@@ -88,19 +85,16 @@ class Chunk(Pattern):
             raise ConfigError(f"{self!r}: size is at least 1, left_chunks at least 0")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         behind = i.div(self.size, rounding_mode="floor") - j.div(self.size, rounding_mode="floor")
         return (behind >= 0) & (behind <= self.left_chunks)
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         chunk = torch.arange(start, start + queries) // self.size
         first = (chunk - self.left_chunks).clamp(min=0) * self.size
         last = ((chunk + 1) * self.size).clamp(max=keys)
         return int((last - first).clamp(min=0).sum())
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         return BoundingBand((self.left_chunks + 1) * self.size - 1, self.size - 1)
 
     def __str__(self) -> str:
@@ -134,7 +128,6 @@ class Neighbourhood(Pattern):
             raise ConfigError(f"{self!r}: height and width are at least 1, radius and prefix at least 0")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         a, b = i - self.prefix, j - self.prefix
         rows = (a.div(self.width, rounding_mode="floor") - b.div(self.width, rounding_mode="floor")).abs()
         columns = (a % self.width - b % self.width).abs()
@@ -163,7 +156,6 @@ class Neighbourhood(Pattern):
         return along[0] * along[1] + self.prefix * (2 * size + self.prefix)
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         reach = self.radius * (self.width + 1)
         first = tuple(range(self.prefix))
         return BoundingBand(reach, reach, first, first)

@@ -37,7 +37,6 @@ class Lengths(Keys):
     t: Int[Tensor, " b"]
 
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """See `Keys.valid`."""
         if self.t.shape != (batch,):
             raise InputError(f"Lengths of {tuple(self.t.shape)} for a batch of {batch}")
         if self.t.is_floating_point() or self.t.dtype is torch.bool:
@@ -47,7 +46,6 @@ class Lengths(Keys):
         return torch.arange(length, device=device) < self.t.to(device)[:, None]
 
     def row(self, index: int) -> "Lengths":
-        """See `Keys.row`."""
         return Lengths(self.t[index : index + 1])
 
 
@@ -58,14 +56,12 @@ class Valid(Keys):
     mask: Tensor
 
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """See `Keys.valid`."""
         if self.mask.dtype != torch.bool or self.mask.shape != (batch, length):
             shape, dtype = tuple(self.mask.shape), self.mask.dtype
             raise InputError(f"Valid needs a boolean mask of {(batch, length)}; got {shape} of {dtype}")
         return self.mask.to(device)
 
     def row(self, index: int) -> "Valid":
-        """See `Keys.row`."""
         return Valid(self.mask[index : index + 1])
 
 
@@ -84,7 +80,6 @@ class Segments(Keys):
     count: int | None = None
 
     def valid(self, batch: int, length: int, device: torch.device) -> Bool[Tensor, "b k"]:
-        """See `Keys.valid`."""
         if self.ids.shape != (batch, length):
             raise InputError(f"Segments of {tuple(self.ids.shape)} for {(batch, length)} keys")
         if self.ids.is_floating_point():
@@ -114,7 +109,6 @@ class Segments(Keys):
         return Unpacked(index, which * longest + place, lengths, longest)
 
     def row(self, index: int) -> "Segments":
-        """See `Keys.row`."""
         queries = None if self.queries is None else self.queries[index : index + 1]
         return Segments(self.ids[index : index + 1], queries, self.count)
 

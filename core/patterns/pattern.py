@@ -156,11 +156,9 @@ class Full(Pattern):
     """Let every query read every key."""
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         return torch.ones(torch.broadcast_shapes(i.shape, j.shape), dtype=torch.bool, device=i.device)
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         return queries * keys
 
     def __and__(self, other: Pattern) -> Pattern:
@@ -191,7 +189,6 @@ class Joined(Pattern):
         return self.left.by_row or self.right.by_row
 
     def misfit(self, extent: ShapeInfo) -> str | None:
-        """See `Pattern.misfit`."""
         return self.left.misfit(extent) or self.right.misfit(extent)
 
 
@@ -200,15 +197,12 @@ class And(Joined):
     """Let a pair read that both patterns allow."""
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
-        """See `Pattern.mask`."""
         return self.left.mask(queries, keys) & self.right.mask(queries, keys)
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         return self.left.allows(i, j) & self.right.allows(i, j)
 
     def keeps(self, keys: Any) -> bool:
-        """See `Pattern.keeps`."""
         return self.left.keeps(keys) or self.right.keeps(keys)
 
     def cover(self) -> BoundingBand:
@@ -229,15 +223,12 @@ class Or(Joined):
     """Let a pair read that either pattern allows."""
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
-        """See `Pattern.mask`."""
         return self.left.mask(queries, keys) | self.right.mask(queries, keys)
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         return self.left.allows(i, j) | self.right.allows(i, j)
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         a, b = self.left.cover(), self.right.cover()
         return BoundingBand(_most(a.left, b.left), _most(a.right, b.right), *_specials(a, b))
 

@@ -33,7 +33,6 @@ class Globals(Pattern):
             raise ConfigError(f"{self!r}: positions are not negative")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         found = torch.zeros((), dtype=torch.bool, device=i.device)
         for g in self.index:
             found = found | (i == g) | (j == g)
@@ -48,13 +47,11 @@ class Globals(Pattern):
         return f"{self} names position {last}, and the {count} there are end at {count - 1}"
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         rows = sum(start <= g < start + queries for g in self.index)
         columns = sum(g < keys for g in self.index)
         return rows * keys + columns * queries - rows * columns
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         return BoundingBand(0, 0, self.index, self.index)
 
     def __str__(self) -> str:
@@ -82,7 +79,6 @@ class Blocks(Pattern):
             raise ConfigError(f"{self!r}: size is at least 1 and blocks are not negative")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         columns = 1 + max((row[-1] for row in self.reads if row), default=0)
         table = torch.zeros(len(self.reads) + 1, columns + 1, dtype=torch.bool)  # the last row and column are empty
         for block, row in enumerate(self.reads):
@@ -100,7 +96,6 @@ class Blocks(Pattern):
         return f"{shown}, and {extent.end} positions make {needed}"
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         count = 0
         for a, row in enumerate(self.reads):
             rows = _inside(a, self.size, start, start + queries)
@@ -185,12 +180,10 @@ class Fixed(Pattern):
             raise ConfigError(f"{self!r}: summary lies in 1 … size")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         same = i.div(self.size, rounding_mode="floor") == j.div(self.size, rounding_mode="floor")
         return (j <= i) & (same | (j % self.size >= self.size - self.summary))
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         i = torch.arange(start, start + queries)
         stretch = i // self.size
         own = (torch.minimum(i, torch.tensor(keys - 1)) - stretch * self.size + 1).clamp(min=0)
@@ -200,7 +193,6 @@ class Fixed(Pattern):
         return int((own + whole * self.summary + cut).sum())
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         return BoundingBand(None, 0)
 
     def __str__(self) -> str:
@@ -225,12 +217,10 @@ class Strided(Pattern):
             raise ConfigError(f"{self!r}: stride is at least 1")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:
-        """See `Pattern.allows`."""
         behind = i - j
         return (behind >= 0) & ((behind <= self.stride) | (behind % self.stride == 0))
 
     def pairs(self, queries: int, keys: int, start: int = 0) -> int:
-        """See `Pattern.pairs`."""
         i, last = torch.arange(start, start + queries), torch.tensor(keys - 1)
         near = (torch.minimum(i, last) - (i - self.stride).clamp(min=0) + 1).clamp(min=0)
         whole = i // self.stride  # steps back that stay at 0 or later
@@ -238,7 +228,6 @@ class Strided(Pattern):
         return int((near + (whole - skipped).clamp(min=0)).sum())
 
     def cover(self) -> BoundingBand:
-        """See `Pattern.cover`."""
         return BoundingBand(None, 0)
 
     def __str__(self) -> str:

@@ -110,7 +110,6 @@ class Floater(Walk):
         self.dynamics = Dynamics(dim) if dynamics is None else dynamics
 
     def line(self, n: int) -> Float[Tensor, "n d"]:
-        """See `Walk.line`."""
         return self.at_times([i * self.delta for i in range(n)])
 
     def at_times(self, times: Sequence[float]) -> Float[Tensor, "n d"]:
@@ -152,5 +151,4 @@ class Recurrent(Walk):
         self.walk = nn.GRU(dim, dim)
 
     def line(self, n: int) -> Float[Tensor, "n d"]:
-        """See `Walk.line`."""
         return self.walk(self.input.expand(n, -1), self.start)[0] if n else self.start[:0]

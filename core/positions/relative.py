@@ -36,7 +36,6 @@ class TablePosition(AttentionPosition):
         self.table = nn.Parameter(torch.zeros(num_heads, self.left + self.right + 1))
 
     def bias(self) -> RelativeTable:
-        """See `AttentionPosition.bias`."""
         return RelativeTable(self.table, self.left)
 
 
@@ -54,7 +53,6 @@ class ALiBiPosition(AttentionPosition):
         self.register_buffer("like", torch.empty(0), persistent=False)  # tells the device; slopes stay float32
 
     def bias(self) -> ALiBi:
-        """See `AttentionPosition.bias`."""
         dtype = torch.float64 if self.like.dtype is torch.float64 else torch.float32
         return ALiBi(torch.tensor(self.slopes, device=self.like.device, dtype=dtype))
 
@@ -94,7 +92,6 @@ class ShawPosition(AttentionPosition):
         self.of_values = nn.Parameter(torch.randn(1, count, value_dim or head_dim) * 0.02)
 
     def bias(self) -> Shaw:
-        """See `AttentionPosition.bias`."""
         return Shaw(self.of_keys, self.of_values, self.left)
 
 
@@ -116,7 +113,6 @@ class TransformerXLPosition(AttentionPosition):
         self.project = nn.Linear(dim, num_heads * head_dim, bias=False)
 
     def bias(self) -> "ProjectedOffsets":
-        """See `AttentionPosition.bias`."""
         return ProjectedOffsets(self.u, self.v, self.project.weight)
 
 
@@ -138,20 +134,17 @@ class ProjectedOffsets(Relative):
     cached: dict[str, tuple[int, Tensor]] = field(default_factory=dict, repr=False)
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
-        """See `Bias.query`."""
         return q + self.u[:, None].to(q.dtype)
 
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
-        """See `Relative.band`."""
         first, r = self.projected(lowest, highest)
         return TransformerXL(self.u, self.v, r, first).band(q, lowest, highest, scale)
 
     def factors(
         self, q: Float[Tensor, "b h q d"], lowest: int, highest: int
     ) -> tuple[Float[Tensor, "b h q d"], Float[Tensor, "h o d"]]:
-        """See `Relative.factors`."""
         first, r = self.projected(lowest, highest)
         return TransformerXL(self.u, self.v, r, first).factors(q, lowest, highest)
 
@@ -174,7 +167,6 @@ class ProjectedOffsets(Relative):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return self.u, self.v, self.weight
 
 

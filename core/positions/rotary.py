@@ -38,7 +38,6 @@ class Rotary(AttentionPosition):
     def turn(
         self, position: Int[Tensor, "#b n"], *vectors: Float[Tensor, "b n _ d"]
     ) -> tuple[Float[Tensor, "b n _ d"], ...]:
-        """See `AttentionPosition.turn`."""
         # angles in full precision whatever the vectors' dtype: bfloat16 knows no position above 256 exactly
         dtype = torch.float64 if vectors[0].dtype is torch.float64 else torch.float32
         steps = torch.arange(0, self.channels, 2, device=position.device, dtype=dtype)

@@ -57,7 +57,6 @@ class Dense(Bias):
     def scores(
         self, q: Float[Tensor, "b h q d"], i: Int[Tensor, "#b q"], j: Int[Tensor, "#b k"], scale: float
     ) -> Float[Tensor, "#b #h #q #k"]:
-        """See `Bias.scores`."""
         return self.added
 
     def queries(self, first: int, last: int) -> "Dense":
@@ -66,5 +65,4 @@ class Dense(Bias):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return (self.added,)

@@ -89,7 +89,6 @@ class EdgeBias(Bias):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return tuple(x for x in (self.added, self.to_keys, self.to_values) if x is not None)
 
     def scores(

@@ -88,14 +88,12 @@ class RelativeTable(Relative):
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
-        """See `Relative.band`."""
         offset = torch.arange(lowest, highest + 1, device=self.table.device)
         picked = self.table[:, (offset + self.left).clamp(0, self.table.shape[1] - 1)]
         return picked[:, None].to(q.dtype).reshape(*[1] * (q.ndim - 3), len(picked), 1, -1)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return (self.table,)
 
 
@@ -115,14 +113,12 @@ class ALiBi(Relative):
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
-        """See `Relative.band`."""
         distance = torch.arange(lowest, highest + 1, device=self.slopes.device).abs()
         added = -self.slopes[:, None, None] * distance
         return added.to(q.dtype).reshape(*[1] * (q.ndim - 3), *added.shape)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return (self.slopes,)
 
 
@@ -148,7 +144,6 @@ class TransformerXL(Relative):
         check_shape(self, "r", self.r, "(heads, offsets, channels)")
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
-        """See `Bias.query`."""
         return q + self.u[:, None].to(q.dtype)
 
     def band(
@@ -165,12 +160,10 @@ class TransformerXL(Relative):
     def factors(
         self, q: Float[Tensor, "b h q d"], lowest: int, highest: int
     ) -> tuple[Float[Tensor, "b h q d"], Float[Tensor, "h o d"]]:
-        """See `Relative.factors`."""
         return q + self.v[:, None].to(q.dtype), stretch(self.r, self.lowest, lowest, highest).to(q.dtype)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return self.u, self.v, self.r
 
 
@@ -203,11 +196,9 @@ class Shaw(Relative):
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
-        """See `Relative.band`."""
         return (q * scale) @ self._picked(self.a_k, lowest, highest).to(q.dtype).mT
 
     def values(self, lowest: int, highest: int) -> Float[Tensor, "#h o e"] | None:
-        """See `Bias.values`."""
         return None if self.a_v is None else self._picked(self.a_v, lowest, highest)
 
     def _picked(self, table: Tensor, lowest: int, highest: int) -> Tensor:
@@ -216,7 +207,6 @@ class Shaw(Relative):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return (self.a_k,) if self.a_v is None else (self.a_k, self.a_v)
 
 

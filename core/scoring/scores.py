@@ -56,16 +56,13 @@ class General(Score):
         return q @ self.w.to(q.dtype)
 
     def compare(self, q: Float[Tensor, "b h *q d"], k: Float[Tensor, "b h *k d"]) -> Float[Tensor, "b h *qk"]:
-        """See `Score.compare`."""
         return (torch.einsum("bh...d,hde->bh...e", q, self.w.to(q.dtype)) * k).sum(-1)
 
     def scores(self, q: Float[Tensor, "b h q d"], k: Float[Tensor, "b h k d"]) -> Float[Tensor, "b h q k"]:
-        """See `Score.scores`."""
         return self.query(q) @ k.mT
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Score.tensors`."""
         return (self.w,)
 
 
@@ -108,7 +105,6 @@ class Additive(Score):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Score.tensors`."""
         return self.w1, self.w2, self.v
 
 
@@ -152,7 +148,6 @@ class LeakySum(Score):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Score.tensors`."""
         return () if self.v is None else (self.v,)
 
 

@@ -68,7 +68,6 @@ class AttentionStream(Stream):
         """The bias, for their offsets."""
 
     def push(self, x: Float[Tensor, "b n d"], last: bool = False) -> Float[Tensor, "b m d"]:
-        """See `Stream.push`."""
         if x.shape[1]:
             self._append(x)
         count = (self.seen if last else self.ready(self.seen)) - self.answered
@@ -88,12 +87,10 @@ class AttentionStream(Stream):
         return self.attention.out(y.flatten(2))
 
     def ready(self, items: int) -> int:
-        """See `Stream.ready`."""
         return min(max(0, ready(self.pattern, items)), items)
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return sum(x.numel() for x in (self.q, self.k, self.v) if x is not None)
 
     def _append(self, x: Tensor) -> None:

@@ -53,7 +53,6 @@ class Pointwise(Stream):
         self.apply = apply
 
     def push(self, x: Shaped[Tensor, "b n *item"], last: bool = False) -> Shaped[Tensor, "b n *answer"]:
-        """See `Stream.push`."""
         return self.apply(x)
 
 
@@ -69,7 +68,6 @@ class Positioned(Stream):
         self.next = 0
 
     def push(self, x: Shaped[Tensor, "b n *item"], last: bool = False) -> Shaped[Tensor, "b n *answer"]:
-        """See `Stream.push`."""
         first, self.next = self.next, self.next + x.shape[1]
         return self.apply(x, first)
 
@@ -99,7 +97,6 @@ class Windows(Stream):
         self.items: Tensor | None = None
 
     def push(self, x: Shaped[Tensor, "b n *item"], last: bool = False) -> Shaped[Tensor, "b m *answer"]:
-        """See `Stream.push`."""
         if self.items is None:
             self.items = x.new_zeros(len(x), self.padding[0], *x.shape[2:])
         items = follow(self.items, x)
@@ -112,12 +109,10 @@ class Windows(Stream):
         return self.apply(items[:, : self.size + (count - 1) * self.step])
 
     def ready(self, items: int) -> int:
-        """See `Stream.ready`."""
         return max(0, (self.padding[0] + items - self.size) // self.step + 1)
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return 0 if self.items is None else self.items.numel()
 
 
@@ -133,7 +128,6 @@ class Residual(Stream):
         self.waiting: Tensor | None = None
 
     def push(self, x: Shaped[Tensor, "b n d"], last: bool = False) -> Shaped[Tensor, "b m d"]:
-        """See `Stream.push`."""
         y = self.branch.push(x, last)
         if self.waiting is None and y.shape[1] == x.shape[1]:
             return x + y
@@ -142,12 +136,10 @@ class Residual(Stream):
         return x[:, : y.shape[1]] + y
 
     def ready(self, items: int) -> int:
-        """See `Stream.ready`."""
         return self.branch.ready(items)
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return self.branch.stored + (0 if self.waiting is None else self.waiting.numel())
 
 
@@ -170,14 +162,12 @@ class Chain(Stream):
         return x
 
     def ready(self, items: int) -> int:
-        """See `Stream.ready`."""
         for stage in self.stages:
             items = stage.ready(items)
         return items
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return sum(stage.stored for stage in self.stages)
 
 

@@ -28,7 +28,6 @@ class StateStage(Stream):
         self.state: State | None = None
 
     def push(self, x: Float[Tensor, "b n d"], last: bool = False) -> Float[Tensor, "b n d"]:
-        """See `Stream.push`."""
         if not x.shape[1]:
             return x
         if self.state is None:
@@ -37,5 +36,4 @@ class StateStage(Stream):
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return 0 if self.state is None else self.state.stored

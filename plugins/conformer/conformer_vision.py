@@ -36,7 +36,6 @@ class GridStem(PatchStem):
     """Cut a picture into patches that know their grid; no class token, which would have no place on it."""
 
     def forward(self, images: Tensor) -> GridTokens:
-        """See `PatchStem.forward`."""
         tokens = super().forward(images)
         height, width = images.shape[2:]
         return GridTokens(tokens.x, grid=(height // self.patch_size, width // self.patch_size))

@@ -168,7 +168,6 @@ class NormedConvolution(Convolution):
         self.norm: nn.GroupNorm = nn.GroupNorm(channels, channels)
 
     def forward(self, x: Float[Tensor, "b n c"], count: Int[Tensor, " b"] | None = None) -> Float[Tensor, "b m e"]:
-        """See `Convolution.forward`."""
         windows, kernel = upcast(self.windows(x)), upcast(self.kernel())
         share = shares(windows, None if count is None else self.count(count))
         centred = windows - share @ windows

@@ -31,18 +31,15 @@ class DilatedBias(Relative):
     step: int
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
-        """See `Bias.query`."""
         return self.bias.query(q)
 
     def band(
         self, q: Float[Tensor, "*b h q d"], lowest: int, highest: int, scale: float
     ) -> Float[Tensor, "*#b h #q o"]:
-        """See `Relative.band`."""
         return self.bias.band(q, lowest * self.step, highest * self.step, scale)[..., :: self.step]
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Bias.tensors`."""
         return self.bias.tensors
 
 

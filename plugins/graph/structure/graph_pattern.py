@@ -41,7 +41,6 @@ class Graph(Edges):
         return Graph(edges.index, edges.duplicates, edges.listing, features, sets)
 
     def keeps(self, keys: Any) -> bool:
-        """See `Pattern.keeps`."""
         return keys is not None and keys is self.sets
 
     def extended(self, key: Hashable, more: Callable[[], Int[Tensor, "2 m"]], sets: Segments | None) -> "Graph":

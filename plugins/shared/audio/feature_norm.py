@@ -54,7 +54,6 @@ class RunningNorm(Stream):
         """Of all frames so far, and of their squares."""
 
     def push(self, x: Float[Tensor, "b n m"], last: bool = False) -> Float[Tensor, "b n m"]:
-        """See `Stream.push`."""
         if not x.shape[1]:
             return x
         exact = x.double()  # sums over an hour
@@ -70,7 +69,6 @@ class RunningNorm(Stream):
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return 0 if self.sums is None else self.sums.numel()
 
 

@@ -34,12 +34,10 @@ class TextOutput(TranscriptOutput):
     """Prints text piece by piece."""
 
     def write(self, partial: "PartialTranscript") -> None:
-        """See `TranscriptOutput.write`."""
         if partial.text:
             typer.echo(partial.text, nl=False)
 
     def end(self) -> None:
-        """See `TranscriptOutput.end`."""
         typer.echo()
 
 
@@ -55,7 +53,6 @@ class TimedOutput(TranscriptOutput):
         self.shown = ""
 
     def write(self, partial: "PartialTranscript") -> None:
-        """See `TranscriptOutput.write`."""
         rows = [line_of(word) for word in partial.words]
         unfinished = line_of(partial.open) if self.overwrite and partial.open is not None else ""
         if rows or unfinished != self.shown:
@@ -64,7 +61,6 @@ class TimedOutput(TranscriptOutput):
         self.shown = unfinished
 
     def end(self) -> None:
-        """See `TranscriptOutput.end`."""
         pass
 
 
@@ -72,12 +68,10 @@ class JsonOutput(TranscriptOutput):
     """Prints a line of JSON for each complete word."""
 
     def write(self, partial: "PartialTranscript") -> None:
-        """See `TranscriptOutput.write`."""
         for word in partial.words:
             typer.echo(json.dumps(asdict(word), ensure_ascii=False))
 
     def end(self) -> None:
-        """See `TranscriptOutput.end`."""
         pass
 
 

@@ -36,7 +36,6 @@ class Resampling(Stream):
         self.came = self.gave = 0
 
     def push(self, x: Float[Tensor, "b t"], last: bool = False) -> Float[Tensor, "b t2"]:
-        """See `Stream.push`."""
         self.came += x.shape[1]
         y = self.windows.push(x, last).flatten(1)
         if last:  # of the last window, what lies in the sound
@@ -49,12 +48,10 @@ class Resampling(Stream):
         return math.ceil(samples * self.ratio)
 
     def ready(self, items: int) -> int:
-        """See `Stream.ready`."""
         return self.given * self.windows.ready(items)
 
     @property
     def stored(self) -> int:
-        """See `Stream.stored`."""
         return self.windows.stored
 
     def _apply(self, x: Float[Tensor, "b t"]) -> Float[Tensor, "b m given"]:

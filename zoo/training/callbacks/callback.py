@@ -52,27 +52,22 @@ class Callbacks(Callback):
         self._entered = ExitStack()
 
     def on_start(self, outcome: Outcome) -> None:
-        """See `Callback.on_start`."""
         for each in self.callbacks:
             each.on_start(outcome)
 
     def on_step(self, step: int, loss: Tensor) -> None:
-        """See `Callback.on_step`."""
         for each in self.callbacks:
             each.on_step(step, loss)
 
     def on_validation(self, outcome: Outcome) -> None:
-        """See `Callback.on_validation`."""
         for each in self.callbacks:
             each.on_validation(outcome)
 
     def request(self) -> Request:
-        """See `Callback.request`."""
         requests = [each.request() for each in self.callbacks]
         return Request(any(each.save for each in requests), any(each.stop for each in requests))
 
     def on_checkpoint(self, snapshot: Snapshot) -> None:
-        """See `Callback.on_checkpoint`."""
         for each in self.callbacks:
             each.on_checkpoint(snapshot)
 
