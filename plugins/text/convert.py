@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Generator, MaskedToken, Model, Sinusoidal, StateDict
@@ -30,11 +31,20 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
         prefix = layout.found(state)
         if prefix is not None:
             ours = _fitted(layout.ours(state, prefix), own)
+            if layout is MARIAN and POSITIONS[1] in own:
+                ours.setdefault(POSITIONS[1], marian_positions(*own[POSITIONS[1]].shape))
             break
     for key in POSITIONS:
         if key in ours and key in own:
             ours[key] = ours[key][: len(own[key])]
     return ours
+
+
+def marian_positions(count: int, dim: int) -> Tensor:
+    """Give Marian's positions, which newer files do not hold: the sines of all frequencies, then the cosines."""
+    rates = 10_000.0 ** -(torch.arange(0, dim, 2) / dim)
+    angles = torch.arange(count)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()[:, : dim // 2]], 1)
 
 
 def _fitted(ours: dict[str, Tensor], own: StateDict) -> dict[str, Tensor]:

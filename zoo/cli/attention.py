@@ -17,7 +17,7 @@ from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
 from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
-from zoo.weights import hub
+from zoo.weights.token_ids import fetch_tokenizer
 
 if TYPE_CHECKING:
     from zoo.data.corpus import Corpus
@@ -87,7 +87,7 @@ def _load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | No
         from zoo.data.corpus import open_corpus
         from zoo.data.subsets import warn_of_notes
 
-        tokenizer = hub.fetch(weights, ("tokenizer.json",)) if weights else None
+        tokenizer = fetch_tokenizer(weights) if weights else None
         spec_of_data = replace(spec.with_config(**given), task=given.get("task", spec.task))
         corpus = open_corpus(data, spec_of_data, tokenizer=str(tokenizer or ""))
         warn_of_notes(corpus)

@@ -215,7 +215,12 @@ def _load(
     a warning, as in Hugging Face's libraries.
     """
     from zoo.weights.checkpoint import classifier, fit, labels, load
+    from zoo.weights.token_ids import model_symbols
 
+    if checkpoint.repository and "symbols" not in given and "symbols" in keywords.accepted(entry)[0]:
+        symbols = model_symbols(checkpoint.repository, given.get("vocab_size", spec.config.get("vocab_size")))
+        if symbols is not None:
+            given["symbols"] = symbols
     if "num_classes" not in keywords.accepted(entry)[0]:
         model = _build(spec, entry, given, device)
         model.load_state_dict(fit(model, checkpoint, spec))

@@ -10,6 +10,7 @@ from torch import nn
 from zoo.factory import create
 from zoo.spec import ModelSpec
 from zoo.weights import hub
+from zoo.weights.token_ids import fetch_tokenizer
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class InitialModel:
         else:
             published = self.spec.weights if hub.is_pretrained(self.name, self.pretrained) else {}
             where = published.get(self.name.partition(".")[2]) or next(iter(published.values()), "")
-        found = hub.fetch(where, ("tokenizer.json",)) if where else None
+        found = fetch_tokenizer(where) if where else None
         return str(found) if found else ""
 
     def make(self, fitting: dict[str, Any]) -> nn.Module:

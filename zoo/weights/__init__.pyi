@@ -2,3 +2,4 @@
 
 from zoo.weights.checkpoint import save as save
 from zoo.weights.hub import fetch as fetch, is_repository as is_repository, read_config as read_config
+from zoo.weights.token_ids import fetch_tokenizer as fetch_tokenizer, special_tokens as special_tokens

@@ -32,13 +32,17 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Checkpoint: tensors by key, their origin, and labels and task of the classifier."""
+    """Checkpoint: tensors by key, their origin, and labels and task of the classifier.
+
+    `repository` is where other files lie beside them, if they do.
+    """
 
     state: Mapping[str, Tensor]
     label: str
     num_classes: int | None = None
     task: str | None = None
     architecture: str | None = None
+    repository: str | None = None
 
 
 def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoint | None:
@@ -74,7 +78,7 @@ def read(source: str | os.PathLike[str] | Mapping[str, Tensor]) -> Checkpoint:
         raise WeightsError(f"{text!r} holds none of {', '.join(hub.FILES)}")
     config = hub.read_config(text)
     task = (config.get("model_args") or {}).get("task")
-    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task, config.get("architecture"))
+    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task, config.get("architecture"), text)
 
 
 def labels(state: Mapping[str, Tensor], classifier: tuple[str, ...]) -> int | None:

@@ -48,19 +48,29 @@ def read_config(reference: str) -> dict[str, Any]:
     Raises:
         WeightsError: If the repository cannot be reached, the file is no JSON object, or a value is of another type.
     """
-    path = fetch(reference, ("config.json",))
-    if path is None:
-        return {}
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise WeightsError(f"{reference!r}: config.json cannot be read: {error}") from error
-    if not isinstance(config, dict):
-        raise WeightsError(f"{reference!r}: config.json holds no object")
+    config = read_json(reference, "config.json")
     _check_types(reference, config)
     config |= config.pop("zoo", None) or {}
     _check_types(reference, config)
     return config
+
+
+def read_json(reference: str, filename: str) -> dict[str, Any]:
+    """Read a JSON file of a repository; an empty dictionary where it has none.
+
+    Raises:
+        WeightsError: If the repository cannot be reached, or the file is no JSON object.
+    """
+    path = fetch(reference, (filename,))
+    if path is None:
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise WeightsError(f"{reference!r}: {filename} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise WeightsError(f"{reference!r}: {filename} holds no object")
+    return found
 
 
 def _check_types(reference: str, config: Mapping[str, Any]) -> None:

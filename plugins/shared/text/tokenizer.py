@@ -1,7 +1,7 @@
 """`Tokenizer`: from texts to ids and back, around Hugging Face `tokenizers`."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +13,20 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo import ConfigError, InputError
+from zoo import ConfigError, InputError, WeightsError
 from zoo.data import write_text
 from zoo.plugins.shared.text import vocabulary
+from zoo.weights import special_tokens
 
 _PAD = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>")
 _BOS = ("[CLS]", "<s>", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>")
 _EOS = ("[SEP]", "</s>", "<eos>", "[EOS]", "<|end_of_text|>", "<|endoftext|>")
 _UNK = ("[UNK]", "<unk>", "<|unk|>", "<|endoftext|>")
 _MASK = ("[MASK]", "<mask>")
+
+
+SPECIAL = "special_tokens_map.json"
+"""Hugging Face's name of the file that says which tokens are special."""
 
 
 class Frame(NamedTuple):
@@ -47,20 +52,24 @@ class Tokenizer:
         backend: its vocabulary names the symbols as usual, `[PAD]` or `<pad>`, `[CLS]` or `<s>`, … A vocabulary
             without a begin, as T5's, begins with padding; one without padding pads with its end. What it says about
             cutting and padding is not done: `encode` says it.
+        special: ids of `pad`, `bos`, `eos`, `unk` and `mask` where they are told; what is none of its tokens is not
+            used.
 
     Raises:
         ConfigError: If the vocabulary has no symbol for the end.
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+    def __init__(self, backend: tokenizers.Tokenizer, special: Mapping[str, int] = {}) -> None:
         self.backend = backend
+        self.special = {name: place for name, place in special.items() if place >= 0 and backend.id_to_token(place)}
         backend.no_truncation()
         backend.no_padding()
-        eos = self._find(_EOS)
+        eos = self._find("eos", _EOS)
         if eos is None:
             raise ConfigError(f"a vocabulary without an end: it has none of {', '.join(_EOS)}")
         self.eos = eos
-        pad, bos, unk, mask = (self._find(names) for names in (_PAD, _BOS, _UNK, _MASK))
+        usual = {"pad": _PAD, "bos": _BOS, "unk": _UNK, "mask": _MASK}
+        pad, bos, unk, mask = (self._find(name, names) for name, names in usual.items())
         self.pad = eos if pad is None else pad
         self.bos = self.pad if bos is None else bos
         self.unk = unk
@@ -70,6 +79,8 @@ class Tokenizer:
         vocabulary = backend.get_vocab()
         self.vocab_size = max(vocabulary.values()) + 1
         """One more than the highest id."""
+        self.size = self.vocab_size
+        """Tokens of the model; those it has besides write nothing."""
         added = backend.get_added_tokens_decoder()
         self.symbols = {self.pad, self.bos, self.eos} | {place for place, token in added.items() if token.special}
 
@@ -104,7 +115,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Tokenizer":
-        """Read a `tokenizer.json`.
+        """Read a `tokenizer.json`, and from the files beside it which tokens are special.
 
         Raises:
             ConfigError: If there is no such file, or it is none.
@@ -112,15 +123,21 @@ class Tokenizer:
         if not Path(path).is_file():
             raise ConfigError(f"There is no file {str(path)!r}")
         try:
-            return cls(tokenizers.Tokenizer.from_file(str(path)))
+            backend = tokenizers.Tokenizer.from_file(str(path))
+            return cls(backend, special_tokens(f"local-dir:{Path(path).parent}"))
         except ConfigError as error:
             raise ConfigError(f"{str(path)!r} is {error}") from error
+        except WeightsError:
+            raise
         except Exception as error:  # the library raises no narrower class
             raise ConfigError(f"{str(path)!r} is no tokenizer.json: {error}") from error
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a `tokenizer.json`."""
+        """Write a `tokenizer.json`, and beside it which tokens are special, if their names do not say it."""
         write_text(Path(path), self.backend.to_str())
+        if self.special:
+            names = {f"{name}_token": self.backend.id_to_token(place) for name, place in self.special.items()}
+            write_text(Path(path).with_name(SPECIAL), json.dumps(names, indent=2) + "\n")
 
     @property
     def frame(self) -> Frame:
@@ -140,7 +157,25 @@ class Tokenizer:
             single=[*before, "$A", *behind],
             special_tokens=list({token: backend.token_to_id(token) for token in before + behind}.items()),
         )
-        return Tokenizer(backend)
+        return Tokenizer(backend, self.special)
+
+    def of_model(self, vocab_size: int | None, where: str) -> "Tokenizer":
+        """Give the same tokenizer for a model, whose vocabulary may have more tokens, as those that are filled up have.
+
+        Args:
+            vocab_size: of the model, if it is known.
+            where: the tokenizer is from, for the error.
+
+        Raises:
+            ConfigError: If the model's vocabulary is smaller.
+        """
+        if vocab_size is not None and vocab_size < self.vocab_size:
+            raise ConfigError(
+                f"the tokenizer of {where!r} has {self.vocab_size} tokens, more than the model's "
+                f"vocab_size={vocab_size}: they are not of one model"
+            )
+        self.size = max(self.vocab_size, vocab_size or 0)
+        return self
 
     def until_end(self, row: Tensor | Sequence[int]) -> list[int]:
         """Give the ids before the first end; all where there is none."""
@@ -153,7 +188,7 @@ class Tokenizer:
             return self
         backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
         backend.add_special_tokens([_MASK[1]])
-        return Tokenizer(backend)
+        return Tokenizer(backend, self.special)
 
     def rows(
         self,
@@ -242,7 +277,9 @@ class Tokenizer:
     def decode_batch(self, rows: Iterable[Sequence[int] | Int[Tensor, " n"]]) -> list[str]:
         """Give the texts of rows of ids; see `decode`."""
         silent = self.symbols - {self.unk} if self.unk not in (self.pad, self.bos, self.eos) else self.symbols
-        kept = [[place for place in self._checked(row) if place not in silent] for row in rows]
+        kept = [
+            [place for place in self._checked(row) if place < self.vocab_size and place not in silent] for row in rows
+        ]
         return self.backend.decode_batch(kept, skip_special_tokens=False)
 
     def names(self, ids: Sequence[int] | Int[Tensor, " n"]) -> list[str]:
@@ -255,14 +292,14 @@ class Tokenizer:
         for place in self._checked(ids):
             text = "" if place in self.symbols else self.backend.decode([place], skip_special_tokens=False)
             alone = text and "\N{REPLACEMENT CHARACTER}" not in text  # else a byte of several
-            found.append(text.replace(" ", "\N{OPEN BOX}") if alone else str(self.backend.id_to_token(place)))
+            found.append(text.replace(" ", "\N{OPEN BOX}") if alone else self.backend.id_to_token(place) or str(place))
         return found
 
     def _checked(self, row: Sequence[int] | Int[Tensor, " n"]) -> list[int]:
         ids: list[int] = row.tolist() if isinstance(row, Tensor) else list(row)
-        wrong = next((place for place in ids if not 0 <= place < self.vocab_size), None)
+        wrong = next((place for place in ids if not 0 <= place < self.size), None)
         if wrong is not None:
-            raise InputError(f"token {wrong}: the tokenizer has {self.vocab_size}, 0 … {self.vocab_size - 1}")
+            raise InputError(f"token {wrong}: the tokenizer has {self.size}, 0 … {self.size - 1}")
         return ids
 
     def _framed(
@@ -297,7 +334,9 @@ class Tokenizer:
             found[place] = self.backend.encode(texts[place], add_special_tokens=False)
         return found
 
-    def _find(self, names: tuple[str, ...]) -> int | None:
+    def _find(self, name: str, names: tuple[str, ...]) -> int | None:
+        if name in self.special:
+            return self.special[name]
         places = (self.backend.token_to_id(name) for name in names)
         return next((place for place in places if place is not None), None)
 

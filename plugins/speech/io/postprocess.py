@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from zoo import ConfigError, InputError, WeightsError
+from zoo import InputError, WeightsError
 from zoo.data import labels_of, names_for, ranked
 from zoo.plugins.shared.audio.lengths import quartered
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.speech.io.preprocess import RATE, Preprocess
 from zoo.plugins.speech.sources import TOKENIZERS
 from zoo.registry import require
-from zoo.weights import fetch
+from zoo.weights import fetch_tokenizer
 
 if TYPE_CHECKING:
     from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -39,21 +39,16 @@ class Postprocess:
 
         Raises:
             WeightsError: If the weights come without one.
-            ConfigError: If its vocabulary is not the model's.
+            ConfigError: If its vocabulary is larger than the model's.
         """
         from zoo.plugins.shared.text.tokenizer import Tokenizer
 
         where, wanted = self.config.get("repository"), self.config.get("vocab_size")
-        path = fetch(where, ("tokenizer.json",)) if where else None
+        path = fetch_tokenizer(where) if where else None
         if where and path is None:
             raise WeightsError(f"{where!r} has no tokenizer.json")
         tokenizer = Tokenizer.load(path) if path else Tokenizer.byte_level()
-        if wanted is not None and tokenizer.vocab_size != wanted:
-            raise ConfigError(
-                f"the tokenizer of {where or 'bytes'!r} has {tokenizer.vocab_size} tokens, the model's vocab_size is "
-                f"{wanted}"
-            )
-        return tokenizer
+        return tokenizer.of_model(wanted, where or "bytes")
 
     def __call__(self, answer: Any, sounds: Sequence[Any] | None = None) -> list[Any]:
         """Give texts for what was written, labels with probabilities for sounds, or a label for each 40 ms.

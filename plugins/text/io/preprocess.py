@@ -6,13 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from zoo import ConfigError, Reads, WeightsError
+from zoo import Reads, WeightsError
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
-from zoo.weights import fetch
-
-_FILLED, _MULTIPLE = 128, 8
-"""Published vocabularies are filled up to multiples of 8 … 128 for speed: by fewer than the first, to one of the
-second."""
+from zoo.weights import fetch_tokenizer
 
 
 class Preprocess:
@@ -24,7 +20,7 @@ class Preprocess:
         form: what the text is to the model.
 
     Raises:
-        ConfigError: If the tokenizer's vocabulary is not the model's.
+        ConfigError: If the tokenizer's vocabulary is larger than the model's.
     """
 
     def __init__(self, config: Mapping[str, Any], form: Reads) -> None:
@@ -86,28 +82,15 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
 
     Raises:
         WeightsError: If the weights come without a tokenizer.
-        ConfigError: If its vocabulary is not the model's.
+        ConfigError: If its vocabulary is larger than the model's.
     """
     where, wanted = config.get("repository") or config.get("default"), config.get("vocab_size")
     if not where:
-        tokenizer = Tokenizer.byte_level()
-        if wanted is not None and wanted < tokenizer.vocab_size:
-            raise ConfigError(f"vocab_size={wanted} of the model is less than the {tokenizer.vocab_size} of the bytes")
-        return tokenizer
-    path = fetch(where, ("tokenizer.json",))
+        return Tokenizer.byte_level().of_model(wanted, "bytes")
+    path = fetch_tokenizer(where)
     if path is None:
         raise WeightsError(f"{where!r} has no tokenizer.json")
-    tokenizer = Tokenizer.load(path)
-    if wanted is not None and not _fits(tokenizer.vocab_size, wanted):
-        raise ConfigError(
-            f"the tokenizer of {where!r} has {tokenizer.vocab_size} tokens, the model's vocab_size is {wanted}: "
-            "they are not of one model"
-        )
-    return tokenizer
-
-
-def _fits(tokens: int, wanted: int) -> bool:
-    return tokens == wanted or (wanted % _MULTIPLE == 0 and 0 < wanted - tokens < _FILLED)
+    return Tokenizer.load(path).of_model(wanted, where)
 
 
 def limit_of(config: Mapping[str, Any]) -> int | None:

@@ -173,7 +173,8 @@ class GptConfig(EncoderDecoderConfig):
     """Sizes of `Gpt`, by default the small GPT-2 (Radford et al. 2019); there is one stack of blocks.
 
     Args:
-        symbols: padding, begin and end; None for GPT-2's one symbol where the vocabulary has its size, else the usual.
+        symbols: padding, begin and end; None for GPT-2's one symbol where the vocabulary has its size or fewer than
+            `FILLED` tokens more, else the usual.
     """
 
     vocab_size: int = 50_257
@@ -201,7 +202,7 @@ class Gpt(Generator):
     def __init__(self, config: GptConfig) -> None:
         vocab_size, symbols = config.vocab_size, config.symbols
         if symbols is None:
-            symbols = GPT2_SYMBOLS if vocab_size == GPT2_VOCABULARY else SYMBOLS
+            symbols = GPT2_SYMBOLS if 0 <= vocab_size - GPT2_VOCABULARY < FILLED else SYMBOLS
         embed = config.embedding(scaled=False)
         super().__init__(
             embed,
@@ -215,6 +216,8 @@ class Gpt(Generator):
 
 
 GPT2_VOCABULARY = 50_257
+FILLED = 128
+"""Published vocabularies are filled up to multiples of 8 … 128, for speed, or have tokens added."""
 GPT2_SYMBOLS = Symbols(50_256, 50_256, 50_256)
 """`<|endoftext|>` ends a text and begins the next; nothing is there for padding, which is never read."""
 

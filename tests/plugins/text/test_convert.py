@@ -326,6 +326,51 @@ def test_pretrained_reads_gpt2_as_it_is_published(publish: Callable[[Any, str], 
     same(zoo.create("gpt2-small", pretrained=True, **SMALL).eval()(x), theirs(x).logits)
 
 
+@torch.no_grad()
+def test_an_added_padding_and_another_end_are_read_and_kept(tmp_path: Path) -> None:
+    config = transformers.GPT2Config(
+        vocab_size=41, n_embd=24, n_layer=2, n_head=3, n_inner=32, n_positions=16,
+        pad_token_id=40, bos_token_id=3, eos_token_id=38,
+    )  # fmt: skip
+    theirs: Any = randomised(transformers.GPT2LMHeadModel(config))
+    theirs.save_pretrained(tmp_path / "theirs")
+    sizes = SMALL | {"vocab_size": 41}
+    ours: Any = zoo.create("gpt2-small", weights=tmp_path / "theirs", **sizes).eval()
+    assert ours.symbols == (40, 3, 38)
+    zoo.weights.save(ours, tmp_path / "ours")
+    assert zoo.create(f"local-dir:{tmp_path}/ours").symbols == (40, 3, 38)
+    assert zoo.create("gpt2-small", weights=tmp_path / "ours", **sizes).symbols == (40, 3, 38)
+    assert zoo.create("gpt2-small", weights=tmp_path / "theirs", symbols=[1, 2, 3], **sizes).symbols == (1, 2, 3)
+    assert zoo.create("gpt2-small", weights=theirs.state_dict(), **sizes).symbols == (0, 1, 2)
+    ends = 0
+    for start in range(6):
+        (row,) = theirs.generate(torch.tensor([[start]]), max_length=12, do_sample=False).tolist()
+        (found,) = ours.generate(torch.tensor([[start]]), max_len=11).best()
+        assert found == [token for token in row[1:] if token not in (38, 40)]
+        ends += row[-1] == 38
+    assert ends
+
+
+def test_an_encoder_decoder_begins_as_its_configuration_says(tmp_path: Path) -> None:
+    config = transformers.MarianConfig(
+        vocab_size=40, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3,
+        decoder_attention_heads=3, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=16,
+        pad_token_id=39, eos_token_id=7, decoder_start_token_id=38, bos_token_id=4,
+    )  # fmt: skip
+    theirs = transformers.MarianMTModel(config)
+    theirs.save_pretrained(tmp_path)  # without positions, which are computed
+    ours: Any = zoo.create("marian-base", weights=tmp_path, **SMALL)
+    assert ours.symbols == (39, 38, 7)
+    same(ours.target.position.table, theirs.model.encoder.embed_positions.weight)
+
+
+@pytest.mark.parametrize(
+    ("vocab_size", "end"), [(50_257, 50_256), (50_258, 50_256), (50_304, 50_256), (50_256, 2), (60_000, 2)]
+)
+def test_a_vocabulary_with_tokens_added_to_gpt2_s_ends_as_it(vocab_size: int, end: int) -> None:
+    assert zoo.create("gpt2-small", vocab_size=vocab_size, device="meta").symbols.eos == end
+
+
 def test_weights_that_do_not_fit_are_named_key_by_key() -> None:
     with pytest.raises(WeightsError, match=r"(?s)missing: decoder.blocks.1.*of another shape: target.embed.weight is"):
         zoo.create("gpt2-small", weights=to_hf(Gpt(**SIZES | {"depth": 1})), **SMALL | {"vocab_size": 41})

@@ -17,7 +17,7 @@ from zoo.training.resume.checkpoint import Snapshot
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
 MODEL = "model.safetensors"
-WRITTEN = (RECORD, STATE, FIGURE, MODEL, "config.json", "tokenizer.json", "labels.json")
+WRITTEN = (RECORD, STATE, FIGURE, MODEL, "config.json", "tokenizer.json", "special_tokens_map.json", "labels.json")
 UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 """Prefixes of files that a killed training leaves, half written or as a lock."""
 

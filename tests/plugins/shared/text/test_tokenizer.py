@@ -180,6 +180,20 @@ def test_symbols_are_found_by_their_usual_names() -> None:
     assert (without_begin.pad, without_begin.bos, without_begin.eos) == (2, 2, 1)
 
 
+def test_symbols_of_other_names_are_those_that_the_files_beside_it_tell(tmp_path: Path) -> None:
+    backend = words("</s>", "[START]", "[STOP]", "[FILL]", "[HOLE]", "a").backend
+    backend.save(str(tmp_path / "tokenizer.json"))
+    beside = {"cls_token": "[START]", "sep_token": {"content": "[STOP]"}, "pad_token": "[FILL]", "mask_token": "[HOLE]"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(beside))
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    (tmp_path / "again").mkdir()
+    tokenizer.save(tmp_path / "again" / "tokenizer.json")
+    for each in (tokenizer, Tokenizer.load(tmp_path / "again" / "tokenizer.json"), tokenizer.with_mask()):
+        assert (each.pad, each.bos, each.eos, each.mask) == (3, 1, 2, 4)
+        assert each.encode(["a", "[HOLE] a"], bos=True, eos=True)[0].tolist() == [[1, 5, 2, 3], [1, 4, 5, 2]]
+        assert each.decode([1, 5, 2, 3]) == "a"
+
+
 def test_a_vocabulary_without_an_end_or_a_file_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"a vocabulary without an end: it has none of \[SEP\], </s>"):
         words("<unk>", "a")

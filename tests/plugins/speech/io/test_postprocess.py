@@ -61,8 +61,10 @@ def test_what_does_not_fit_is_refused(placed: dict[str, Any], tmp_path: Path) ->
         Postprocess(placed)(torch.zeros(0, 3))
     with pytest.raises(ConfigError, match=r"an answer of 2 labels: labels\.json names 3"):
         Postprocess(placed)(torch.zeros(1, 2))
-    with pytest.raises(ConfigError, match="has 6 tokens, the model's vocab_size is 9"):
-        Postprocess(placed | {"vocab_size": 9})([[4]])
+    with pytest.raises(ConfigError, match="has 6 tokens, more than the model's vocab_size=5"):
+        Postprocess(placed | {"vocab_size": 5})([[4]])
+    larger = Postprocess(placed | {"vocab_size": 9})
+    assert larger([[4, 8]]) == larger([[4]])
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
         Postprocess(placed)([[4]])

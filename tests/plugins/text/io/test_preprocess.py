@@ -8,7 +8,7 @@ from tokenizers import models, pre_tokenizers
 import zoo
 from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer
-from zoo.plugins.text.io.entries import encoder, prompt, source
+from zoo.plugins.text.io.entries import encoder, postprocess, prompt, source
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 from zoo.registry.lookup import registry
 
@@ -75,15 +75,25 @@ def test_no_text_at_all() -> None:
 
 def test_a_vocabulary_that_is_not_the_model_s(tmp_path: Path) -> None:
     config = saved(gpt(), tmp_path)
-    said = f"the tokenizer of 'local-dir:{tmp_path}' has 3 tokens, the model's vocab_size is 2: they are not of one"
+    said = (
+        f"the tokenizer of 'local-dir:{tmp_path}' has 3 tokens, more than the model's vocab_size=2: they are not of one"
+    )
     with pytest.raises(ConfigError, match=re.escape(said)):
         prompt(config | {"vocab_size": 2}, False)
-    for other in (131, 127, 4, 136):
-        with pytest.raises(ConfigError, match=f"has 3 tokens, the model's vocab_size is {other}"):
-            prompt(config | {"vocab_size": other}, False)
-    assert prompt(config | {"vocab_size": 128}, False).tokenizer.vocab_size == 3
-    with pytest.raises(ConfigError, match="vocab_size=100 of the model is less than the 260 of the bytes"):
+    with pytest.raises(ConfigError, match="of 'bytes' has 260 tokens, more than the model's vocab_size=100"):
         prompt({"vocab_size": 100}, False)
+
+
+@pytest.mark.parametrize("vocab_size", [3, 4, 127, 128, 50_000])
+def test_a_smaller_vocabulary_serves_a_larger_model_whose_other_tokens_write_nothing(
+    vocab_size: int, tmp_path: Path
+) -> None:
+    config = saved(gpt(), tmp_path) | {"vocab_size": vocab_size}
+    assert prompt(config, False)("a b")[0].tolist() == [[1, 2]]
+    read = postprocess(config)
+    assert read([[1, vocab_size - 1]]) == read([[1, 2] if vocab_size == 3 else [1]])
+    with pytest.raises(InputError, match=f"token {vocab_size}: the tokenizer has {vocab_size}"):
+        read([[1, vocab_size]])
 
 
 def test_weights_without_a_tokenizer(tmp_path: Path) -> None:
@@ -107,15 +117,14 @@ def test_a_name_without_a_tag_reads_as_its_published_weights_do(
     Tokenizer.byte_level().save(tmp_path / "tokenizer.json")
     asked: list[str] = []
 
-    def fetch(reference: str, names: tuple[str, ...]) -> Path:
+    def fetch(reference: str) -> Path:
         asked.append(reference)
-        return tmp_path / names[0]
+        return tmp_path / "tokenizer.json"
 
-    monkeypatch.setattr("zoo.plugins.text.io.preprocess.fetch", fetch)
+    monkeypatch.setattr("zoo.plugins.text.io.preprocess.fetch_tokenizer", fetch)
     prepare = zoo.preprocess("bert-base")
     assert not asked  # nothing is fetched before there is something to read
-    with pytest.raises(ConfigError, match=r"has 260 tokens, the model's vocab_size is 30522"):
-        prepare("Attention")
+    assert prepare("a")[0].tolist() == [[1, 101, 2]]
     assert asked == ["hf-hub:google-bert/bert-base-uncased"]
 
 
