@@ -3,7 +3,7 @@
 torch is imported by `create`, `example` and `preprocess` only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -215,12 +215,8 @@ def _load(
     a warning, as in Hugging Face's libraries.
     """
     from zoo.weights.checkpoint import classifier, fit, labels, load
-    from zoo.weights.token_ids import model_symbols
 
-    if checkpoint.repository and "symbols" not in given and "symbols" in keywords.accepted(entry)[0]:
-        symbols = model_symbols(checkpoint.repository, given.get("vocab_size", spec.config.get("vocab_size")))
-        if symbols is not None:
-            given["symbols"] = symbols
+    given |= _symbols(spec, entry, given, checkpoint)
     if "num_classes" not in keywords.accepted(entry)[0]:
         model = _build(spec, entry, given, device)
         model.load_state_dict(fit(model, checkpoint, spec))
@@ -255,6 +251,18 @@ def _load(
         [key for key in own if key in state or key.startswith(labelled)],
     )
     return model
+
+
+def _symbols(
+    spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any], checkpoint: "Checkpoint"
+) -> dict[str, Any]:
+    """Give the ids of the special tokens that the files beside a checkpoint tell, where the model takes them."""
+    from zoo.weights.token_ids import model_symbols
+
+    if not checkpoint.repository or "symbols" in given or "symbols" not in keywords.accepted(entry)[0]:
+        return {}
+    symbols = model_symbols(checkpoint.repository, given.get("vocab_size", spec.config.get("vocab_size")))
+    return {} if symbols is None else {"symbols": symbols}
 
 
 def _count_classes(

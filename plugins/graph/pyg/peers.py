@@ -40,13 +40,7 @@ def from_pyg(conv: Any) -> EdgeAttentionConv:
     else:
         loops, fill = "replace" if conv.add_self_loops else "keep", conv.fill_value
         root = "none" if conv.res is None else "add"
-    if isinstance(fill, Tensor):
-        if fill.requires_grad or (fill.ndim > 1 and len(fill) > 1):
-            raise ConfigError(
-                f"fill_value={fill}: all loops are filled alike, with fixed numbers, one for each feature"
-            )
-        fill = tuple(fill.flatten().tolist())
-    rules = EdgeRules(loops, FLOWS[conv.flow], fill={"add": "sum", None: 1.0}.get(fill, fill))  # type: ignore[arg-type]
+    rules = EdgeRules(loops, FLOWS[conv.flow], fill=_fill(fill))  # type: ignore[arg-type]
     channels = conv.in_channels if score == "gat" or isinstance(conv.in_channels, int) else tuple(conv.in_channels)
     ours = EdgeAttentionConv(
         channels,
@@ -66,6 +60,15 @@ def from_pyg(conv: Any) -> EdgeAttentionConv:
     ours.to(like.device, like.dtype).train(conv.training)
     ours.layer.load_state_dict(state_from_pyg(state))
     return ours
+
+
+def _fill(value: Any) -> Any:
+    """Give the `EdgeRules.fill` of PyG's `fill_value`."""
+    if not isinstance(value, Tensor):
+        return {"add": "sum", None: 1.0}.get(value, value)
+    if value.requires_grad or (value.ndim > 1 and len(value) > 1):
+        raise ConfigError(f"fill_value={value}: all loops are filled alike, with fixed numbers, one for each feature")
+    return tuple(value.flatten().tolist())
 
 
 def to_pyg(ours: EdgeAttentionConv) -> Any:
