@@ -83,7 +83,7 @@ def test_a_study_of_ones_own_runs_as_its_page_shows(tmp_path: Path) -> None:
     pool += "submitit.AutoExecutor = lambda folder: concurrent.futures.Executor()\n"
     again = run("-c", pool + study + cluster, folder=tmp_path)  # nothing is left that an executor would run
     assert again.returncode == 0, again.stderr
-    assert "4 of 4 runs were done before." in again.stdout
+    assert "4 of 4 runs are done already." in again.stdout
 
 
 SPEECH = """

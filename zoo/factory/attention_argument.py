@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial, reduce
+from inspect import signature
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ def attention(value: Any) -> Callable[..., Any]:
 
     Raises:
         ConfigError: If a name is unknown, its arguments do not fit, mechanisms are combined, or the value is a finished
-            layer. Later, when the model is built: if a callable makes what is no `AttentionLayer`.
+            layer. Later, when the model is built: if a callable makes what takes no tokens.
     """
     from torch import nn
 
@@ -40,20 +41,34 @@ def attention(value: Any) -> Callable[..., Any]:
 
 
 def _checked(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a caller's callable, so that what it makes is refused where it is no `AttentionLayer`."""
-    from zoo.core.layers.protocol import AttentionLayer
+    """Wrap a caller's callable, so that what it makes is refused where it cannot be called with tokens alone."""
 
     def made(*sizes: Any, **options: Any) -> Any:
         layer = make(*sizes, **options)
-        if not isinstance(layer, AttentionLayer):
+        if not _takes_tokens(layer):
             shown = getattr(make, "__name__", repr(make))
             raise ConfigError(
                 f"attention={shown} makes a {type(layer).__name__}, which is no attention layer of this engine: "
-                "subclass zoo.core.Attention, or write the methods of zoo.core.AttentionLayer"
+                "subclass zoo.core.Attention, write the methods of zoo.core.AttentionLayer, or at least forward(tokens)"
             )
         return layer
 
     return made
+
+
+def _takes_tokens(layer: Any) -> bool:
+    """Tell whether a layer is an `AttentionLayer`, or a module whose forward can be called with tokens alone."""
+    from torch import nn
+
+    from zoo.core.layers.protocol import AttentionLayer
+
+    if isinstance(layer, AttentionLayer) or not isinstance(layer, nn.Module):
+        return isinstance(layer, nn.Module)
+    try:
+        signature(layer.forward).bind(object())
+    except TypeError:
+        return False
+    return True
 
 
 def pattern(text: str) -> "Pattern":
