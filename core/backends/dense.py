@@ -1,5 +1,7 @@
 """Dense attention: PyTorch's `scaled_dot_product_attention`, or matrix products where those are faster."""
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -44,12 +46,11 @@ class Dense:
         if (trained := in_blocks(call)) is not None:
             return trained, None
         if prefers_products(call):
-            q, k, v = (x.flatten(0, 1) for x in (call.queries, call.k, call.v))
-            added = call.added()
-            if too_coarse(q.dtype):
-                q, k, v = q.float(), k.float(), v.float()
+            precise = in_float32(call)
+            q, k, v = (x.flatten(0, 1) for x in (precise.queries, precise.k, precise.v))
+            added = precise.added()
             if added is not None:
-                added = added.to(q.dtype).expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
+                added = added.expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
             y: Tensor = _Products.apply(q, k, v, added, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
         causal = is_only_causal(call)
@@ -87,9 +88,8 @@ def in_blocks(call: Call) -> Float[Tensor, "b h q e"] | None:
         return None
     if call.segments is not None or call.key_positions is not None or (spans := spans_of(call)) is None:
         return None
-    q, k, v = call.q, call.k, call.v
-    if too_coarse(q.dtype):
-        q, k, v = q.float(), k.float(), v.float()
+    precise = in_float32(call)
+    q, k, v = precise.q, precise.k, precise.v
     factors = bias.factors(q, -(start + q.shape[2] - 1), k.shape[2] - 1 - start)
     if factors is None:
         return None
@@ -110,9 +110,14 @@ def spans_of(call: Call) -> tuple[tuple[int, int], ...] | None:
     return tuple(zip(first.tolist(), (first + count).tolist(), strict=True))
 
 
-def too_coarse(dtype: torch.dtype) -> bool:
-    """Tell whether products are computed in float32 instead: where that is not slower, or a precision has no range."""
-    return dtype is torch.float16 or (dtype is torch.bfloat16 and not fast_bfloat16())
+def in_float32(call: Call) -> Call:
+    """Give the call of products in float32 where that is not slower than bfloat16, and for float16, which has no range.
+
+    A bias is computed in the precision of the queries, so it too is float32 then.
+    """
+    if call.q.dtype is torch.float16 or (call.q.dtype is torch.bfloat16 and not fast_bfloat16()):
+        return replace(call, q=call.q.float(), k=call.k.float(), v=call.v.float())
+    return call
 
 
 def may_multiply(call: Call) -> bool:

@@ -160,7 +160,7 @@ class EdgeBias(Bias):
                 score, keys = compared[0], compared[1][:, :, None]
                 moved = torch.stack([score.compare(queries, keys + each) for each in vectors])
                 scores = scores + moved - score.compare(queries, keys)
-        return scores.masked_fill(~valid, torch.finfo(q.dtype).min), places
+        return scores.masked_fill(~valid, torch.finfo(scores.dtype).min), places
 
 
 def for_pattern(pattern: Pattern, bias: Bias | None) -> Bias | None:

@@ -109,19 +109,23 @@ class Case:
     value_dim: int = 6
     positions: Tensor | None = None
     """Where the keys stand, (b, k); at 0, 1, 2, … if None."""
+    kv_heads: int = 2
     score: str = "scaled_dot"
     needs: tuple[bool, ...] = ()
     """Which tensors need a gradient, the first ones first; those behind do."""
+    factor: float = 1.0
+    """By which queries, keys and values are multiplied: large ones are hard for half precision."""
 
     def shapes(self) -> list[tuple[int, ...]]:
-        """Give the shapes of q (b, q, 4, d), k (b, k, 2, d) and v (b, k, 2, e), and of what bias and score hold."""
-        b, q, k, d, e = self.batch, self.queries, self.length, self.head_dim, self.value_dim
-        return [(b, q, 4, d), (b, k, 2, d), (b, k, 2, e), *_BIASES[self.bias](self), *_SCORES[self.score](self)]
+        """Give the shapes of q (b, q, 4, d), k (b, k, g, d) and v (b, k, g, e), and of what bias and score hold."""
+        b, q, k, g, d, e = self.batch, self.queries, self.length, self.kv_heads, self.head_dim, self.value_dim
+        return [(b, q, 4, d), (b, k, g, d), (b, k, g, e), *_BIASES[self.bias](self), *_SCORES[self.score](self)]
 
     def tensors(self, dtype: torch.dtype = torch.float64, device: str = "cpu") -> list[Tensor]:
         """Draw tensors of these shapes."""
         generator = torch.Generator().manual_seed(self.seed)
         drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in self.shapes()]
+        drawn[:3] = [x * self.factor for x in drawn[:3]]
         exact = [x.to(torch.bfloat16) for x in drawn]  # in every dtype
         needed = [*self.needs, *[True] * (len(exact) - len(self.needs))]
         return [x.to(device, dtype).requires_grad_(need) for x, need in zip(exact, needed, strict=True)]
@@ -222,7 +226,7 @@ def cases(draw: Any, backend: str = "reference") -> Case:
         positions = torch.randint(0, LONGEST + start, (batch, length), generator=generator)
         if not pattern.by_value:  # a mask is no larger than the set
             positions = positions.clamp(max=max(length - 1, 0))
-    given |= {"score": score, "positions": positions}
+    given |= {"score": score, "positions": positions, "kv_heads": draw(st.sampled_from([2, 4]))}
     return Case(pattern, keys, batch, queries, length, start, seed, bias, norm, **given)
 
 

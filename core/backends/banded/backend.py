@@ -19,8 +19,8 @@ from zoo.core.backends.banded.layout import Chunks, chunks
 from zoo.core.backends.banded.masks import Masks, find_masks, of_heads, shared
 from zoo.core.backends.banded.products import LOWEST, Band, Products
 from zoo.core.backends.costs import Cost
+from zoo.core.backends.dense import in_float32
 from zoo.core.backends.problem import Call, Problem, refused
-from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.pattern import Pattern
 
 
@@ -124,15 +124,14 @@ def prefers_products(call: Call, shape: Shape) -> bool:
 
 def by_products(call: Call, shape: Shape) -> Float[Tensor, "b h q e"]:
     """Compute all windows as blocks of products; see `Products`."""
+    call = in_float32(call)
     laid, (rows, groups) = shape.chunks, call.k.shape[:2]
     repeats = call.q.shape[1] // groups
     q, k, v = call.queries, call.k, call.v
-    if q.dtype is torch.float16 or (q.dtype is torch.bfloat16 and not fast_bfloat16()):
-        q, k, v = q.float(), k.float(), v.float()
     found = find_masks(call, laid, shape.columns)
     bias = bias_of = None
     if call.bias is not None:
-        added = in_chunks(call, laid, shape.columns, LOWEST).to(q.dtype)
+        added = in_chunks(call, laid, shape.columns, LOWEST)
         bias = added.unflatten(1, (groups, repeats)).flatten(2, 3).flatten(0, 1)
         steps = laid.count + laid.gap
         of_row = torch.arange(rows * steps, device=q.device).view(rows, 1, steps)

@@ -15,14 +15,16 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.bench.speed.memory import peak_bytes
-from zoo.core import Causal, Chunk, ConfigError, Edges, Explicit, Full, Kernel, Valid, Window, plan
+from zoo.core import Causal, Chunk, ConfigError, Edges, Explicit, Full, General, Kernel, Valid, Window, plan
 from zoo.core.backends import BACKENDS
 from zoo.core.engine import tracing
 from zoo.core.engine.dispatch import attend
 from zoo.core.flops import _MISSING as FORMULAS
+from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.pattern import And, Pattern
 from zoo.core.scoring.normalizers import Norm
 from zoo.testing.strategies import Case, cases, local_patterns, needing, patterns, random_cases
@@ -40,7 +42,7 @@ def device_of(backend: str) -> str:
 
 def precisions(backend: str) -> list[torch.dtype]:
     """Give those in which a backend computes, the best first."""
-    return PRECISIONS.get(backend, [torch.float64, torch.float32, torch.bfloat16])
+    return PRECISIONS.get(backend, [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 
 
 def tensors_of(case: Case, backend: str) -> list[Tensor]:
@@ -103,6 +105,71 @@ def test_1_values_and_gradients_equal_the_float64_reference(
     got = with_gradients(answer(case, tensors, backend), tensors)
     wanted = with_gradients(case.attend(exact, backend="reference"), exact)
     assert_close([x.cpu() for x in got], wanted, TOLERANCE[torch.float64])
+
+
+LOWER = [torch.float32, torch.float16, torch.bfloat16]
+
+
+@pytest.mark.parametrize(
+    ("backend", "dtype"), [(name, dtype) for name in BACKENDS if name not in (*PRECISIONS, "linear") for dtype in LOWER]
+)
+@given(data=st.data(), factor=st.sampled_from([1.0, 2.0, 4.0, 8.0]))
+@few
+def test_1_rounding_errors_are_no_larger_than_those_of_pytorchs_kernel(
+    backend: str, dtype: torch.dtype, data: st.DataObject, factor: float
+) -> None:
+    """In the same precision, on these inputs and on some that round to them, and for large ones, too."""
+    case = replace(data.draw(cases(backend)), factor=factor)
+    assume(case.queries and case.length and case.score in (*PRODUCTS, "general"))
+    assume(case.bias not in ("shaw", "edge-values"))  # these add to values
+    tensors, exact = case.tensors(dtype), case.tensors()
+    got = with_gradients(answer(case, tensors, backend), tensors)
+    wanted = with_gradients(case.attend(exact, backend="reference"), exact)
+    kernels = [by_kernel(case, moved) for moved in (case.tensors(dtype), *(nudged(exact, dtype, n) for n in range(4)))]
+    between = rounding(case, tensors)
+    for mine, true, *others in zip(got, wanted, *kernels, strict=True):
+        last = torch.finfo(dtype).eps * max(1.0, largest(true))
+        assert largest(mine - true) <= 4 * max(largest(x - true) for x in others) + 8 * (last + between)
+
+
+def nudged(exact: list[Tensor], dtype: torch.dtype, seed: int) -> list[Tensor]:
+    """Move each number by about one unit in its last place."""
+    generator = torch.Generator().manual_seed(seed)
+    by = [1 + torch.finfo(dtype).eps * (torch.rand(x.shape, generator=generator) * 2 - 1).double() for x in exact]
+    return [(x.detach() * y).to(dtype).requires_grad_() for x, y in zip(exact, by, strict=True)]
+
+
+def rounding(case: Case, tensors: list[Tensor]) -> float:
+    """Say how far rounding in float32 may move a gradient, in which large numbers cancel each other out."""
+    q, k, v, *_ = tensors
+    _, score = case.added(tensors)
+    size = max(
+        1.0, largest(k), largest(q), largest(score.query(q.transpose(1, 2))) if isinstance(score, General) else 0
+    )
+    between = torch.finfo(torch.float32).eps * size**2 * max(1.0, largest(v))
+    if q.dtype is torch.bfloat16 and fast_bfloat16():  # scores are rounded to it, see `dense.prefers_products`
+        between *= 2**16 * size**2
+    return between
+
+
+def by_kernel(case: Case, tensors: list[Tensor]) -> list[Tensor]:
+    """Give the answer and the gradients of PyTorch's kernel."""
+    q, k, v = (x.transpose(1, 2) for x in tensors[:3])
+    bias, score = case.added(tensors)
+    q = q @ score.w if isinstance(score, General) else q
+    scale = q.shape[3] ** -0.5 if score == "scaled_dot" else 1.0
+    mask = case.mask()
+    if bias is not None:
+        keys = torch.arange(case.length)[None] if case.positions is None else case.positions
+        places = torch.arange(case.start, case.start + case.queries)[None]
+        added = bias.scores(q, places, keys, scale).expand(mask.shape)
+        q, mask = bias.query(q), added.masked_fill(~mask, -torch.inf)
+    y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=True).transpose(1, 2)
+    return with_gradients(y, tensors)
+
+
+def largest(x: Tensor) -> float:
+    return float(x.detach().abs().max()) if x.numel() else 0.0
 
 
 @pytest.mark.parametrize("backend", backends())

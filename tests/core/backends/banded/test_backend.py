@@ -126,6 +126,19 @@ def test_the_kernel_and_the_products_are_the_same_function(
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("pattern", [Window(5), Window(2, 0, 3), Chunk(4, 1) | Globals((3,))])
+def test_float16_serves_every_bias_as_the_reference_does(pattern: Pattern, bias: str) -> None:
+    added, learned = make(bias, 4, -49, 49)
+    answers = []
+    for backend in ("reference", "banded"):
+        tensors = [x.detach().half().requires_grad_() for x in draw(1, 2, 50, 50)]
+        y = attend(*tensors, pattern, bias=added, backend=backend)  # type: ignore[call-overload]
+        answers.append([y, *gradients(y, [*tensors, *learned])])
+    for wanted, got in zip(*answers, strict=True):
+        torch.testing.assert_close(got, wanted, atol=4e-3 * max(1, float(wanted.detach().abs().max())), rtol=4e-3)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_lower_precision_is_close_to_the_reference(dtype: torch.dtype) -> None:
     exact = [x.detach().to(dtype).double().requires_grad_() for x in draw(1, 2, 50, 50)]
