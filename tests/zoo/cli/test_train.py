@@ -14,7 +14,9 @@ import zoo
 from zoo.cli.arguments import check_not_empty
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, InputError
+from zoo.plugins.text.io import preprocess
 from zoo.training.callbacks.callback import Request
+from zoo.weights import hub
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -232,8 +234,8 @@ def test_a_checkpoint_of_another_kind_says_what_to_run(run: Run, writer: str, la
 def test_a_model_that_does_not_write_is_known_before_its_weights_are_fetched(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("zoo.weights.hub.fetch", "zoo.plugins.text.io.preprocess.fetch"):
-        monkeypatch.setattr(place, lambda *arguments: pytest.fail("asked the hub"))
+    for module, name in ((hub, "fetch"), (preprocess, "fetch_tokenizer")):
+        monkeypatch.setattr(module, name, lambda *arguments: pytest.fail("asked the hub"))
     assert "'bert-tiny', which does not generate: use zoo predict" in run("generate", "bert-tiny", "abc")[2]
 
 
