@@ -113,6 +113,7 @@ from zoo.core.models.model import (
 )
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
 from zoo.core.ops.autocast import precise as precise
+from zoo.core.ops.first_order import transforms_active as transforms_active
 from zoo.core.ops.linear import Linear as Linear, multiply as multiply
 from zoo.core.ops.tensor_check import check_tensor as check_tensor
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core.backends import costs
@@ -13,6 +13,7 @@ from zoo.core.backends.costs import Cost
 from zoo.core.backends.dense_training import Blockwise
 from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.ops.autocast import no_autocast
+from zoo.core.ops.first_order import only_once, transforms_active
 from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
@@ -129,6 +130,7 @@ def may_multiply(call: Call) -> bool:
         and call.q.shape[1] == call.k.shape[1]
         and call.k.shape[2] <= LONGEST_PRODUCT
         and not torch.compiler.is_compiling()
+        and not transforms_active()
     )
 
 
@@ -162,9 +164,9 @@ class _Products(torch.autograd.Function):
         return torch.bmm(weights, v)
 
     @staticmethod
-    @once_differentiable
+    @only_once
     @no_autocast
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, weights = ctx.saved_tensors  # type: ignore[attr-defined]
         scale = ctx.scale  # type: ignore[attr-defined]
         scores = torch._softmax_backward_data(torch.bmm(grad, v.mT), weights, -1, weights.dtype)

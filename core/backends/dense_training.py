@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 
 from zoo.core.ops.autocast import no_autocast
+from zoo.core.ops.first_order import only_once
 
 BLOCK = 1 << 17
 """Scores of all heads that are computed at once: they and their band stay in a cache of 2 MiB."""
@@ -127,9 +128,9 @@ class Blockwise(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable
+    @only_once
     @no_autocast
-    def backward(ctx: FunctionCtx, grad: Float[Tensor, "b h q e"]) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: FunctionCtx, grad: Float[Tensor, "b h q e"]) -> tuple[Tensor | None, ...]:
         """Compute the gradients from the weights, each band's from a band."""
         q, k, v, p, r, stored = ctx.saved_tensors  # type: ignore[attr-defined]
         parts, scale = ctx.parts, ctx.scale  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Problem
 from zoo.core.engine.validation import check_problem
 from zoo.core.errors import ConfigError
+from zoo.core.ops.first_order import transforms_active
 from zoo.core.patterns.canonical import canonical
 from zoo.core.scoring.normalizers import Hard, Kernel
 
@@ -85,8 +86,11 @@ def choose(problem: Problem) -> Plan:
 
 
 def cacheable(problem: Problem) -> bool:
-    """Tell whether to remember: dynamo sees through no cache, and a cache must keep no tensor and no module alive."""
-    if torch.compiler.is_compiling() or not problem.pattern.by_value:
+    """Tell whether to remember: dynamo sees through no cache, and a cache must keep no tensor and no module alive.
+
+    Under transforms of `torch.func` some backends cannot serve, of which a problem says nothing.
+    """
+    if torch.compiler.is_compiling() or transforms_active() or not problem.pattern.by_value:
         return False
     return problem.norm in ("softmax", Kernel(), Hard(), Hard(sample=True))
 

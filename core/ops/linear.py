@@ -5,8 +5,10 @@ import functools
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import linear
+
+from zoo.core.ops.first_order import transforms_active
 
 FEW = (4, 12)
 """Rows that are multiplied panel by panel."""
@@ -38,7 +40,7 @@ def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return linear(x, weight, bias)  # a matrix that is read once is not worth a copy in float32
     with torch.autocast("cpu", enabled=False):
         if x.dtype is weight.dtype is torch.bfloat16:
-            y: Tensor = _InFloat32.apply(x, weight, bias)
+            y: Tensor = (_in_float32 if transforms_active() else _InFloat32.apply)(x, weight, bias)
             return y
         return linear(x.float(), weight.float(), None if bias is None else bias.float())
 
@@ -85,16 +87,19 @@ def fast_bfloat16() -> bool:
     return bool(can.get("amx_bf16") or (can.get("sse4a") and can.get("avx512_bf16")))
 
 
+def _in_float32(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return linear(x.float(), weight.float(), None if bias is None else bias.float()).to(x.dtype)
+
+
 class _InFloat32(torch.autograd.Function):
     """A linear layer on bfloat16 tensors in float32; autograd alone would keep a float32 copy of each for backward."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return linear(x.float(), weight.float(), None if bias is None else bias.float()).to(x.dtype)
+        return _in_float32(x, weight, bias)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
         need_x, need_weight, need_bias = ctx.needs_input_grad  # type: ignore[attr-defined]

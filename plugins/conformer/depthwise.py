@@ -7,8 +7,10 @@ of a stretch, w frames that these read.
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import conv2d, pad
+
+from zoo.core import transforms_active
 
 TOGETHER = 32
 """Frames of a stretch; a product of stretches computes twice what is wanted, and shorter ones are many."""
@@ -39,6 +41,7 @@ def prefers_products(x: Tensor, weight: Tensor) -> bool:
         and weight.requires_grad
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
+        and not transforms_active()
     )
 
 
@@ -59,7 +62,6 @@ class Convolved(torch.autograd.Function):
         return convolved(x, weight, bias, around)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: FunctionCtx, grad: Float[Tensor, "b n d"]) -> tuple[Tensor | None, ...]:
         """Convolve with the kernel turned round, and correlate."""
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]

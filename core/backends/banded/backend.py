@@ -21,6 +21,7 @@ from zoo.core.backends.banded.products import LOWEST, Band, Products
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.dense import in_float32
 from zoo.core.backends.problem import Call, Problem, refused
+from zoo.core.ops.first_order import transforms_active
 from zoo.core.patterns.pattern import Pattern
 
 
@@ -117,7 +118,7 @@ def prefers_products(call: Call, shape: Shape) -> bool:
     Forward and backward at T = 4000, 4 heads of 64, 16 keys to each side, one thread: 25 ms against 50; forward alone,
     5.2 ms with the kernel against 6.3.
     """
-    if call.q.device.type != "cpu" or torch.compiler.is_compiling():
+    if call.q.device.type != "cpu" or torch.compiler.is_compiling() or transforms_active():
         return False
     return call.needs_grad or call.dropout > 0 or call.bias is not None or bool(shape.columns)
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 
 from zoo.core.backends.banded.layout import Chunks
 from zoo.core.ops.autocast import no_autocast
+from zoo.core.ops.first_order import only_once
 
 BLOCK = 1 << 17
 """Scores that are computed at once: two such tensors stay in a cache of 2 MiB."""
@@ -84,9 +85,9 @@ class Products(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable
+    @only_once
     @no_autocast
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Compute the weights of each block again, and the gradients from them."""
         q, k, v, k_all, v_all, bias = ctx.saved_tensors  # type: ignore[attr-defined]
         band, dropout_masks = ctx.band, ctx.dropout_masks  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
@@ -22,6 +22,7 @@ from zoo.core.backends.edges.edge_features import FEW, edge_vectors
 from zoo.core.backends.edges.partition import Part, Work, check_heads, rows_and_heads, work_of
 from zoo.core.backends.edges.scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
 from zoo.core.backends.problem import Call, Problem
+from zoo.core.ops.first_order import REFUSAL, only_once, transforms_active
 from zoo.core.patterns.edges import Edges
 from zoo.core.scoring.edge_bias import EdgeBias
 from zoo.core.scoring.normalizers import upcast
@@ -43,6 +44,8 @@ class ByEdges:
         p = problem
         if not isinstance(p.pattern, Edges):
             return "it serves Edges alone"
+        if transforms_active():
+            return REFUSAL
         if p.device not in ("cpu", "cuda", "meta"):
             return f"{p.device} has no sampled products of sparse matrices"
         if p.start is None or p.placed:
@@ -154,7 +157,7 @@ class _Attend(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable
+    @only_once
     def backward(ctx: FunctionCtx, grad: Float[Tensor, "b q h e"]) -> tuple[Tensor | None, ...]:
         work: Work = ctx.work  # type: ignore[attr-defined]
         saved = ctx.saved_tensors  # type: ignore[attr-defined]  # once: a checkpoint hands them out no second time

@@ -15,6 +15,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -170,6 +171,53 @@ def by_kernel(case: Case, tensors: list[Tensor]) -> list[Tensor]:
 
 def largest(x: Tensor) -> float:
     return float(x.detach().abs().max()) if x.numel() else 0.0
+
+
+@pytest.mark.parametrize("backend", backends(*PRECISIONS))
+@given(data=st.data(), way=st.sampled_from(["grad", "backward", "hvp", "grad of grad", "jvp of grad"]))
+@few
+def test_1_second_derivatives_are_right_or_refused(backend: str, data: st.DataObject, way: str) -> None:
+    """On every way to them, by whichever inputs; of what PyTorch's kernel computes, by its formula that has them."""
+    case = data.draw(cases(backend).flatmap(needing))
+    tensors, exact = case.tensors(), case.tensors()
+    answer(case, tensors, backend)
+    with sdpa_kernel(SDPBackend.MATH):
+        try:
+            got = second_derivatives(case, tensors, backend, way)
+        except ConfigError as error:
+            if 'backend="reference"' in str(error):
+                return
+            raise
+    assert_close(got, second_derivatives(case, exact, "reference", "grad"), 1e-9)
+
+
+def second_derivatives(case: Case, tensors: list[Tensor], backend: str, way: str) -> list[Tensor]:
+    """Give the product of the Hessian of an answer with ones, by those tensors that need gradients."""
+    needed = [x for x in tensors if x.requires_grad]
+    fixed = tuple(x.detach() for x in needed)
+    ones = tuple(map(torch.ones_like, needed))
+    every = tuple(range(len(needed)))
+
+    def loss(*free: Tensor) -> Tensor:
+        given = iter(free)
+        y = case.attend([next(given) if x.requires_grad else x for x in tensors], backend=backend)
+        places = torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view_as(y)
+        return (y * places).sum() + sum(x.square().sum() for x in free)  # which depends on all
+
+    def slope(*free: Tensor) -> Tensor:
+        return torch.stack([x.sum() for x in torch.func.grad(loss, every)(*free)]).sum()
+
+    if way == "hvp":
+        return list(torch.autograd.functional.hvp(loss, fixed, ones)[1])
+    if way == "grad of grad":
+        return list(torch.func.grad(slope, every)(*fixed))
+    if way == "jvp of grad":
+        return list(torch.func.jvp(torch.func.grad(loss, every), fixed, ones)[1])
+    once = torch.stack([x.sum() for x in torch.autograd.grad(loss(*needed), needed, create_graph=True)]).sum()
+    if way == "grad":
+        return list(torch.autograd.grad(once, needed))
+    once.backward()
+    return [torch.zeros_like(x) if x.grad is None else x.grad for x in needed]
 
 
 @pytest.mark.parametrize("backend", backends())

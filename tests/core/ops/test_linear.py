@@ -1,5 +1,7 @@
 """Linear layers in the precision that is fast here."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -28,6 +30,23 @@ def test_values_and_gradients_are_those_of_a_linear_layer(
     for got, wanted in zip(gradients(layer, x), gradients(exact, x.double()), strict=True):
         torch.testing.assert_close(got, wanted, atol=tolerance, rtol=tolerance)
     assert layer(x).dtype == dtype
+
+
+def test_slow_bfloat16_has_second_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "fast_bfloat16", lambda: False)
+    layer, x = Linear(6, 5).bfloat16(), torch.randn(3, 6).bfloat16()
+    exact = nn.Linear(6, 5).float()
+    exact.load_state_dict(layer.state_dict())
+
+    def loss(layer: nn.Module) -> Any:
+        return lambda x: layer(x).pow(3).sum()
+
+    wanted = torch.autograd.functional.hvp(loss(exact), x.float(), x.float())[1]
+    for found in (
+        torch.autograd.functional.hvp(loss(layer), x, x)[1],
+        torch.func.jvp(torch.func.grad(loss(layer)), (x,), (x,))[1],
+    ):
+        torch.testing.assert_close(found.float(), wanted, atol=5e-2 * float(wanted.abs().max()), rtol=0)
 
 
 def test_slow_bfloat16_rounds_once_only(monkeypatch: pytest.MonkeyPatch) -> None:
