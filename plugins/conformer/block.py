@@ -1,9 +1,11 @@
 """The Conformer's block, arXiv:2005.08100 sec. 2, and the encoder made of it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from zoo.core import (
     Attention,
@@ -69,10 +71,17 @@ class ConformerBlock(nn.Module):
         """Give the same set with new vectors."""
         x = tokens.x
         x = torch.add(x, self.drop_path(self.mlp1(self.norm1(x))), alpha=0.5)
-        x = x + self.drop_path(self.dropout(self.attention(tokens.with_x(self.norm2(x)))))
-        x = x + self.drop_path(self.dropout(self.convolution(tokens.with_x(x))))
+        for branch in self.ordered(self._attend, self.convolution):
+            x = x + self.drop_path(self.dropout(branch(tokens.with_x(x))))
         x = torch.add(x, self.drop_path(self.mlp2(self.norm3(x))), alpha=0.5)
         return tokens.with_x(self.norm(x))
+
+    def _attend(self, tokens: Tokens) -> Float[Tensor, "b n d"]:
+        return self.attention(tokens.with_x(self.norm2(tokens.x)))
+
+    def ordered(self, attention: Any, convolution: Any) -> tuple[Any, Any]:
+        """Give the two branches between the half steps in the order in which they are applied."""
+        return attention, convolution
 
     def packs(self) -> bool:
         """Tell whether sets that stand side by side stay apart: in the attention and between the convolution's frames.
@@ -100,11 +109,19 @@ class ConformerBlock(nn.Module):
         half = Pointwise(lambda x: 0.5 * x)
         branches = (
             Chain([Pointwise(self.norm1), stream_of(self.mlp1), half]),
-            Chain([Pointwise(self.norm2), stream_of(self.attention, pattern)]),
-            stream_of(self.convolution),
+            *self.ordered(
+                Chain([Pointwise(self.norm2), stream_of(self.attention, pattern)]), stream_of(self.convolution)
+            ),
             Chain([Pointwise(self.norm3), stream_of(self.mlp2), half]),
         )
         return Chain([*map(Residual, branches), Pointwise(self.norm)])
+
+
+class ConvolutionFirstBlock(ConformerBlock):
+    """`ConformerBlock` with its convolution in front of its attention, as torchaudio's `convolution_first` says."""
+
+    def ordered(self, attention: Any, convolution: Any) -> tuple[Any, Any]:
+        return convolution, attention
 
 
 def conformer_encoder(
@@ -113,6 +130,7 @@ def conformer_encoder(
     num_heads: int,
     mlp_dim: int,
     *,
+    block: type[ConformerBlock] = ConformerBlock,
     attention: Callable[[int, int], nn.Module] = relative_attention,
     convolution: Callable[[int], nn.Module] = ConvolutionModule,
     dropout: float = 0.0,
@@ -126,6 +144,7 @@ def conformer_encoder(
         depth: blocks.
         num_heads: heads of each attention.
         mlp_dim: channels inside each half step.
+        block: `ConformerBlock`, the paper's, or `ConvolutionFirstBlock`.
         attention: makes each block's attention from `(dim, num_heads)`.
         convolution: makes each block's convolution module from `dim`.
         dropout: probability in [0, 1), after attention and convolution and inside the half steps.
@@ -136,6 +155,6 @@ def conformer_encoder(
     def make(rate: float) -> ConformerBlock:
         first, last = (Mlp(dim, mlp_dim, dropout, activation=silu) for _ in range(2))
         parts = first, attention(dim, num_heads), convolution(dim), last
-        return ConformerBlock(dim, *parts, dropout=dropout, drop_path=rate, eps=eps)
+        return block(dim, *parts, dropout=dropout, drop_path=rate, eps=eps)
 
     return Stack(make(rate) for rate in drop_rates(depth, drop_path))

@@ -12,7 +12,12 @@ from torch import Tensor, nn
 
 from zoo import WeightsError
 from zoo.core import Attention, Composition, ConfigError, Layout, Stack, StateDict, in_blocks
-from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder, relative_attention
+from zoo.plugins.conformer.block import (
+    ConformerBlock,
+    ConvolutionFirstBlock,
+    conformer_encoder,
+    relative_attention,
+)
 from zoo.plugins.conformer.convolution import ConvolutionModule, same
 from zoo.plugins.conformer.models import NORMS
 
@@ -124,7 +129,8 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     Args:
         state: weights of `torchaudio.models.Conformer`, of Hugging Face's Wav2Vec2Conformer or Parakeet encoder, or
             ours.
-        model: a `Conformer`, or a `Stack` of its blocks, of the same sizes.
+        model: a `Conformer`, or a `Stack` of its blocks, of the same sizes. Weights of torchaudio do not tell whether
+            the convolution stands in front of the attention: that is as the model was made (`convolution_first`).
 
     Raises:
         WeightsError: If the model is made otherwise than theirs, the text says how to make it; or a stem is missing.
@@ -133,7 +139,7 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     if found is None:
         return dict(state)
     ours = found[0].ours(state, found[1])
-    _check_config(ours, model)
+    _check_config(found[0], ours, model)
     if not isinstance(model, Composition):
         return ours | _zeros(ours, model)
     if not any(key.startswith("stem.") for key in state):
@@ -146,40 +152,93 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     return {f"encoder.{key}" if key.startswith(("blocks.", "norm.")) else key: x for key, x in blocks.items()}
 
 
-def body(state: StateDict, num_heads: int) -> Stack:
+def body(weights: StateDict | nn.Module, num_heads: int | None = None, *, convolution_first: bool = False) -> Stack:
     """Make what another library's Conformer computes behind its stem, with its weights.
 
     Args:
-        state: weights of `torchaudio.models.Conformer`, or of Hugging Face's Wav2Vec2Conformer or Parakeet encoder;
-            those of other parts, such as a subsampling, are left out.
-        num_heads: heads of its attention, which weights do not tell.
+        weights: `torchaudio.models.Conformer`, or Hugging Face's Wav2Vec2Conformer or Parakeet encoder, or the state
+            dict of one; what belongs to other parts, such as a subsampling, is left out.
+        num_heads: heads of its attention, which a state dict does not tell; None for those of a module.
+        convolution_first: whether torchaudio's was made so, which a state dict does not tell either: its own default.
+            A module's own flag counts.
 
     Raises:
-        WeightsError: If this is no such Conformer.
+        WeightsError: If this is no such Conformer, or one that computes something else.
     """
-    layout = next((layout for layout in LAYOUTS if layout.found(state) is not None), None)
+    if isinstance(weights, nn.Module):
+        _check_options(weights)
+        flags = [part.convolution_first for part in weights.modules() if hasattr(part, "convolution_first")]
+        return body(weights.state_dict(), num_heads or _heads(weights), convolution_first=any(flags))
+    if num_heads is None:
+        raise WeightsError("a state dict does not tell the heads of its attention: give num_heads=, or the module")
+    layout = next((layout for layout in LAYOUTS if layout.found(weights) is not None), None)
     if layout is None:
         known = ", ".join(layout.signature for layout in LAYOUTS)
         raise WeightsError(f"no weights of a Conformer's blocks: none of {known} is there")
-    ours = layout.ours(state, layout.found(state) or "")
+    if convolution_first and layout is not TORCHAUDIO:
+        raise WeightsError(f"convolution_first={convolution_first}: the weights are none of torchaudio's Conformer")
+    ours = layout.ours(weights, layout.found(weights) or "")
+    _check_known(ours, layout)
+    stack = _stack(ours, num_heads, ConvolutionFirstBlock if convolution_first else ConformerBlock)
+    ours = {key: value for key, value in ours.items() if key.startswith(("blocks.", "norm."))}
+    stack.load_state_dict(ours | _zeros(ours, stack))
+    return stack
+
+
+def _stack(ours: StateDict, num_heads: int, block: type[ConformerBlock]) -> Stack:
+    """Make fresh blocks of the kind and sizes of these weights, in their dtype."""
     dim, kernel = ours[DEPTHWISE].shape[0], ours[DEPTHWISE].shape[2]
     stack = conformer_encoder(
         dim,
         len([key for key in ours if re.fullmatch(r"blocks\.\d+\.norm1\.weight", key)]),
         num_heads,
         len(ours["blocks.0.mlp1.up.weight"]),
+        block=block,
         attention=relative_attention if _is_relative(ours) else Attention,
         convolution=partial(ConvolutionModule, kernel_size=kernel, norm=NORMS[_norm(ours)]),
     )
     if "norm.weight" in ours:
         stack.norm = nn.LayerNorm(dim, eps=1e-5)
-    ours = {key: value for key, value in ours.items() if key.startswith(("blocks.", "norm."))}
-    stack.load_state_dict(ours | _zeros(ours, stack))
-    return stack
+    return stack.to(ours[DEPTHWISE].dtype)
+
+
+OPTIONS = {
+    "hidden_act": ("swish", "silu"),
+    "position_embeddings_type": ("relative", None),
+    "layer_norm_eps": (1e-5,),
+}
+"""Options of Hugging Face's modules that weights do not tell, and the values that our blocks compute."""
+
+
+def _check_options(module: nn.Module) -> None:
+    """Refuse a module with options that weights do not tell, and for which there are no blocks."""
+    config = getattr(module, "config", None)
+    for name, known in OPTIONS.items():
+        value = getattr(config, name, known[0])
+        if value not in known:
+            wanted = " or ".join(repr(x) for x in known)
+            raise WeightsError(f"{name}={value!r} of {type(module).__name__}: the blocks here compute {wanted}")
+
+
+def _check_known(ours: StateDict, layout: Layout) -> None:
+    """Refuse weights inside the blocks, or of rotary positions, that have no place in ours."""
+    inside = (f"{layout.signature.split('.')[0]}.", "embed_positions.")
+    lost = [key for key in ours if key.startswith(inside)]
+    if lost:
+        raise WeightsError(f"no blocks here compute with {', '.join(lost)}")
+
+
+def _heads(module: nn.Module) -> int | None:
+    """Give the heads of a module's attention; None where it does not tell."""
+    told = [getattr(part, "num_heads", None) for part in module.modules()]
+    config = getattr(module, "config", None)
+    return next((heads for heads in told if heads), getattr(config, "num_attention_heads", None))
 
 
 def to_torchaudio(stack: nn.Module) -> dict[str, Tensor]:
     """Give the weights of Conformer blocks in the layout of `torchaudio.models.Conformer`.
+
+    Of `ConvolutionFirstBlock`s they belong to one made with `convolution_first=True`.
 
     Raises:
         ConfigError: If a weight has no name there, such as those of positions.
@@ -191,8 +250,10 @@ def to_parakeet(stack: nn.Module) -> dict[str, Tensor]:
     """Give the weights of Conformer blocks in the layout of Hugging Face's `ParakeetEncoder`, without a subsampling.
 
     Raises:
-        ConfigError: If a weight has no name there.
+        ConfigError: If a weight has no name there, or the convolution stands in front of the attention.
     """
+    if is_convolution_first(stack):
+        raise ConfigError("ConvolutionFirstBlock: Parakeet's attention stands in front of its convolution")
     return PARAKEET.peer(_with_odd_kernels(stack))
 
 
@@ -208,7 +269,12 @@ def _with_odd_kernels(stack: nn.Module) -> dict[str, Tensor]:
     return state
 
 
-def _check_config(ours: StateDict, model: nn.Module) -> None:
+def is_convolution_first(model: nn.Module) -> bool:
+    """Tell whether the convolutions of a model's Conformer blocks stand in front of their attention."""
+    return any(isinstance(part, ConvolutionFirstBlock) for part in model.modules())
+
+
+def _check_config(layout: Layout, ours: StateDict, model: nn.Module) -> None:
     """Refuse weights whose model is made otherwise; sizes show by their shapes."""
     block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
     depthwise, kernel = block.convolution.depthwise, ours[DEPTHWISE].shape[2]
@@ -218,6 +284,7 @@ def _check_config(ours: StateDict, model: nn.Module) -> None:
         "convolution": ("same", depthwise.padding == same(depthwise.kernel_size)),
         "position": ("transformer-xl" if _is_relative(ours) else "none", _is_relative(ours) == placed),
         "norm": (_norm(ours), isinstance(block.convolution.inner_norm, NORMS[_norm(ours)])),  # type: ignore[arg-type]
+        "convolution_first": (False, layout is TORCHAUDIO or not is_convolution_first(model)),
     }
     others = [f"{keyword}={value!r}" for keyword, (value, fits) in wanted.items() if not fits]
     if others:

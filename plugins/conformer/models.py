@@ -7,7 +7,7 @@ from functools import partial
 from torch import nn
 
 from zoo.core import Composition, ConfigError, Model, configured, head, init_weights
-from zoo.plugins.conformer.block import conformer_encoder
+from zoo.plugins.conformer.block import ConformerBlock, ConvolutionFirstBlock, conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal, same
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 from zoo.plugins.shared.audio.asr import recogniser
@@ -38,6 +38,7 @@ class ConformerConfig(SoundConfig):
         kernel_size: vectors that each convolution reads.
         convolution: `same` reads to both sides, `causal` back only, in the stem too.
         norm: inside the convolution module, `batch`, `layer` or `group`; none of them sees padding.
+        convolution_first: whether a block's convolution stands in front of its attention, as in some of torchaudio's.
     """
 
     dim: int = 144
@@ -47,6 +48,7 @@ class ConformerConfig(SoundConfig):
     window: int | Sequence[int] | str = "full"
     convolution: str = "same"
     norm: str = "batch"
+    convolution_first: bool = False
     position: str = "transformer-xl"
 
 
@@ -73,6 +75,7 @@ def conformer(config: ConformerConfig) -> Composition:
         config.depth,
         config.num_heads,
         config.mlp_dim,
+        block=ConvolutionFirstBlock if config.convolution_first else ConformerBlock,
         attention=config.self_attention(),
         convolution=partial(ConvolutionModule, kernel_size=size, padding=padding, norm=norm),
         dropout=config.dropout,

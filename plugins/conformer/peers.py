@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Model, Tokens, TransformerXLPosition
-from zoo.plugins.conformer.convert import to_parakeet, to_torchaudio
+from zoo.plugins.conformer.convert import is_convolution_first, to_parakeet, to_torchaudio
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameLayerNorm
 
 
@@ -112,6 +112,7 @@ def _torchaudio(model: Model, first: Any) -> nn.Module:
         first.convolution.depthwise.kernel_size // 2 * 2 + 1,
         dropout=first.dropout.p,
         use_group_norm=not isinstance(first.convolution.inner_norm, FrameBatchNorm),
+        convolution_first=is_convolution_first(model),
     )
     net.load_state_dict(to_torchaudio(model.encoder))
     for part in net.modules():

@@ -29,7 +29,7 @@ from zoo.core.layers.position_factory import with_position
 from zoo.core.layers.transformer import Stack
 from zoo.core.models.inspection import attention_maps
 from zoo.core.patterns.pattern import Pattern
-from zoo.plugins.conformer.block import ConformerBlock, conformer_encoder
+from zoo.plugins.conformer.block import ConformerBlock, ConvolutionFirstBlock, conformer_encoder
 from zoo.plugins.conformer.convolution import ConvolutionModule, causal
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
@@ -41,6 +41,7 @@ def encoder(
     depth: int = 2,
     pattern: Pattern = FULL,
     norm: Callable[[int], nn.Module] = FrameBatchNorm,
+    kind: type[ConformerBlock] = ConformerBlock,
     **convolution: Any,
 ) -> Stack:
     """Make a small encoder whose norms and positions are not those of the start."""
@@ -51,6 +52,7 @@ def encoder(
         depth,
         2,
         12,
+        block=kind,
         attention=with_position(partial(Attention, pattern=pattern), "transformer-xl", 1),
         convolution=partial(ConvolutionModule, **options),
     )
@@ -100,19 +102,26 @@ class Add(nn.Module):
         return torch.zeros_like(x) + torch.tensor([self.number, 0.0])
 
 
-def adding(dropout: float = 0.0, drop_path: float = 0.0) -> tuple[ConformerBlock, list[Add]]:
+def adding(
+    dropout: float = 0.0, drop_path: float = 0.0, kind: type[ConformerBlock] = ConformerBlock
+) -> tuple[ConformerBlock, list[Add]]:
     """Make a block without norms whose parts add 1, 10, 100 and 1000."""
     parts = [Add(1.0), Add(10.0), Add(100.0), Add(1000.0)]
-    block = ConformerBlock(2, *parts, dropout=dropout, drop_path=drop_path)
+    block = kind(2, *parts, dropout=dropout, drop_path=drop_path)
     for norm in ("norm1", "norm2", "norm3", "norm"):
         setattr(block, norm, nn.Identity())
     return block, parts
 
 
-def test_the_order_is_half_step_attention_convolution_half_step() -> None:
-    block, parts = adding()
+@pytest.mark.parametrize(
+    ("kind", "seen"), [(ConformerBlock, [0, 0.5, 10.5, 110.5]), (ConvolutionFirstBlock, [0, 100.5, 0.5, 110.5])]
+)
+def test_attention_and_convolution_stand_between_the_half_steps_in_the_order_of_the_block(
+    kind: type[ConformerBlock], seen: list[float]
+) -> None:
+    block, parts = adding(kind=kind)
     y = block(Tokens(torch.zeros(1, 1, 2))).x
-    assert [part.seen for part in parts] == [0, 0.5, 10.5, 110.5]
+    assert [part.seen for part in parts] == seen
     assert y.tolist() == [[[610.5, 0]]]
 
 
@@ -263,6 +272,15 @@ def test_a_long_window_is_computed_in_bands_and_equals_the_full_square() -> None
     offset = torch.arange(300) - torch.arange(300)[:, None]
     explicit = Explicit((offset >= -4) & (offset <= 3))
     torch.testing.assert_close(attention(Tokens(x, explicit)), wide, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [ConformerBlock, ConvolutionFirstBlock])
+@torch.no_grad()
+def test_a_stream_gives_what_the_whole_gives_in_either_order(kind: type[ConformerBlock]) -> None:
+    model = encoder(depth=1, pattern=Window(3, 0), padding=causal(4), kind=kind)
+    x, stage = torch.randn(1, 9, 8), model.stream()
+    pieces = [stage.push(piece, last=piece.shape[1] == 1) for piece in x.split(2, 1)]
+    torch.testing.assert_close(torch.cat(pieces, 1), model(Tokens(x)).x)
 
 
 def test_causal_attention_and_convolution_do_not_see_ahead() -> None:

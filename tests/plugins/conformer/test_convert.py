@@ -35,21 +35,21 @@ def randomised(module: Any) -> Any:
     return module.eval()
 
 
-def torchaudios(group: bool = False) -> Any:
-    return randomised(Conformer(16, 4, 24, 2, KERNEL, use_group_norm=group))
+def torchaudios(group: bool = False, first: bool = False) -> Any:
+    return randomised(Conformer(16, 4, 24, 2, KERNEL, use_group_norm=group, convolution_first=first))
 
 
-def wav2vec2() -> Wav2Vec2ConformerEncoder:
+def wav2vec2(**options: Any) -> Wav2Vec2ConformerEncoder:
+    usual: dict[str, Any] = {"hidden_act": "swish", "position_embeddings_type": "relative"}
     config = Wav2Vec2ConformerConfig(
         hidden_size=16,
         num_hidden_layers=2,
         num_attention_heads=4,
         intermediate_size=24,
-        hidden_act="swish",
         conv_depthwise_kernel_size=KERNEL,
-        position_embeddings_type="relative",
         num_conv_pos_embeddings=4,
         num_conv_pos_embedding_groups=2,
+        **usual | options,
     )
     return randomised(Wav2Vec2ConformerEncoder(config))  # type: ignore[no-untyped-call]
 
@@ -83,12 +83,77 @@ def returned(back: dict[str, Tensor], theirs: nn.Module) -> None:
     assert all(torch.equal(back[key], wanted[key]) for key in wanted)
 
 
+ORDERS = pytest.mark.parametrize("first", [False, True])
+
+
+@ORDERS
 @pytest.mark.parametrize("group", [False, True])
-def test_torchaudios_conformer_gives_the_same_and_its_weights_return(group: bool) -> None:
-    theirs = torchaudios(group)
+@pytest.mark.parametrize(("dtype", "limit"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_torchaudios_conformer_gives_the_same_and_its_weights_return(
+    group: bool, first: bool, dtype: torch.dtype, limit: float
+) -> None:
+    theirs = torchaudios(group, first).to(dtype)
+    x = torch.randn(2, 9, 16, dtype=dtype)
+    wanted = theirs(x, torch.tensor([9, 9]))[0]
+    told = body(theirs.state_dict(), 4, convolution_first=first).eval()
+    for stack in (body(theirs).eval(), told):
+        torch.testing.assert_close(stack(Tokens(x)).x, wanted, atol=limit, rtol=0)
+        returned(to_torchaudio(stack), theirs)
+    other = body(theirs.state_dict(), 4, convolution_first=not first).eval()
+    assert (other(Tokens(x)).x - wanted).abs().max() > 0.01
+
+
+def test_a_state_dict_alone_is_read_as_torchaudio_makes_its_conformer_by_default() -> None:
+    theirs = torchaudios()
     x = torch.randn(2, 9, 16)
-    same(ours(theirs)(Tokens(x)).x, theirs(x, torch.tensor([9, 9]))[0])
-    returned(to_torchaudio(ours(theirs)), theirs)
+    same(body(theirs.state_dict(), 4).eval()(Tokens(x)).x, theirs(x, torch.tensor([9, 9]))[0])
+
+
+@ORDERS
+def test_a_model_by_name_has_its_convolution_first_where_it_is_told(first: bool) -> None:
+    theirs = torchaudios(first=first)
+    fresh: Any = zoo.create("conformer-small", convolution_first=first, **SIZES, **ALIKE)
+    weights = {**fresh.state_dict(), **theirs.state_dict()}
+    model: Any = zoo.create("conformer-small", convolution_first=first, weights=weights, **SIZES, **ALIKE).eval()
+    stem = model.stem(0.1 * torch.randn(2, 4_000))
+    same(model.encoder(stem).x, theirs(stem.x, torch.full((2,), stem.x.shape[1]))[0])
+
+
+def test_only_torchaudios_convolution_may_stand_first() -> None:
+    with pytest.raises(WeightsError, match="convolution_first=True: the weights are none of torchaudio's"):
+        body(parakeet().state_dict(), 4, convolution_first=True)
+    with pytest.raises(ConfigError, match="ConvolutionFirstBlock: Parakeet's attention stands in front"):
+        to_parakeet(body(torchaudios(first=True)))
+    with pytest.raises(WeightsError, match=r"make the model with kernel_size=5, convolution_first=False$"):
+        zoo.create("conformer-small", weights=parakeet().state_dict(), convolution_first=True, **SIZES)
+
+
+def test_modules_tell_their_heads_and_a_state_dict_does_not() -> None:
+    for theirs in (torchaudios(), wav2vec2(), parakeet()):
+        assert body(theirs).blocks[0].attention.num_heads == 4
+        with pytest.raises(WeightsError, match="give num_heads=, or the module"):
+            body(theirs.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"hidden_act": "gelu"}, "hidden_act='gelu' of Wav2Vec2ConformerEncoder: the blocks here compute 'swish'"),
+        ({"layer_norm_eps": 1e-3}, "layer_norm_eps=0.001 of Wav2Vec2ConformerEncoder"),
+        ({"position_embeddings_type": "rotary"}, "position_embeddings_type='rotary' of Wav2Vec2ConformerEncoder"),
+    ],
+)
+def test_what_their_weights_do_not_tell_is_read_off_the_module(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(WeightsError, match=re.escape(text)):
+        body(wav2vec2(**options))
+
+
+def test_weights_that_no_block_here_computes_with_are_refused() -> None:
+    rotary = wav2vec2(position_embeddings_type="rotary").state_dict()
+    with pytest.raises(WeightsError, match=r"no blocks here compute with embed_positions\.inv_freq"):
+        body(rotary, 4)
+    with pytest.raises(WeightsError, match=r"no blocks here compute with layers\.1\.adapter\.weight"):
+        body(wav2vec2().state_dict() | {"layers.1.adapter.weight": torch.zeros(1)}, 4)
 
 
 @pytest.mark.parametrize("prefix", ["", "encoder.", "wav2vec2_conformer.encoder."])

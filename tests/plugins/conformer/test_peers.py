@@ -15,6 +15,7 @@ KINDS: dict[str, tuple[dict[str, Any], type]] = {
     "as named": ({}, ParakeetBlocks),
     "odd": ({"kernel_size": 5}, ParakeetBlocks),
     "no positions": ({"position": "none"}, TorchaudioBlocks),
+    "no positions, convolution first": ({"position": "none", "convolution_first": True}, TorchaudioBlocks),
     "no positions, groups": ({"position": "none", "norm": "group", "kernel_size": 4}, TorchaudioBlocks),
 }
 
@@ -58,6 +59,7 @@ def test_a_peer_drops_as_often_as_the_model_and_no_weights() -> None:
         ({"position": "rotary"}, "no other library has a Conformer with Rotary and FrameBatchNorm"),
         ({"norm": "group"}, "no other library has a Conformer with TransformerXLPosition and FrameGroupNorm"),
         ({"convolution": "causal"}, "read to both sides alike"),
+        ({"convolution_first": True}, "ConvolutionFirstBlock: Parakeet's attention stands in front of its convolution"),
     ],
 )
 def test_what_no_other_library_has_is_refused(options: dict[str, Any], text: str) -> None:
