@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Symbols(NamedTuple):
-    """Name the tokens that mean something to the search."""
+    """Name the tokens that mean something to the search.
+
+    A vocabulary of CTC alone may have no begin and no end: `Symbols(blank, -1, -1)`.
+    """
 
     pad: int = 0
     bos: int = 1

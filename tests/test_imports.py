@@ -158,7 +158,7 @@ ORDER = {
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",
     "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic",
-    "zoo.plugins.speech": "sources tokens models convert peers io data cli bench plugin",
+    "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
     "zoo.plugins.speech.data": "corpus audio_store transcripts synthetic",
     "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data studies bench plugin",
 }

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,22 +29,29 @@ class Pipeline:
         name: a folder that `zoo train` wrote, `hf-hub:org/name`, or a model with published weights.
         device: where the model computes.
         model: taken in place of the one that the name gives.
+        task: of a name with published weights, as for `zoo.create`; a repository has its own.
     """
 
-    def __init__(self, name: str, device: str = "cpu", model: Any = None) -> None:
+    def __init__(self, name: str, device: str = "cpu", model: Any = None, task: str | None = None) -> None:
         self.name, self.device = reference(name), device
+        self.task = None if hub.is_repository(self.name) else task
         if model is not None:
             self.model = model
 
     @cached_property
     def spec(self) -> ModelSpec:
         """Record of the model; reads no weights."""
-        return create.info(self.name)
+        spec = create.info(self.name)
+        return replace(spec, task=self.task) if self.task in spec.tasks and spec.weights else spec
+
+    @property
+    def _given_task(self) -> str | None:
+        return self.task if self.task == self.spec.task else None
 
     @cached_property
     def model(self) -> Any:
         """The model with its weights, in evaluation mode."""
-        return create.create(self.name, pretrained=True, device=self.device).eval()
+        return create.create(self.name, pretrained=True, device=self.device, task=self._given_task).eval()
 
     @cached_property
     def preprocess(self) -> Any:

@@ -52,6 +52,13 @@ class ModelSpec:
     """`(config) -> callable` from a model's answer to what users read, labels or text; config as for `preprocess`."""
     convert: str | None = None
     """`(state_dict, model) -> state_dict` in our layout; returns what it is given when the layout is ours."""
+    model_types: tuple[str, ...] = ()
+    """`model_type` in the `config.json` of repositories of Hugging Face transformers that are such a model, as
+    `configure` reads them: `zoo.create("local-dir:PATH")` makes it."""
+    configure: str | None = None
+    """`(state_dict, repository, spec, given keywords) -> keywords` that a checkpoint of another library tells, such as
+    its sizes; what the caller gave goes before them. The state dict is empty where a repository is described only, and
+    the repository None where there is none."""
     export: str | None = None
     """`(model) -> (entries of config.json, state_dict)` in the layout of a library that is to read saved models too, or
     None where it has no such model; `convert` reads it back."""

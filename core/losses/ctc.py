@@ -64,7 +64,7 @@ def ctc_log_probs(
     So padding adds nothing to a transcript and nothing to its score.
     """
     log = precise(scores).log_softmax(-1)
-    log[..., [symbols.bos, symbols.eos]] = -math.inf
+    log[..., [symbol for symbol in symbols[1:] if symbol >= 0]] = -math.inf
     nothing = log.new_full(log.shape[2:], -math.inf)
     nothing[symbols.pad] = 0
     return torch.where(_valid(scores, lengths)[..., None], log, nothing)

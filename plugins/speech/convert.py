@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, Features, Layout, Model, StateDict, Tag, in_blocks
+from zoo.core import ConfigError, Ctc, Features, Layout, Model, NextToken, StateDict, Tag, in_blocks
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 _BLOCK = {
@@ -62,7 +62,7 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     Args:
         state: weights of `torchaudio.models.Wav2Vec2Model`; of Hugging Face's `Wav2Vec2Model`, or its kinds for
             pre-training, CTC and labels of frames; or ours. Weight norm may be written as before torch 2.1.
-        model: which tells where the norm of the vectors stands.
+        model: which tells where the norm of the vectors stands, and whether labels are what it writes.
     """
     state = {_recent(key): value for key, value in state.items()}
     for layout in (TORCHAUDIO, HUGGING_FACE):
@@ -73,7 +73,7 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
 
 
 def to_torchaudio(model: Model) -> dict[str, Tensor]:
-    """Give the weights of a `Wav2Vec2` in the layout of torchaudio's, with its classifier as `aux`.
+    """Give the weights of a `Wav2Vec2` in the layout of torchaudio's, with its classifier, or what emits tokens, as `aux`.
 
     Raises:
         ConfigError: If a weight has no name there, or positions are not by convolution.
@@ -89,7 +89,7 @@ def to_hf(model: Model) -> dict[str, Tensor]:
     Raises:
         ConfigError: If a weight has no name there, positions are not by convolution, or labels are not of vectors.
     """
-    if not isinstance(model.head, Tag | Features) and model.num_classes:
+    if not isinstance(model.head, Tag | Features | NextToken) and model.num_classes:
         raise ConfigError("task='classify' has no counterpart: Hugging Face's has a further layer before its labels")
     peer = _peer(model, HUGGING_FACE)
     return HUGGING_FACE.prefixed(peer) if model.num_classes else peer
@@ -102,10 +102,14 @@ def _peer(model: Model, layout: Layout) -> dict[str, Tensor]:
 
 
 def _for(layout: Layout, model: nn.Module) -> Layout:
-    """Name the norm of the vectors where it stands: before all blocks, or behind them where blocks norm first."""
-    if "encoder.norm.weight" not in model.state_dict():
-        return layout
-    return replace(layout, names={key.replace("stem.norm.", "encoder.norm."): x for key, x in layout.names.items()})
+    """Name what stands elsewhere: the norm of the vectors behind blocks that norm first, and the head of CTC."""
+    moved = {"stem.norm.": "encoder.norm."} if "encoder.norm.weight" in model.state_dict() else {}
+    if isinstance(model, Ctc):
+        moved["head.linear."] = "head."
+    names = layout.names
+    for before, after in moved.items():
+        names = {key.replace(before, after): value for key, value in names.items()}
+    return replace(layout, names=names)
 
 
 def _recent(key: str) -> str:

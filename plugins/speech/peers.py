@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zoo.core import Lengths, Model, PreNormBlock, Tokens
 from zoo.plugins.speech.convert import to_torchaudio
-from zoo.plugins.speech.tokens import KERNELS, normalised
+from zoo.plugins.shared.audio.wave_stem import KERNELS, normalised
 
 
 class Wav2Vec2Peer(nn.Module):

@@ -80,7 +80,10 @@ def create(
 
             checkpoint = find(spec, tag, pretrained, weights)
             assert checkpoint is not None
+            given |= _told(spec, given, checkpoint)
             model = _load(spec, entry, given, device, checkpoint)
+            if checkpoint.repository:
+                spec = replace(spec, weights={"hub": checkpoint.repository})
     if final is not None:
         model = model.to(final)
     model.spec = _resolved(spec, given, model)
@@ -136,32 +139,33 @@ def example(name: str, batch_size: int = 2, seed: int = 0) -> tuple[Any, ...]:
     return entry_loading.load(spec, spec.example)(spec.config, batch_size, seed)
 
 
-def preprocess(name: str, train: bool = False) -> Callable[..., Any]:
+def preprocess(name: "str | torch.nn.Module", train: bool = False) -> Callable[..., Any]:
     """Return the preprocessing of a model: raw inputs to tensors.
 
     Args:
-        name: of the model; with a tag, as those weights were trained.
+        name: of the model, with a tag as those weights were trained; or a model that `create` made.
         train: with augmentation.
 
     Raises:
         ConfigError: If the model's inputs need no preprocessing.
     """
-    spec, tag = _find(name)
+    spec, tag = _described(name)
     if spec.preprocess is None:
-        raise ConfigError(f"Model '{spec.name}' has no preprocessing: it reads tensors, see zoo.example('{name}')")
+        raise ConfigError(f"Model '{spec.name}' has no preprocessing: it reads tensors, see zoo.example('{spec.name}')")
     return entry_loading.load(spec, spec.preprocess)(_placed(spec, tag), train)
 
 
-def postprocess(name: str) -> Callable[..., Any]:
+def postprocess(name: "str | torch.nn.Module") -> Callable[..., Any]:
     """Return the postprocessing of a model: outputs to labels or texts.
 
     Args:
-        name: of the model; with a tag, or a repository, for the labels and texts of those weights.
+        name: of the model, with a tag, or a repository, for the labels and texts of those weights; or a model that
+            `create` made, for those of its own.
 
     Raises:
         ConfigError: If the model's answers are read as they are.
     """
-    spec, tag = _find(name)
+    spec, tag = _described(name)
     if spec.postprocess is None:
         raise ConfigError(f"Model '{spec.name}' gives scores, and nothing turns them into names")
     return entry_loading.load(spec, spec.postprocess)(_placed(spec, tag))
@@ -182,6 +186,16 @@ def plugins() -> list[PluginInfo]:
 
 def _find(name: str) -> tuple[ModelSpec, str]:
     return (hub_config.spec_of(name), "") if hub.is_repository(name) else registry().find(name)
+
+
+def _described(name: "str | torch.nn.Module") -> tuple[ModelSpec, str]:
+    """Return the record of a name, or of a model, and the tag."""
+    if isinstance(name, str):
+        return _find(name)
+    spec = getattr(name, "spec", None)
+    if not isinstance(spec, ModelSpec):
+        raise ConfigError(f"{type(name).__name__} has no spec: give a name, or a model that zoo.create made")
+    return spec, ""
 
 
 def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], device: Any) -> "torch.nn.Module":
@@ -221,6 +235,10 @@ def _load(
         model = _build(spec, entry, given, device)
         model.load_state_dict(fit(model, checkpoint, spec))
         return model
+    if given.get("task", spec.task) == "generate" and checkpoint.task in (None, "generate"):
+        model = _build(spec, entry, given, device)
+        if _load_writing(spec, model, checkpoint):
+            return model
     saved_classes = _count_classes(spec, entry, given, checkpoint)
     if saved_classes is not None:
         given.setdefault("num_classes", saved_classes)
@@ -253,6 +271,40 @@ def _load(
     return model
 
 
+def told(name: str, pretrained: bool | None, weights: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the keywords that the weights of a model tell, its vocabulary among them whatever the task.
+
+    Args:
+        name: as for `create`.
+        pretrained: as for `create`.
+        weights: as for `create`.
+        given: keywords of the caller, which go before them.
+    """
+    spec, tag = _find(name)
+    if spec.configure is None:
+        return {}
+    from zoo.weights.checkpoint import find
+
+    checkpoint = find(spec, tag, hub.is_pretrained(name, pretrained), weights)
+    return {} if checkpoint is None else _told(spec, given, checkpoint, writes=True)
+
+
+def _told(
+    spec: ModelSpec, given: Mapping[str, Any], checkpoint: "Checkpoint", writes: bool | None = None
+) -> dict[str, Any]:
+    """Give the keywords that a checkpoint of another library tells and the caller did not give.
+
+    A vocabulary is that of a model that writes, and not told where the caller has one of another size.
+    """
+    if spec.configure is None or checkpoint.architecture is not None:
+        return {}
+    told = entry_loading.load(spec, spec.configure)(checkpoint.state, checkpoint.repository, spec, given)
+    writes = given.get("task", spec.task) == "generate" if writes is None else writes
+    other = "labels" in told and given.get("vocab_size", len(told["labels"])) != len(told["labels"])
+    left_out = {"task"} | (set() if writes and not other else {"labels", "blank", "vocab_size"})
+    return {keyword: value for keyword, value in told.items() if keyword not in given and keyword not in left_out}
+
+
 def _symbols(
     spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any], checkpoint: "Checkpoint"
 ) -> dict[str, Any]:
@@ -263,6 +315,21 @@ def _symbols(
         return {}
     symbols = model_symbols(checkpoint.repository, given.get("vocab_size", spec.config.get("vocab_size")))
     return {} if symbols is None else {"symbols": symbols}
+
+
+def _load_writing(spec: ModelSpec, model: "torch.nn.Module", checkpoint: "Checkpoint") -> bool:
+    """Load a checkpoint whose head writes tokens, if it is such a one; a head for another vocabulary stays new."""
+    from zoo.weights.checkpoint import converted, fit, load
+
+    state, own = converted(model, checkpoint, spec), model.state_dict()
+    head = [key for key in own if key.startswith(_HEAD)]
+    if not head or any(key not in state for key in head):
+        return False
+    other = any(state[key].shape != own[key].shape for key in head)
+    whole = replace(checkpoint, state=state)
+    found = fit(model, whole, replace(spec, convert=None), fresh=(_HEAD,) if other else ())
+    load(model, found, checkpoint, replaced=head)
+    return True
 
 
 def _count_classes(

@@ -14,6 +14,7 @@ from zoo.errors import ConfigError, UnknownModelError, WeightsError, ZooError
 from zoo.factory import keywords
 from zoo.factory.keyword_aliases import KEYWORD_ALIASES
 from zoo.names import listed, split_prefix
+from zoo.registry import entry_loading
 from zoo.registry.lookup import registry
 from zoo.spec import ModelSpec
 from zoo.version import __version__
@@ -40,6 +41,8 @@ def spec_of(reference: str) -> ModelSpec:
     """
     config = hub.read_config(reference)
     if not isinstance(config.get("architecture"), str):
+        if spec := _configured(reference, config.get("model_type")):
+            return spec
         raise WeightsError(
             f"{reference!r} has no config.json that names an architecture{_of_transformers(reference, config)}"
         )
@@ -128,6 +131,22 @@ def _architecture(config: dict[str, Any]) -> str:
     if "zoo_version" not in config:
         return f"timm:{name}"
     return f"{config['plugin']}:{name}" if config.get("plugin") else name
+
+
+def _configured(reference: str, family: Any) -> ModelSpec | None:
+    """Describe the model that a repository of Hugging Face transformers holds, where a plugin reads its configuration.
+
+    Of several sizes of a family the name is that of the same ones, else the first.
+    """
+    found = []
+    for spec in registry().models:
+        if spec.configure and family in spec.model_types:
+            told = entry_loading.load(spec, spec.configure)({}, reference, spec, {})
+            made = replace(spec.with_config(**told), task=told.get("task", spec.task), weights={"hub": reference})
+            if all(made.config[key] == spec.config[key] for key in _OWN if key in spec.config):
+                return made
+            found.append(made)
+    return found[0] if found else None
 
 
 def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:

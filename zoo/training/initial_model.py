@@ -1,6 +1,7 @@
 """`InitialModel`: the model that a training starts from, by name, weights and configuration."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,11 @@ class InitialModel:
         """Whether its weights are pretrained."""
         return self.weights is not None or hub.is_pretrained(self.name, self.pretrained)
 
-    @property
+    @cached_property
     def spec(self) -> ModelSpec:
-        """Record of the model, with the overrides."""
-        spec = create.info(self.name).with_config(**self.overrides)
+        """Record of the model, with what its weights tell and the overrides."""
+        told = create.told(self.name, self.pretrained, self.weights, self.overrides) if self.tuned else {}
+        spec = create.info(self.name).with_config(**told, **self.overrides)
         return replace(spec, task=self.overrides.get("task", spec.task))
 
     @property

@@ -1,5 +1,10 @@
 """Public names for files of weights."""
 
 from zoo.weights.checkpoint import save as save
-from zoo.weights.hub import fetch as fetch, is_repository as is_repository, read_config as read_config
+from zoo.weights.hub import (
+    fetch as fetch,
+    is_repository as is_repository,
+    read_config as read_config,
+    read_json as read_json,
+)
 from zoo.weights.token_ids import fetch_tokenizer as fetch_tokenizer, special_tokens as special_tokens

@@ -1,6 +1,6 @@
 """Speech recognition behind any encoder of sounds: by CTC, by an attention decoder, or by both."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from torch import nn
 
@@ -12,10 +12,11 @@ from zoo.core import (
     Generator,
     Joint,
     NextToken,
+    Symbols,
     encoder_decoder_parts,
     init_weights,
 )
-from zoo.plugins.shared.audio.config import SoundConfig
+from zoo.plugins.shared.audio.config import RecognitionConfig
 from zoo.plugins.shared.audio.streaming import SoundStream, Streams
 
 WAYS = ("ctc", "attention", "joint")
@@ -52,7 +53,7 @@ class JointTranscriber(Joint):
         return Transcriber(self.stem, self.encoder, self.emitter, symbols=self.symbols).stream(batch)
 
 
-def recogniser(stem: nn.Module, encoder: nn.Module, config: SoundConfig) -> Ctc | Generator:
+def recogniser(stem: nn.Module, encoder: nn.Module, config: RecognitionConfig) -> Ctc | Generator:
     """Put what writes transcripts behind an encoder of sounds: CTC, a decoder, or both.
 
     The decoder norms before each layer, with sinusoidal positions, and scores tokens on their embedding.
@@ -63,16 +64,39 @@ def recogniser(stem: nn.Module, encoder: nn.Module, config: SoundConfig) -> Ctc 
         config: of the model.
 
     Raises:
-        ConfigError: If there is no such way, or no token besides the symbols.
+        ConfigError: If there is no such way, labels are of another way or do not fit the blank, or there is no token
+            besides the symbols.
     """
     if config.by not in WAYS:
         raise ConfigError(f"by={config.by!r} is not one of {', '.join(WAYS)}")
+    if config.labels:
+        symbols = _label_symbols(config)
+        head = NextToken(config.dim, len(config.labels), bias=True)
+        return Transcriber(stem, encoder, head, symbols=symbols)
     if config.vocab_size <= len(SYMBOLS):
         raise ConfigError(
             f"vocab_size={config.vocab_size}: at least {len(SYMBOLS) + 1}, as padding, begin and end say nothing"
         )
     if config.by == "ctc":
         return Transcriber(stem, encoder, NextToken(config.dim, config.vocab_size, bias=True))
+    model = _decoder_parts(stem, encoder, config)
+    if config.by == "attention":
+        return Writer(**model)
+    ctc_head = NextToken(config.dim, config.vocab_size, bias=True)
+    return JointTranscriber(**model, emitter=ctc_head, ctc_weight=config.ctc_weight)
+
+
+def _label_symbols(config: RecognitionConfig) -> Symbols:
+    """Give the symbols of a vocabulary that has a blank, and neither begin nor end."""
+    if config.by != "ctc":
+        raise ConfigError(f"labels= with by={config.by!r}: they have no begin and no end, which only by='ctc' does without")
+    if not 0 <= config.blank < len(config.labels):
+        raise ConfigError(f"blank={config.blank} is none of {len(config.labels)} labels, 0 … {len(config.labels) - 1}")
+    return Symbols(config.blank, -1, -1)
+
+
+def _decoder_parts(stem: nn.Module, encoder: nn.Module, config: RecognitionConfig) -> dict[str, Any]:
+    """Make the parts of a model with an attention decoder."""
     sizes = EncoderDecoderConfig(
         vocab_size=config.vocab_size,
         dim=config.dim,
@@ -84,7 +108,4 @@ def recogniser(stem: nn.Module, encoder: nn.Module, config: SoundConfig) -> Ctc 
     model = encoder_decoder_parts(sizes, encoder, sizes.decoder(), stem=stem) | {"max_len": LONGEST}
     init_weights(model["decoder"])
     nn.init.normal_(model["target"].embed.weight, std=config.dim**-0.5)
-    if config.by == "attention":
-        return Writer(**model)
-    ctc_head = NextToken(config.dim, config.vocab_size, bias=True)
-    return JointTranscriber(**model, emitter=ctc_head, ctc_weight=config.ctc_weight)
+    return model

@@ -1,6 +1,6 @@
 """Sizes and options that models of sounds share, and attention windows in milliseconds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ TOKEN = 40
 """Milliseconds from vector to vector."""
 FAR = 1000
 """Offsets to each side that a table knows where everyone reads everyone: 40 s."""
+WAVE_TOKEN = 20
+"""The same of a stem that reads samples, `stem="wave"`."""
 BYTES = 260
 """Tokens of the vocabulary that needs no file: the bytes and four symbols."""
 
@@ -58,10 +60,30 @@ class EncoderConfig(StackConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoundConfig(EncoderConfig):
-    """Sizes and options of an encoder on a vector for each 40 ms, `FrameStem`.
+class RecognitionConfig(EncoderConfig):
+    """Options of speech recognition behind an encoder; its `task` may be `generate` (a transcript).
 
-    Its `task` may be `generate` (a transcript), its `normalise` `running` along.
+    Args:
+        vocab_size: tokens of transcripts; padding, which is the CTC blank too, begin and end are the first three.
+        labels: what each CTC output writes, `|` between words, as `get_labels()` of torchaudio's bundles: a vocabulary
+            without begin and end, whose number of tokens goes before `vocab_size`; none if empty.
+        blank: the label that is the CTC blank.
+        by: how they are recognised: by `ctc`, `attention` or `joint`.
+        ctc_weight: share of CTC, by `joint`.
+        decoder_depth: blocks of the decoder, by `attention` and `joint`; half of `depth` if None.
+    """
+
+    vocab_size: int = BYTES
+    labels: Sequence[str] = ()
+    blank: int = 0
+    by: str = "ctc"
+    ctc_weight: float = 0.3
+    decoder_depth: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundConfig(RecognitionConfig):
+    """Sizes and options of an encoder on a vector for each 40 ms, `FrameStem`; its `normalise` may be `running`.
 
     Args:
         bands: log-mel features of a frame.
@@ -69,19 +91,11 @@ class SoundConfig(EncoderConfig):
             `full`. It limits whatever the attention allows.
         spec_augment: in training, masks of bands, the most bands of each, masks of time, the most frames of each;
             none if empty.
-        vocab_size: tokens of transcripts; padding, which is the CTC blank too, begin and end are the first three.
-        by: how they are recognised: by `ctc`, `attention` or `joint`.
-        ctc_weight: share of CTC, by `joint`.
-        decoder_depth: blocks of the decoder, by `attention` and `joint`; half of `depth` if None.
     """
 
     bands: int = 80
     window: int | Sequence[int] | str = 640
     spec_augment: Sequence[int] = ()
-    vocab_size: int = BYTES
-    by: str = "ctc"
-    ctc_weight: float = 0.3
-    decoder_depth: int | None = None
 
     @property
     def pattern(self) -> Window | None:
@@ -91,6 +105,11 @@ class SoundConfig(EncoderConfig):
     def self_attention(self) -> Callable[[int, int], nn.Module]:
         """Give what makes the encoder's attention, with its position."""
         return with_position(self.attention, self.position, reach_of(self.pattern) + 1)
+
+
+def token_ms(config: Mapping[str, Any]) -> int:
+    """Give the milliseconds from vector to vector of a model of this configuration."""
+    return WAVE_TOKEN if config.get("stem") == "wave" else TOKEN
 
 
 def window_of(milliseconds: Any) -> Window | None:

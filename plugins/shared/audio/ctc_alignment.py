@@ -22,22 +22,24 @@ class Aligned(NamedTuple):
         start: first vector that emits it.
         end: vector behind the last.
         score: mean probability of the token in them, in [0, 1].
+        milliseconds: from vector to vector.
     """
 
     token: int
     start: int
     end: int
     score: float
+    milliseconds: int = TOKEN
 
     @property
     def start_ms(self) -> int:
         """Milliseconds at which it begins."""
-        return TOKEN * self.start
+        return self.milliseconds * self.start
 
     @property
     def end_ms(self) -> int:
         """Milliseconds at which it ends."""
-        return TOKEN * self.end
+        return self.milliseconds * self.end
 
 
 def align(
@@ -45,6 +47,7 @@ def align(
     lengths: Int[Tensor, " b"],
     ids: Int[Tensor, "b m"] | Sequence[Sequence[int]],
     symbols: Symbols = SYMBOLS,
+    milliseconds: int = TOKEN,
 ) -> list[list[Aligned]]:
     """Find the tokens of transcripts in sounds; scores and lengths are what a model's `emit` gives.
 
@@ -53,6 +56,7 @@ def align(
         lengths: vectors of each sound.
         ids: the transcript of each sound; symbols among its tokens, such as padding, and -100 are left out.
         symbols: padding, which is the blank, begin and end.
+        milliseconds: from vector to vector; 20 of wav2vec 2.0.
 
     Returns:
         For each sound its tokens, in their order; what lies between them is blank.
@@ -84,7 +88,7 @@ def align(
             target = torch.tensor([row], device=log.device)
             path, gained = forced_align(log_probs[None, :length].contiguous(), target, blank=symbols.pad)
             spans = merge_tokens(path[0], gained[0].exp(), blank=symbols.pad)
-        found.append([Aligned(span.token, span.start, span.end, span.score) for span in spans])
+        found.append([Aligned(span.token, span.start, span.end, span.score, milliseconds) for span in spans])
     return found
 
 

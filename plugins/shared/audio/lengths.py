@@ -9,7 +9,11 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
+from zoo.plugins.shared.audio.config import WAVE_TOKEN
+
 Count = TypeVar("Count", int, Tensor)
+FRAME, STEP = 400, 160
+"""Samples of a frame, 25 ms, and from one to the next, 10 ms."""
 
 
 def halved(count: Count) -> Count:
@@ -20,6 +24,19 @@ def halved(count: Count) -> Count:
 def quartered(count: Count) -> Count:
     """Return the length after two such convolutions: a quarter, rounded up."""
     return halved(halved(count))
+
+
+def count_vectors(samples: Count, milliseconds: int) -> Count:
+    """Count the vectors that a model makes of samples at 16 kHz, each of a frame of 25 ms.
+
+    Args:
+        samples: of each sound.
+        milliseconds: from vector to vector: 40 behind log-mel frames, which convolutions of stride 2 halve twice, or 20
+            of `WaveStem`.
+    """
+    if milliseconds == WAVE_TOKEN:
+        return (samples - FRAME) // (2 * STEP) + 1
+    return quartered((samples - FRAME) // STEP + 1)
 
 
 def valid_mask(count: Int[Tensor, " b"], n: int, device: torch.device) -> Bool[Tensor, "b n"]:

@@ -89,6 +89,27 @@ class Tokenizer:
         """Make the tokenizer that needs no files: padding 0, begin 1, end 2, unknown 3, byte b at 4 + b."""
         return cls(vocabulary.byte_level())
 
+    @classmethod
+    def of_labels(cls, labels: Sequence[str], blank: int = 0) -> "Tokenizer":
+        """Make the tokenizer of a CTC vocabulary, which has no begin and no end: the blank is in their place.
+
+        Args:
+            labels: what each output of the model writes, `|` between words.
+            blank: the label that writes nothing.
+
+        Raises:
+            ConfigError: If a label is there twice, or no text.
+        """
+        return cls(vocabulary.emitted(labels, blank), dict.fromkeys(("pad", "bos", "eos"), blank))
+
+    @property
+    def labels(self) -> list[str]:
+        """What each output of a CTC model writes; empty for a vocabulary with begin and end."""
+        listed = isinstance(self.backend.model, tokenizers.models.WordLevel)
+        if not listed or not self.pad == self.bos == self.eos:
+            return []
+        return [str(self.backend.id_to_token(place)) for place in range(self.vocab_size)]
+
     @property
     def content(self) -> str:
         """Write down how it cuts texts, for fingerprints; not what stands around them, which is added when saved."""
@@ -281,6 +302,11 @@ class Tokenizer:
             [place for place in self._checked(row) if place < self.vocab_size and place not in silent] for row in rows
         ]
         return self.backend.decode_batch(kept, skip_special_tokens=False)
+
+    def transcripts(self, rows: Iterable[Sequence[int] | Int[Tensor, " n"]]) -> list[str]:
+        """Give the texts of whole transcripts: those of CTC labels without spaces at their ends."""
+        texts = self.decode_batch(rows)
+        return [text.strip() for text in texts] if self.labels else texts
 
     def names(self, ids: Sequence[int] | Int[Tensor, " n"]) -> list[str]:
         """Give what each id writes alone, its spaces visible, for drawings; what writes nothing alone, its own name.

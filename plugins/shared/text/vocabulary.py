@@ -1,6 +1,7 @@
 """Vocabularies: the bytes, which need no file; the characters or words of the user's texts; units learned from them."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -75,6 +76,33 @@ def words(texts: Iterable[str]) -> tokenizers.Tokenizer:
     """List the words of some texts, parted by white space, behind four symbols; any other is unknown."""
     backend = _listed(sorted({word for text in texts for word in text.split()}))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return backend
+
+
+def emitted(labels: Sequence[str], blank: int) -> tokenizers.Tokenizer:
+    """List what the outputs of a CTC model write, `|` for a space; the blank stands for what is unknown, too.
+
+    Texts are brought to the case of the labels, where these have one only. Labels of several characters, such as
+    phonemes, are found before single ones; those in brackets, such as `<s>`, are in no text.
+
+    Raises:
+        ConfigError: If a label is there twice, or no text.
+    """
+    vocabulary = {label: place for place, label in enumerate(labels)}
+    if len(vocabulary) < len(labels) or not all(isinstance(label, str) and label for label in labels):
+        twice = sorted({str(label) for label in labels if list(labels).count(label) > 1 or not label})
+        raise ConfigError(f"labels={list(labels)!r}: each is a text of its own, and {', '.join(map(repr, twice))} is not")
+    unknown = next((label for label in labels if label in (SYMBOLS[3], PIECE_SYMBOLS[3])), labels[blank])
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
+    cases = [(label.swapcase(), label) for label in labels if len(label) == len(label.swapcase()) == 1]
+    changes = [(other, label) for other, label in cases if other not in vocabulary]
+    changes += [(" ", "|")] if "|" in vocabulary else []
+    backend.normalizer = normalizers.Sequence([normalizers.Replace(other, label) for other, label in changes])
+    backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(r"[\s\S]"), behavior="isolated")
+    backend.decoder = decoders.Sequence([decoders.Replace("|", " "), decoders.Fuse()])
+    long = [label for label in labels if len(label) > 1 and not re.fullmatch(r"<.*>|\[.*\]", label)]
+    backend.add_tokens([tokenizers.AddedToken(label, normalized=False) for label in long])
+    backend.add_special_tokens([labels[blank], unknown])
     return backend
 
 

@@ -49,7 +49,7 @@ def transcribe(
     raw = {"rate": raw_rate, "format": raw_format, "channels": raw_channels}
     given = {key: value for key, value in raw.items() if value is not None}
     _check(files, stream, beam, given)
-    pipeline = Pipeline(model, device)
+    pipeline = Pipeline(model, device, task="generate")
     if stream:
         from zoo.plugins.speech.cli.stream_transcribe import transcribe_stream
 

@@ -6,8 +6,11 @@ from typing import Any
 from zoo import ConfigError
 from zoo.core import evaluating
 from zoo.pipeline import Pipeline
+from zoo.plugins.shared.audio.config import token_ms
 from zoo.plugins.shared.audio.ctc_alignment import align
+from zoo.plugins.shared.text.ctc_labels import ctc_labels
 from zoo.plugins.speech.cli.word_timestamps import Word, words_of
+from zoo.weights import fetch_tokenizer, is_repository
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Transcriber:
     def _words(self, sound: tuple[Any, ...], ids: list[list[int]]) -> tuple[Word, ...]:
         with evaluating(self.model.modules()):
             scores, lengths = self.model.emit(*sound)
-        (tokens,) = align(scores, lengths, ids)
+        (tokens,) = align(scores, lengths, ids, self.model.symbols, token_ms(self.pipeline.spec.config))
         return words_of(tokens, self.pipeline.postprocess)
 
 
@@ -75,4 +78,18 @@ def recognised_by(pipeline: Pipeline) -> str:
             f"{pipeline.name!r} is a '{spec.name}' for task '{spec.task}', which transcribes no sounds: "
             "zoo train speech-tiny --data spoken-digits:strings makes a model that does"
         )
+    if not is_repository(pipeline.name):
+        _check_vocabulary(pipeline)
     return by
+
+
+def _check_vocabulary(pipeline: Pipeline) -> None:
+    """Check that published weights were trained to write, before they are fetched."""
+    config, spec = pipeline.postprocess.config, pipeline.spec
+    where = config.get("repository", config.get("default"))
+    if fetch_tokenizer(where) is None and not ctc_labels(where):
+        tags = ", ".join(f"{spec.name}.{tag}" for tag, other in spec.weights.items() if other != where)
+        raise ConfigError(
+            f"{pipeline.name!r}: its weights {where!r} have no vocabulary, as they were not trained to write. Other "
+            f"weights are {tags}"
+        )

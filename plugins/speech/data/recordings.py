@@ -8,12 +8,12 @@ import torch
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of
-from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
+from zoo.plugins.shared.audio.config import token_ms
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import AudioIndex, Files, index_audio
 from zoo.plugins.speech.data.corpus import Augmentation, ClipsCorpus, SoundCorpus
 from zoo.plugins.speech.data.manifest import Recording, list_recordings
-from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, check_symbols, fault
+from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, tokenizer_for
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 
@@ -39,7 +39,7 @@ def corpus_of(name: str, recordings: Sequence[Recording], spec: ModelSpec, seed:
         recordings: all with a transcript, or all with a label; with both, the model's task decides.
         spec: of the model.
         seed: splits what is not split.
-        tokenizer: of transcripts; their characters if empty.
+        tokenizer: of transcripts; if empty the labels of the model's weights, or their characters.
 
     Raises:
         DataError: If nothing is left, or some recordings have a transcript and others a label.
@@ -73,8 +73,7 @@ def _clips(name: str, parts: Parts[Recording], index: AudioIndex, spec: ModelSpe
 def _transcripts(
     name: str, parts: Parts[Recording], index: AudioIndex, spec: ModelSpec, seed: int, tokenizer: str
 ) -> tuple[TranscriptsCorpus, list[Skipped]]:
-    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [transcript_of(each) for each in parts.train])
-    check_symbols(chosen)
+    chosen = tokenizer_for(tokenizer, DEFAULT_TOKENIZER, [transcript_of(each) for each in parts.train], spec)
     kept, skipped = _learnable(parts, index, chosen, spec)
     for split, part in kept.by_name().items():
         if not part:
@@ -95,13 +94,13 @@ def _learnable(
     parts: Parts[Recording], index: AudioIndex, tokenizer: Tokenizer, spec: ModelSpec
 ) -> tuple[Parts[Recording], list[Skipped]]:
     """Part what a model can learn from what it cannot."""
-    aligned = spec.config.get("by") != "attention"
+    aligned, milliseconds = spec.config.get("by") != "attention", token_ms(spec.config)
     kept: list[list[Recording]] = []
     skipped: list[Skipped] = []
     for part in parts:
         kept.append([])
         for each in part:
-            why = fault(transcript_of(each), index.lengths[each.path], tokenizer, aligned)
+            why = fault(transcript_of(each), index.lengths[each.path], tokenizer, aligned, milliseconds)
             if why:
                 skipped.append(Skipped(str(each.path), why))
             else:

@@ -13,14 +13,13 @@ from torch import nn
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols
 from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode
-from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.audio.config import TOKEN, token_ms
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.speech.data.corpus import FRAME, UNCHANGED, Augmentation, SoundCorpus, Sounds
 from zoo.plugins.speech.data.error_rates import character_error_rate, word_error_rate
 from zoo.plugins.speech.io.preprocess import RATE
 
-VECTOR = 4 * LogMel(rate=RATE).step
-"""Samples from vector to vector of a model."""
 _LONGER = 2
 """Times the longest transcript of the training that a model may write."""
 
@@ -44,7 +43,8 @@ class TranscriptsCorpus(SoundCorpus):
         augmentation: of the sounds.
 
     Raises:
-        ConfigError: If padding, begin and end of the vocabulary are not 0, 1 and 2, or the model reads no sounds.
+        ConfigError: If padding, begin and end of the vocabulary are not 0, 1 and 2, it has none and the model does not
+            do without, or the model reads no sounds.
     """
 
     task = "generate"
@@ -63,11 +63,18 @@ class TranscriptsCorpus(SoundCorpus):
     ) -> None:
         super().__init__(about, spec, sounds, augmentation)
         check_reads_sound(about, spec)
-        check_symbols(tokenizer)
+        check_symbols(tokenizer, spec)
         self.tokenizer = tokenizer
-        self.texts = texts
         frame = Frame((tokenizer.bos,), (tokenizer.eos,))
         self.rows = {split: RaggedIds(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
+        self.texts = {split: written(part, tokenizer) for split, part in texts.items()}
+
+    def overrides(self) -> dict[str, Any]:
+        """Give the keywords for `zoo.create` that fit a model to the data, its labels among them."""
+        labels = self.tokenizer.labels
+        if not labels and "labels" not in self.spec.config:
+            return super().overrides()
+        return super().overrides() | {"labels": labels, "blank": self.tokenizer.pad}
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give sounds, lengths and transcripts from the begin; and transcripts to the end."""
@@ -78,7 +85,7 @@ class TranscriptsCorpus(SoundCorpus):
 
     def least(self, split: str, place: int) -> int:
         """Say how many samples are needed to write the transcript, if each vector writes a token."""
-        return samples_for(self.rows[split][place][1:-1])
+        return samples_for(self.rows[split][place][1:-1], token_ms(self.spec.config))
 
     def write(self, model: Any, split: str, batch_size: int) -> list[Transcription]:
         """Transcribe the sounds of a split by greedy search."""
@@ -89,7 +96,7 @@ class TranscriptsCorpus(SoundCorpus):
                 sounds, lengths = self.heard(split, places, None)
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
                 wanted = (self.texts[split][place] for place in places)
-                written += map(Transcription, self.tokenizer.decode_batch(best), wanted)
+                written += map(Transcription, self.tokenizer.transcripts(best), wanted)
         return written
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
@@ -117,18 +124,49 @@ def check_reads_sound(about: DatasetInfo, spec: ModelSpec) -> None:
         raise ConfigError(f"'{about.name}' are sounds to be written down, and '{spec.name}' reads no sounds")
 
 
-def check_symbols(tokenizer: Tokenizer) -> None:
-    """Check that the special tokens of a vocabulary are those that speech models expect.
+def check_symbols(tokenizer: Tokenizer, spec: ModelSpec) -> None:
+    """Check that the special tokens of a vocabulary are those that a speech model expects.
 
     Raises:
         ConfigError: If they are not.
     """
     symbols = Symbols(tokenizer.pad, tokenizer.bos, tokenizer.eos)
-    if symbols != SYMBOLS:
+    if tokenizer.labels:
+        if spec.config.get("by") != "ctc":
+            raise ConfigError(
+                f"a vocabulary of CTC labels, without begin and end, for a model made with by={spec.config.get('by')!r}: "
+                "write tokenizer='char', or make the model with by='ctc'"
+            )
+    elif symbols != SYMBOLS:
         raise ConfigError(
             f"a vocabulary with padding, begin and end at {', '.join(map(str, symbols))}: models of speech expect "
             f"{', '.join(map(str, SYMBOLS))}, as those of tokenizer='char', 'word', 'byte' or 'bpe:1000'"
         )
+
+
+def tokenizer_for(name: str, default: str, texts: Sequence[str], spec: ModelSpec) -> Tokenizer:
+    """Make or read the tokenizer of transcripts: the named one, else that of the labels of the model's weights.
+
+    Args:
+        name: as for `choose_tokenizer`; empty for none.
+        default: the same, where the weights have no labels.
+        texts: of the training.
+        spec: of the model.
+
+    Raises:
+        ConfigError: If there is no such tokenizer, or it does not fit the model.
+    """
+    labels = spec.config.get("labels")
+    if labels and not name and spec.config.get("by") == "ctc":
+        return Tokenizer.of_labels(labels, spec.config.get("blank", 0))
+    tokenizer = choose_tokenizer(name, default, texts)
+    check_symbols(tokenizer, spec)
+    return tokenizer
+
+
+def written(texts: Sequence[str], tokenizer: Tokenizer) -> Sequence[str]:
+    """Give texts as a model writes them: in the case of its labels, where it has such."""
+    return tokenizer.transcripts(_rows(texts, tokenizer)) if tokenizer.labels else texts
 
 
 def vectors_for(row: Sequence[int]) -> int:
@@ -136,12 +174,12 @@ def vectors_for(row: Sequence[int]) -> int:
     return len(row) + sum(one == other for one, other in pairwise(row))
 
 
-def samples_for(row: Sequence[int]) -> int:
-    """Count the samples of so many vectors."""
-    return FRAME + VECTOR * (max(vectors_for(row), 1) - 1)
+def samples_for(row: Sequence[int], milliseconds: int = TOKEN) -> int:
+    """Count the samples of so many vectors, so many milliseconds apart."""
+    return FRAME + RATE * milliseconds // 1000 * (max(vectors_for(row), 1) - 1)
 
 
-def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
+def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool, milliseconds: int = TOKEN) -> str:
     """Say why a model cannot learn a transcript; an empty string if it can.
 
     Args:
@@ -149,6 +187,7 @@ def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
         samples: of the sound.
         tokenizer: of the model.
         aligned: whether the model writes at most a token with each vector, as CTC does.
+        milliseconds: from vector to vector.
     """
     if not text.strip():
         return "its transcript is empty"
@@ -157,11 +196,11 @@ def fault(text: str, samples: int, tokenizer: Tokenizer, aligned: bool) -> str:
         return f"{text!r} has no tokens"
     if tokenizer.symbols.intersection(row):
         return f"not in the vocabulary: {', '.join(map(repr, _unknown(text, tokenizer)))}"
-    needed, available = vectors_for(row), 1 + (samples - FRAME) // VECTOR
+    needed, available = vectors_for(row), 1 + (samples - FRAME) // (RATE * milliseconds // 1000)
     if aligned and needed > available:
         return (
             f"{len(row)} tokens need {needed} vectors, {samples / RATE:.2f} s have {available}: CTC writes one "
-            "with each 40 ms, and parts equal ones"
+            f"with each {milliseconds} ms, and parts equal ones"
         )
     return ""
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from zoo import InputError, WeightsError
 from zoo.data import labels_of, names_for, ranked
-from zoo.plugins.shared.audio.lengths import quartered
-from zoo.plugins.shared.audio.log_mel import LogMel
-from zoo.plugins.speech.io.preprocess import RATE, Preprocess
+from zoo.plugins.shared.audio.config import token_ms
+from zoo.plugins.shared.audio.lengths import count_vectors
+from zoo.plugins.shared.text.ctc_labels import ctc_labels
+from zoo.plugins.speech.io.preprocess import Preprocess
 from zoo.plugins.speech.sources import TOKENIZERS
 from zoo.registry import require
 from zoo.weights import fetch_tokenizer
@@ -35,23 +36,26 @@ class Postprocess:
 
     @cached_property
     def tokenizer(self) -> "Tokenizer":
-        """The tokenizer of the model's weights; that of bytes where none are named.
+        """The tokenizer of the model's weights, or of its labels; that of bytes where neither is named.
 
         Raises:
-            WeightsError: If the weights come without one.
+            WeightsError: If the weights come without a vocabulary.
             ConfigError: If its vocabulary is larger than the model's.
         """
         from zoo.plugins.shared.text.tokenizer import Tokenizer
 
         where, wanted = self.config.get("repository"), self.config.get("vocab_size")
-        path = fetch_tokenizer(where) if where else None
-        if where and path is None:
-            raise WeightsError(f"{where!r} has no tokenizer.json")
-        tokenizer = Tokenizer.load(path) if path else Tokenizer.byte_level()
-        return tokenizer.of_model(wanted, where or "bytes")
+        if where and (path := fetch_tokenizer(where)):
+            return Tokenizer.load(path).of_model(wanted, where)
+        told = self.config if self.config.get("labels") else ctc_labels(where) if where else {}
+        if told:
+            return Tokenizer.of_labels(told["labels"], told.get("blank", 0))
+        if where:
+            raise WeightsError(f"{where!r} has neither a tokenizer.json nor a vocab.json: its weights write no text")
+        return Tokenizer.byte_level().of_model(wanted, "bytes")
 
     def __call__(self, answer: Any, sounds: Sequence[Any] | None = None) -> list[Any]:
-        """Give texts for what was written, labels with probabilities for sounds, or a label for each 40 ms.
+        """Give texts for what was written, labels with probabilities for sounds, or one for each vector.
 
         Args:
             answer: what `generate` gave, rows of ids, or scores (batch, labels) or (batch, vectors, labels).
@@ -61,7 +65,7 @@ class Postprocess:
             InputError: If the answer is none of these.
         """
         if hasattr(answer, "best"):
-            return self.tokenizer.decode_batch(answer.best())
+            return self.tokenizer.transcripts(answer.best())
         if isinstance(answer, list) or not answer.is_floating_point():
             return self.tokenizer.decode_batch([self.tokenizer.until_end(row) for row in answer])
         if not answer.numel() or answer.ndim not in (2, 3):
@@ -69,12 +73,17 @@ class Postprocess:
         names = names_for(self.labels, answer.shape[-1], self.config)
         if answer.ndim == 2:
             return [ranked(row, names) for row in answer.float().softmax(-1)]
-        counts = [answer.shape[1]] * len(answer) if sounds is None else vectors_of(sounds)
+        counts = [answer.shape[1]] * len(answer) if sounds is None else vectors_of(sounds, token_ms(self.config))
         best = answer.argmax(-1).tolist()
         return [[names[place] for place in row[:count]] for row, count in zip(best, counts, strict=True)]
 
 
-def vectors_of(sounds: Sequence[Any]) -> list[int]:
-    """Count the vectors, one for each 40 ms, that a model makes of sounds."""
+def vectors_of(sounds: Sequence[Any], milliseconds: int) -> list[int]:
+    """Count the vectors that a model makes of sounds.
+
+    Args:
+        sounds: as for `Preprocess`.
+        milliseconds: from vector to vector.
+    """
     _, lengths = Preprocess()(list(sounds))
-    return quartered(LogMel(rate=RATE).count(lengths)).tolist()
+    return count_vectors(lengths, milliseconds).tolist()

@@ -3,8 +3,7 @@
 Axes: b sounds, n vectors, d channels, c channels of a group, k places of a kernel.
 """
 
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, fields
 
 import torch
 from jaxtyping import Float
@@ -13,6 +12,7 @@ from torch.nn.functional import conv2d, pad
 
 from zoo.core import (
     Block,
+    Composition,
     ConfigError,
     Encoder,
     Model,
@@ -25,25 +25,33 @@ from zoo.core import (
     position_encoding,
     with_position,
 )
-from zoo.plugins.shared.audio.config import FAR, EncoderConfig
-from zoo.plugins.speech.tokens import WaveStem
+from zoo.plugins.shared.audio.asr import recogniser
+from zoo.plugins.shared.audio.config import FAR, RecognitionConfig
+from zoo.plugins.shared.audio.streaming import Streams
+from zoo.plugins.shared.audio.wave_stem import WaveStem
 
 REACH, GROUPS = 128, 16
 """Vectors that the convolution of positions reads, and groups of channels that it keeps apart: sec. 4.2."""
 BLOCKS: dict[str, type[Block]] = {"post": PostNormBlock, "pre": PreNormBlock}
 """By where they norm."""
-KNOWN = {"conv_norm": ("group", "layer"), "norm": tuple(BLOCKS), "normalise": ("utterance", "none")}
+KNOWN = {
+    "stem": ("wave",),
+    "conv_norm": ("group", "layer"),
+    "norm": tuple(BLOCKS),
+    "normalise": ("utterance", "none"),
+}
 """Values of options."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wav2Vec2Config(EncoderConfig):
+class Wav2Vec2Config(RecognitionConfig):
     """Sizes and options of `Wav2Vec2`, by default the base model; a vector stands for 20 ms.
 
     Its `position` may be `convolution`. `normalise="utterance"` is how models with `conv_norm="layer"` were trained;
     with `group` it makes no difference.
 
     Args:
+        stem: `wave`, as it reads samples.
         conv_dim: channels of frames.
         conv_norm: `group` norms each channel of the first convolution over time, `layer` each frame of every
             convolution; only then convolutions have biases.
@@ -57,21 +65,22 @@ class Wav2Vec2Config(EncoderConfig):
     task: str = "tag"
     position: str = "convolution"
     normalise: str = "none"
+    stem: str = "wave"
     conv_dim: int = 512
     conv_norm: str = "group"
     norm: str = "post"
     eps: float = 1e-5
 
 
-class Wav2Vec2(Model):
-    """Seven convolutions of the samples, a convolution that tells positions, and a Transformer encoder.
+class Wav2Vec2(Streams, Model):
+    """Seven convolutions of the samples, a convolution that tells positions, a Transformer encoder, and a head.
 
     What is not there counts as zeros, or not at all, so a sound in a batch is answered as alone. Published models with
     `conv_norm="group"` are not so elsewhere: other libraries let zeros behind a sound into the statistics of the norm,
     so their answers to padded batches differ from ours, and from their own to the sound alone.
 
     Args:
-        config: its fields are the keywords, see `EncoderConfig` and `Wav2Vec2Config`.
+        config: its fields are the keywords, see `RecognitionConfig` and `Wav2Vec2Config`.
 
     Raises:
         ConfigError: If a value is not one of those there are.
@@ -79,46 +88,63 @@ class Wav2Vec2(Model):
 
     @configured(Wav2Vec2Config)
     def __init__(self, config: Wav2Vec2Config) -> None:
-        for keyword, known in KNOWN.items():
-            if (value := getattr(config, keyword)) not in known:
-                raise ConfigError(f"{keyword}={value!r} is not one of {', '.join(known)}")
-        dim, attention = config.dim, config.attention
-        stem = WaveStem(
-            dim,
-            config.conv_dim,
-            layer_norms=config.conv_norm == "layer",
-            normalised=config.normalise == "utterance",
-            position=position_of(config.position, dim),
-            norm=nn.LayerNorm(dim, eps=config.eps) if config.norm == "post" else None,
-            dropout=config.dropout,
-            eps=config.eps,
-        )
-        if config.position != "convolution":
-            attention = with_position(attention, config.position, FAR + 1)
-        encoder = Encoder(
-            dim,
-            config.depth,
-            config.num_heads,
-            config.mlp_dim,
-            block=BLOCKS[config.norm],
-            attention=attention,
-            dropout=config.dropout,
-            drop_path=config.drop_path,
-            eps=config.eps,
-        )
-        super().__init__(stem, encoder, head(config.task, dim, config.num_classes, pool="mean"))
+        stem, encoder = parts(config)
+        super().__init__(stem, encoder, head(config.task, config.dim, config.num_classes, pool="mean"))
         init_weights(self)
 
-    def stream(self, batch: int = 1) -> NoReturn:
-        """Refuse streaming.
 
-        Raises:
-            ConfigError: In any case.
-        """
-        raise ConfigError(
-            "wav2vec 2.0 reads a sound whole: models of speech-… and conformer-…, made with window=[640, 0] and "
-            "normalise='running', answer while it comes"
-        )
+@configured(Wav2Vec2Config)
+def wav2vec2(config: Wav2Vec2Config) -> Composition:
+    """Make a `Wav2Vec2`, or with the task `generate` the same encoder with what writes transcripts.
+
+    Args:
+        config: its fields are the keywords, see `RecognitionConfig` and `Wav2Vec2Config`.
+
+    Raises:
+        ConfigError: If a value is not one of those there are.
+    """
+    if config.task != "generate":
+        return Wav2Vec2(**{field.name: getattr(config, field.name) for field in fields(config)})
+    stem, encoder = parts(config)
+    init_weights(stem)
+    init_weights(encoder)
+    return recogniser(stem, encoder, config)
+
+
+def parts(config: Wav2Vec2Config) -> tuple[WaveStem, Encoder]:
+    """Make stem and encoder.
+
+    Raises:
+        ConfigError: If a value is not one of those there are.
+    """
+    for keyword, known in KNOWN.items():
+        if (value := getattr(config, keyword)) not in known:
+            raise ConfigError(f"{keyword}={value!r} is not one of {', '.join(known)}")
+    dim, attention = config.dim, config.attention
+    stem = WaveStem(
+        dim,
+        config.conv_dim,
+        layer_norms=config.conv_norm == "layer",
+        normalised=config.normalise == "utterance",
+        position=position_of(config.position, dim),
+        norm=nn.LayerNorm(dim, eps=config.eps) if config.norm == "post" else None,
+        dropout=config.dropout,
+        eps=config.eps,
+    )
+    if config.position != "convolution":
+        attention = with_position(attention, config.position, FAR + 1)
+    encoder = Encoder(
+        dim,
+        config.depth,
+        config.num_heads,
+        config.mlp_dim,
+        block=BLOCKS[config.norm],
+        attention=attention,
+        dropout=config.dropout,
+        drop_path=config.drop_path,
+        eps=config.eps,
+    )
+    return stem, encoder
 
 
 class PositionalConvolution(nn.Module):

@@ -10,14 +10,13 @@ from torch import Tensor
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, cached_file, fingerprint, parse, shown
-from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.speech.data.audio_store import Joined, map_in_threads
 from zoo.plugins.speech.data.corpus import Augmentation, ClipsCorpus, SoundCorpus
 from zoo.plugins.speech.data.frame_labels import Concatenated, FramesCorpus, strings
 from zoo.plugins.speech.data.synthetic import espeak
 from zoo.plugins.speech.data.synthetic.room_simulation import Room
 from zoo.plugins.speech.data.synthetic.voices import DIGITS, Utterance, draw, speakers
-from zoo.plugins.speech.data.transcripts import TranscriptsCorpus
+from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, tokenizer_for
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 
@@ -57,7 +56,7 @@ def open_spoken_digits(argument: str, spec: ModelSpec, seed: int, tokenizer: str
     sounds = sounds_of(_spoken_as(kind), utterances)
     texts = {split: [each.text for each in part] for split, part in utterances.by_name().items()}
     if kind == "strings":
-        chosen = choose_tokenizer(tokenizer, "word", texts["train"])
+        chosen = tokenizer_for(tokenizer, "word", texts["train"], spec)
         about = _about(kind, utterances, seed, chosen.content)
         return TranscriptsCorpus(about, spec, chosen, sounds, texts, AUGMENTATION)
     about = _about(kind, utterances, seed)

@@ -12,7 +12,7 @@ import zoo
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.shared.audio.lengths import cleared
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
-from zoo.plugins.speech.tokens import Convolution, NormedConvolution, normalised
+from zoo.plugins.shared.audio.wave_stem import Convolution, NormedConvolution, normalised
 
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 LAYER: dict[str, Any] = {"conv_norm": "layer", "norm": "pre", "normalise": "utterance"}

@@ -4,13 +4,14 @@ Axes: b sounds, t samples, n and m frames or vectors, c and e channels of frames
 vector.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from zoo.core import InputError, Lengths, Linear, Tokens, check_tensor, gelu, multiply, upcast
+from zoo.core import ConfigError, InputError, Lengths, Linear, Tokens, check_tensor, gelu, multiply, upcast
+from zoo.plugins.shared.audio.config import WAVE_TOKEN
 from zoo.plugins.shared.audio.frame_stem import check_lengths, check_values
 from zoo.plugins.shared.audio.lengths import Count, cleared, valid_mask
 
@@ -36,7 +37,7 @@ class WaveStem(nn.Module):
         eps: of the norms.
     """
 
-    spacing = (0.02, "s")
+    spacing = (WAVE_TOKEN / 1000, "s")
     """From vector to vector."""
 
     def __init__(
@@ -93,6 +94,17 @@ class WaveStem(nn.Module):
         for convolution in self.convolutions:
             samples = convolution.count(samples)
         return samples
+
+    def stream(self) -> NoReturn:
+        """Refuse to stream: norms and positions read the whole sound.
+
+        Raises:
+            ConfigError: In any case.
+        """
+        raise ConfigError(
+            "wav2vec 2.0 reads a sound whole: models of speech-… and conformer-…, made with window=[640, 0] and "
+            "normalise='running', answer while it comes"
+        )
 
     def _check(self, sounds: Tensor, lengths: Tensor | None) -> None:
         check_tensor(sounds, "sounds")
