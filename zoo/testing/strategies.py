@@ -219,7 +219,7 @@ def cases(draw: Any, backend: str = "reference") -> Case:
     norm = Kernel() if backend == "linear" else "softmax"
     score = draw(st.sampled_from(_SERVED_SCORES.get(backend, _PRODUCTS))) if norm == "softmax" else "scaled_dot"
     given: dict[str, Any] = {"head_dim": 16, "value_dim": 16} if backend in ("flex", "flash") else {}
-    if score.startswith("leaky"):
+    if score.startswith("leaky") or backend == "linear":
         given = {"head_dim": draw(st.sampled_from([1, 8]))}
     positions = None
     if backend in _PLACED and draw(st.booleans()):
@@ -232,9 +232,8 @@ def cases(draw: Any, backend: str = "reference") -> Case:
 
 def needing(case: Case) -> st.SearchStrategy[Case]:
     """Draw which tensors of a problem need a gradient; at least one does."""
-    count = len(case.shapes())
-    needs = st.integers(1, 2**count - 1).map(lambda bits: tuple(bool(bits >> n & 1) for n in range(count)))
-    return needs.map(lambda drawn: replace(case, needs=drawn))
+    each = [st.booleans() for _ in case.shapes()]
+    return st.tuples(*each).filter(any).map(lambda drawn: replace(case, needs=drawn))
 
 
 _SERVED_BIASES = {
