@@ -227,6 +227,8 @@ def cases(draw: Any, backend: str = "reference") -> Case:
         if not pattern.by_value:  # a mask is no larger than the set
             positions = positions.clamp(max=max(length - 1, 0))
     given |= {"score": score, "positions": positions, "kv_heads": draw(st.sampled_from([2, 4]))}
+    if backend == "dense" and not isinstance(pattern, Edges) and draw(st.booleans()):  # computed in a way of its own
+        pattern, keys, given["kv_heads"] = Full(), None, 4
     return Case(pattern, keys, batch, queries, length, start, seed, bias, norm, **given)
 
 
