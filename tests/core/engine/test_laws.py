@@ -133,6 +133,16 @@ def test_1_rounding_errors_are_no_larger_than_those_of_pytorchs_kernel(
         assert largest(mine - true) <= 4 * max(largest(x - true) for x in others) + 8 * (last + between)
 
 
+@given(case=cases("linear"), factor=st.sampled_from([1.0, 2.0, 4.0, 8.0]))
+@few
+def test_1_linear_attention_of_large_inputs_is_as_precise(case: Case, factor: float) -> None:
+    """Features of negative numbers are small, and weights are their shares."""
+    case = replace(case, factor=factor)
+    tensors, exact = case.tensors(torch.float32), case.tensors()
+    got = with_gradients(answer(case, tensors, "linear"), tensors)
+    assert_close(got, with_gradients(case.attend(exact, backend="reference"), exact))
+
+
 def nudged(exact: list[Tensor], dtype: torch.dtype, seed: int) -> list[Tensor]:
     """Move each number by about one unit in its last place."""
     generator = torch.Generator().manual_seed(seed)
