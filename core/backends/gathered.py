@@ -25,6 +25,8 @@ class Gathered:
             return "the pattern has no groups of queries that read the same keys"
         if problem.start is None or problem.placed:
             return "the positions are not the same for all rows"
+        if problem.start < 0:
+            return "queries stand before position 0, where no group is"
         if problem.bias:
             return "it adds no bias"
         return refused(problem)

@@ -8,8 +8,9 @@ from torch import Tensor
 from zoo.core.backends.problem import Problem
 from zoo.core.engine.arguments import Arguments
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.patterns.basic import Explicit
 from zoo.core.patterns.padding import Keys
-from zoo.core.patterns.pattern import Pattern
+from zoo.core.patterns.pattern import Joined, Pattern
 from zoo.core.scoring.bias import Bias, Dense
 from zoo.core.scoring.normalizers import Hard, Kernel
 from zoo.core.scoring.relative_bias import ALiBi, RelativeTable, Shaw, TransformerXL
@@ -28,6 +29,7 @@ def validate(given: Arguments) -> None:
     check(given.q, given.k, given.v, given.score, given.dropout)
     check_kinds(given.pattern, given.keys, given.bias, given.norm)
     check_start(given.q_start, given.q.shape[0])
+    check_before(given)
     if given.k_positions is None:
         given.pattern.fit(given.q.shape[1], given.k.shape[1], given.start, given.whole)
     check_placed(given.q, given.k, given.v, given.bias, given.k_positions)
@@ -77,6 +79,27 @@ def check_start(q_start: Any, rows: int) -> None:
             raise InputError(f"q_start is of {q_start.dtype}: positions are whole numbers")
     elif not isinstance(q_start, int | torch.SymInt) or isinstance(q_start, bool):
         raise InputError(f"q_start={q_start!r} is no whole number, nor a tensor of one for each row")
+
+
+def check_before(given: Arguments) -> None:
+    """Refuse positions before 0, which are those of padding, where none is and a given mask says who may read."""
+    if given.keys is not None or not holds_mask(given.pattern) or torch.compiler.is_compiling():
+        return
+    for name, value in (("q_start", given.q_start), ("k_positions", given.k_positions)):
+        lowest = int(value.min()) if isinstance(value, Tensor) and value.numel() else value
+        if isinstance(lowest, int) and lowest < 0:
+            shown = value.tolist() if isinstance(value, Tensor) else value
+            raise InputError(
+                f"{name}={shown}: {given.pattern!r} says nothing of positions before 0; say which keys are padding "
+                "by keys=, or count from 0"
+            )
+
+
+def holds_mask(pattern: Pattern) -> bool:
+    """Tell whether a pattern is a given mask, or has one in it."""
+    if isinstance(pattern, Joined):
+        return holds_mask(pattern.left) or holds_mask(pattern.right)
+    return isinstance(pattern, Explicit)
 
 
 def _whole(x: Tensor) -> bool:

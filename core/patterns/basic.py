@@ -33,7 +33,10 @@ class Causal(Pattern):
 
 @dataclass(frozen=True, eq=False)
 class Explicit(Pattern):
-    """Let the pairs of a given mask read: (q, k), (rows, q, k) or (rows, heads, q, k), by absolute position."""
+    """Let the pairs of a given mask read: (q, k), (rows, q, k) or (rows, heads, q, k), by absolute position.
+
+    Before position 0 stands padding, which reads nothing and is read by nobody.
+    """
 
     may_read: Tensor
     by_value = False
@@ -60,10 +63,9 @@ class Explicit(Pattern):
             raise InputError(f"Explicit mask of {len(full)} rows for a batch of {len(queries)}")
         rows = counts.pop() if counts else 1
         r = torch.arange(rows, device=queries.device)[:, None, None]
-        picked = full.expand(rows, -1, -1, -1)[
-            r, :, queries.expand(rows, -1)[:, :, None], keys.expand(rows, -1)[:, None]
-        ]
-        return picked.permute(0, 3, 1, 2)
+        i, j = queries.expand(rows, -1)[:, :, None], keys.expand(rows, -1)[:, None]
+        picked = full.expand(rows, -1, -1, -1)[r, :, i.clamp(min=0), j.clamp(min=0)]
+        return (picked & ((i >= 0) & (j >= 0))[..., None]).permute(0, 3, 1, 2)
 
     def _check_inside(self, queries: Tensor, keys: Tensor) -> None:
         rows, columns = self.may_read.shape[-2:]
@@ -77,7 +79,7 @@ class Explicit(Pattern):
         """See `Pattern.allows`; defined for a mask that is the same for all rows and heads."""
         if self.may_read.ndim != 2:
             raise ConfigError(f"a mask of {self.may_read.ndim} axes depends on row and head: use mask(), not allows()")
-        return self.may_read.to(i.device)[i, j]
+        return self.may_read.to(i.device)[i.clamp(min=0), j.clamp(min=0)] & (i >= 0) & (j >= 0)
 
     def __repr__(self) -> str:
         return f"Explicit({' x '.join(map(str, self.may_read.shape))}, {int(self.may_read.sum())} pairs)"

@@ -138,7 +138,7 @@ def chunks(pattern: Pattern, queries: int, keys: int, start: int, device: str) -
     """
     left, right, step = _reach(pattern)
     lead = start % step
-    left = min(left, start + queries - 1)
+    left = max(0, min(left, start + queries - 1))
     right = max(0, min(right, keys - 1 - start + lead))
     size = min(_size(left + right, device), queries)
     size = step * max(1, size // step)

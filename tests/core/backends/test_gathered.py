@@ -63,3 +63,11 @@ def test_patterns_without_groups_are_refused() -> None:
     q = torch.randn(1, 4, 1, 2)
     with pytest.raises(ConfigError, match="no groups of queries that read the same keys"):
         attend(q, q, q, Window(2, 1), backend="gathered")
+
+
+def test_queries_before_position_0_are_refused_and_served_by_others() -> None:
+    q, pattern = torch.randn(1, 4, 1, 2), Fixed(1) | Globals((0,))
+    with pytest.raises(ConfigError, match="queries stand before position 0, where no group is"):
+        attend(q, q, q, pattern, q_start=-2, backend="gathered")
+    wanted = attend(q, q, q, pattern, q_start=-2, backend="reference")
+    torch.testing.assert_close(attend(q, q, q, pattern, q_start=-2), wanted)

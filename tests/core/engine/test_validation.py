@@ -32,6 +32,7 @@ from zoo.core.scoring.relative_bias import check_shape
 
 VECTORS: tuple[Tensor, Tensor, Tensor] = (torch.ones(2, 3, 2, 8), torch.ones(2, 3, 1, 8), torch.ones(2, 3, 1, 6))
 """Queries, keys and values of two rows, which fit each other."""
+SQUARE = Explicit(torch.ones(3, 3, dtype=torch.bool))
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,16 @@ VECTORS: tuple[Tensor, Tensor, Tensor] = (torch.ones(2, 3, 2, 8), torch.ones(2, 
         ({"pattern": Explicit(torch.ones(2, 2, dtype=torch.bool))}, r"mask of \(2, 2\) .* is read at \(3, 3\)"),
         ({"pattern": Explicit(torch.ones(5, 3, 3, dtype=torch.bool))}, r"mask of 5 rows and 1 heads for a batch of 2"),
         ({"keys": Lengths(torch.tensor([1, 9]))}, r"0 … 3, the number of keys; got \[1, 9\]"),
+        (
+            {"pattern": SQUARE, "q_start": -1},
+            r"q_start=-1: Explicit\(3 x 3, 9 pairs\) says nothing of positions before 0",
+        ),
+        ({"pattern": Causal() & SQUARE, "q_start": -2}, r"q_start=-2: Causal\(\) & Explicit\("),
+        ({"pattern": SQUARE, "q_start": torch.tensor([0, -3])}, r"q_start=\[0, -3\]: Explicit"),
+        (
+            {"pattern": SQUARE, "k_positions": torch.tensor([[0, 1, 2], [-1, 0, 1]])},
+            r"k_positions=\[\[0, 1, 2\], \[-1, 0",
+        ),
         ({"q_start": torch.tensor(1)}, r"q_start of shape \(\) for a batch of 2: one number, or one a row"),
         ({"q_start": torch.tensor([1, 2, 3])}, r"q_start of shape \(3,\) for a batch of 2"),
         ({"bias": Dense(torch.zeros(1, 3, 1, 3))}, r"bias of shape \(1, 3, 1, 3\) for \(batch, .*\) = \(2, 2, 3, 3\)"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from zoo.core import Causal, ConfigError, Explicit, Full, InputError, Lengths, Valid
+from zoo.core import Attention, Causal, ConfigError, Explicit, Full, InputError, Lengths, Valid, left_padded
 from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import grouped_patterns, local_patterns, patterns
 
@@ -104,6 +104,15 @@ def test_positions_of_keys_may_differ_by_row() -> None:
     assert Causal().mask(queries, keys)[:, 0, 0].tolist() == [[True, True, True], [True, False, False]]
     explicit = Explicit(torch.ones(6, 6, dtype=torch.bool).tril())
     assert torch.equal(explicit.mask(queries, keys), Causal().mask(queries, keys))
+
+
+def test_before_position_0_a_given_mask_allows_nothing() -> None:
+    mask = Explicit(torch.ones(3, 3, dtype=torch.bool))
+    found = mask.mask(torch.arange(-2, 2)[None], torch.arange(-1, 3))
+    assert found[0, 0].tolist() == [[False] * 4, [False] * 4, [False, True, True, True], [False, True, True, True]]
+    assert torch.equal(mask.allows(torch.arange(-2, 2)[:, None], torch.arange(-1, 3)), found[0, 0])
+    y = Attention(4, 1, pattern=mask)(left_padded(torch.randn(1, 3, 4), torch.tensor([2])))  # padding may stand there
+    assert y.isfinite().all()
 
 
 def test_patterns_are_equal_by_value_and_print_as_written() -> None:
