@@ -153,18 +153,24 @@ class Case:
             mask = mask & self.keys.valid(b, k, torch.device("cpu"))[:, None, None]
         if isinstance(self.keys, Segments):
             mask = mask & (self.keys.of_queries(q)[:, :, None] == self.keys.ids[:, None])[:, None]
-        return mask
+        return mask & ~self.holes(q, k) if self.bias == "dense-holes" else mask
+
+    def holes(self, *shape: int) -> Tensor:
+        """Draw what a bias of -inf takes out: some of all, and all of the first row."""
+        holes = torch.rand(shape, generator=torch.Generator().manual_seed(self.seed)) < 0.4
+        holes[:1] = True
+        return holes
 
 
 _REACH = 3 * LONGEST
 _BIASES: dict[str, Any] = {
     "": lambda case: [],
-    "dense": lambda case: [(1, 4, case.queries, case.length)],
+    **dict.fromkeys(("dense", "dense-holes"), lambda case: [(1, 4, case.queries, case.length)]),
     "table": lambda case: [(4, 7)],
     "alibi": lambda case: [(4,)],
     "transformer-xl": lambda case: [(4, case.head_dim), (4, case.head_dim), (4, 2 * _REACH + 1, case.head_dim)],
     "shaw": lambda case: [(1, 5, case.head_dim), (1, 5, case.value_dim)],
-    "edges": lambda case: [(_count(case), 4)],
+    **dict.fromkeys(("edges", "edges-holes"), lambda case: [(_count(case), 4)]),
     "edge-keys": lambda case: [(_count(case), 1), (_count(case), 4, case.head_dim)],
     "edge-values": lambda case: [
         (_count(case), 4),
@@ -174,11 +180,17 @@ _BIASES: dict[str, Any] = {
 }
 _MAKE: dict[str, Any] = {
     "dense": lambda x, case: Dense(x[0]),
+    "dense-holes": lambda x, case: Dense(
+        x[0].masked_fill(case.holes(case.queries, case.length).to(x[0].device), -torch.inf)
+    ),
     "table": lambda x, case: RelativeTable(x[0], 3),
     "alibi": lambda x, case: ALiBi(x[0]),
     "transformer-xl": lambda x, case: TransformerXL(x[0], x[1], x[2], -_REACH),
     "shaw": lambda x, case: Shaw(x[0], x[1], 2),
     **dict.fromkeys(("edges", "edge-keys", "edge-values"), lambda x, case: EdgeBias(case.pattern, *x)),
+    "edges-holes": lambda x, case: EdgeBias(
+        case.pattern, x[0].masked_fill(case.holes(_count(case), 1).to(x[0].device), -torch.inf)
+    ),
 }
 _SCORES: dict[str, Any] = {
     "scaled_dot": lambda case: [],
@@ -189,7 +201,7 @@ _SCORES: dict[str, Any] = {
     "leaky-ones": lambda case: [],
 }
 _MAKE_SCORE: dict[str, Any] = {"general": General, "additive": Additive, "leaky": LeakySum, "leaky-ones": LeakySum}
-_OF_EDGES = ["", "edges", "edge-keys", "edge-values"]
+_OF_EDGES = ["", "edges", "edges-holes", "edge-keys", "edge-values"]
 
 
 def _count(case: Case) -> int:
@@ -239,9 +251,9 @@ def needing(case: Case) -> st.SearchStrategy[Case]:
 
 
 _SERVED_BIASES = {
-    "reference": ["", "dense", "table", "alibi", "transformer-xl", "shaw"],
-    "explicit": ["", "dense", "table", "alibi", "transformer-xl", "shaw"],
-    "dense": ["", "dense", "table", "alibi", "transformer-xl"],
+    "reference": ["", "dense", "dense-holes", "table", "alibi", "transformer-xl", "shaw"],
+    "explicit": ["", "dense", "dense-holes", "table", "alibi", "transformer-xl", "shaw"],
+    "dense": ["", "dense", "dense-holes", "table", "alibi", "transformer-xl"],
     "banded": ["", "table", "alibi", "transformer-xl"],
 }
 _PRODUCTS = ["scaled_dot", "dot", "general"]
