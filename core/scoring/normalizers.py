@@ -12,8 +12,11 @@ from torch import Tensor
 
 
 def elu_features(x: Float[Tensor, "*b n d"]) -> Float[Tensor, "*b n d"]:
-    """Give elu(x) + 1, the positive features of arXiv:2006.16236 eq. 7."""
-    return torch.nn.functional.elu(x) + 1
+    """Give elu(x) + 1, the positive features of arXiv:2006.16236 eq. 7.
+
+    Below 0 it is exp(x), which float32 tells from 0 down to -103; elu(x) + 1 is 0 from -17 on.
+    """
+    return x.clamp(max=0).exp() + x.relu()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.core import Causal, ConfigError, Hard, Kernel, Valid, attend
+from zoo.core import Causal, ConfigError, Full, Hard, Kernel, Pattern, Valid, attend
 from zoo.core.backends import BACKENDS
 from zoo.core.scoring.normalizers import choose, elu_features
 
@@ -69,6 +69,30 @@ def test_the_value_that_was_read_gets_the_gradient_and_the_choice_none() -> None
 
 def test_features_are_positive_and_smooth_at_zero() -> None:
     torch.testing.assert_close(elu_features(torch.tensor([[-1.0, 0.0, 2.0]])), torch.tensor([[0.36788, 1.0, 3.0]]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_features_are_positive_down_to_where_the_exponential_ends(dtype: torch.dtype) -> None:
+    x = torch.linspace(-85, 3, 1000, dtype=dtype)[None].requires_grad_()
+    exact = x.detach().double()
+    (gradient,) = torch.autograd.grad(elu_features(x).sum(), x)
+    wanted = exact.exp().where(exact < 0, exact + 1), exact.exp().where(exact < 0, 1)
+    for got, true in zip((elu_features(x).detach(), gradient), wanted, strict=True):
+        torch.testing.assert_close(got.double(), true, rtol=4 * torch.finfo(dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("pattern", [Full(), Causal()])
+@pytest.mark.parametrize("backend", ["linear", "reference"])
+def test_a_kernel_of_far_negative_keys_is_that_of_float64(pattern: Pattern, backend: str) -> None:
+    tensors = [x - 25 * (n < 2) for n, x in enumerate(draw(9, 6, 6))]
+    answers = []
+    for dtype in (torch.float32, torch.float64):
+        q, k, v = (x.to(dtype).requires_grad_() for x in tensors)
+        y = attend(q, k, v, pattern, norm=Kernel(), backend=backend)
+        answers.append([y, *torch.autograd.grad(y.sin().sum(), (q, k, v))])
+    for got, wanted in zip(*answers, strict=True):
+        torch.testing.assert_close(got.double(), wanted, rtol=1e-4, atol=1e-5)
+    assert answers[0][0].abs().max() > 0.1
 
 
 def test_a_kernel_counts_its_features_and_names_itself() -> None:
