@@ -15,6 +15,7 @@ from torch.nn.functional import interpolate
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.positions.attention_position import IN_ATTENTION
 from zoo.core.positions.floater import Floater, Recurrent
+from zoo.core.scoring.normalizers import upcast
 
 ADDED = ("learned", "sinusoidal", "floater", "recurrent", "none")
 """Names of what is added to the vectors."""
@@ -73,7 +74,7 @@ class Learned(nn.Module):
                 raise InputError(f"length {shape[0]} is more than the {self.shape[0]} positions that were learned")
             return self.table[: self.prefix + shape[0]]
         prefix, grid = self.table.split([self.prefix, len(self.table) - self.prefix])
-        picture = grid.unflatten(0, self.shape).permute(2, 0, 1)[None].float()
+        picture = upcast(grid.unflatten(0, self.shape).permute(2, 0, 1)[None])
         resized = interpolate(picture, size=tuple(shape), mode="bicubic", antialias=True)
         return torch.cat([prefix, resized[0].flatten(1).T.to(prefix.dtype)])
 
@@ -107,22 +108,30 @@ class Sinusoidal(nn.Module):
         """Give the vectors for a grid of this shape."""
         share = self.dim // len(shape) // 2 * 2
         grids = torch.meshgrid(*(torch.arange(n, device=self.like.device) for n in shape), indexing="ij")
-        waves = torch.cat([sinusoid(grid.flatten(), share) for grid in grids], dim=1)
+        waves = torch.cat([sinusoid(grid.flatten(), share, self.like.dtype) for grid in grids], dim=1)
         y = waves.new_zeros(self.prefix + len(waves), self.dim)
         y[self.prefix :, : waves.shape[1]] = waves
-        return y.to(self.like.dtype)
+        return y
 
     def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
         """Give the vectors of positions on the line, prefix tokens counted; theirs, and those before 0, are 0."""
         point = position - self.prefix
-        waves = sinusoid(point.flatten(), self.dim // 2 * 2).masked_fill((point.flatten() < 0)[:, None], 0)
+        waves = sinusoid(point.flatten(), self.dim // 2 * 2, self.like.dtype)
+        waves = waves.masked_fill((point.flatten() < 0)[:, None], 0)
         y = waves.new_zeros(point.numel(), self.dim)
         y[:, : waves.shape[1]] = waves
-        return y.view(*point.shape, self.dim).to(self.like.dtype)
+        return y.view(*point.shape, self.dim)
 
 
-def sinusoid(position: Tensor, dim: int) -> Float[Tensor, "n d"]:
-    """Give sin and cos, in turn, of position / 10000^(2i/dim); positions are absolute, fractions allowed."""
-    rate = torch.exp(torch.arange(0, dim, 2, device=position.device) * (-math.log(10000.0) / max(dim, 1)))
-    angle = position[:, None] * rate
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+def sinusoid(position: Tensor, dim: int, dtype: torch.dtype = torch.float32) -> Float[Tensor, "n d"]:
+    """Give sin and cos, in turn, of position / 10000^(2i/dim); positions are absolute, fractions allowed.
+
+    Args:
+        position: where the vectors stand.
+        dim: channels.
+        dtype: of the result; halves are computed in float32.
+    """
+    precise = torch.float64 if dtype is torch.float64 else torch.float32
+    steps = torch.arange(0, dim, 2, device=position.device, dtype=precise)
+    angle = position[:, None] * torch.exp(steps * (-math.log(10000.0) / max(dim, 1)))
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).to(dtype)

@@ -160,7 +160,7 @@ class ProjectedOffsets(Relative):
             highest = max(last, highest + r.shape[1]) if highest > last else last
         # the paper counts from key to query, the other way round
         distance = -torch.arange(lowest, highest + 1, device=self.weight.device)
-        waves = sinusoid(distance, self.weight.shape[1]).to(self.weight.dtype)
+        waves = sinusoid(distance, self.weight.shape[1], self.weight.dtype)
         r = multiply(waves, self.weight, None).unflatten(1, (self.u.shape[0], -1)).transpose(0, 1)
         self.cached["r"] = (lowest, r)
         return lowest, r

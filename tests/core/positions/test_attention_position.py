@@ -19,6 +19,22 @@ def test_sinusoids_are_those_of_the_paper() -> None:
             assert float(table[position, 2 * i + 1]) == pytest.approx(math.cos(angle), abs=1e-6)
 
 
+@pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 1e-4), (torch.bfloat16, 1e-2)])
+def test_sinusoids_are_as_precise_as_the_model(dtype: torch.dtype, limit: float) -> None:
+    table = Sinusoidal(6).to(dtype)
+    for found in (table((1000,)), table.at(torch.arange(1000))):
+        assert found.dtype is dtype
+        wanted = [math.sin(999 / 10000 ** (2 * i / 6)) for i in range(3)]
+        assert found[-1, ::2].tolist() == pytest.approx(wanted, abs=limit)
+
+
+def test_a_learned_grid_is_interpolated_in_its_own_precision() -> None:
+    position = Learned(2, (3, 3)).double()
+    with torch.no_grad():
+        position.table.copy_(1 + 1e-9 * torch.arange(9.0)[:, None])
+    assert len(position((5, 5))[:, 0].unique()) > 1
+
+
 def test_a_grid_of_sinusoids_joins_its_axes() -> None:
     table = Sinusoidal(8)((2, 3)).view(2, 3, 8)
     torch.testing.assert_close(table[:, 0, :4], table[:, 2, :4])

@@ -66,7 +66,7 @@ def test_transformer_xl_equals_the_papers_four_terms() -> None:
     layer, x = layer_with(position), torch.randn(1, 5, DIM, dtype=torch.float64)
 
     def score(q: Tensor, k: Tensor, h: int, i: int, j: int) -> Tensor:
-        wave = sinusoid(torch.tensor([i - j]), DIM).double()  # R of i - j, arXiv:1901.02860 sec. 3.3
+        wave = sinusoid(torch.tensor([i - j]), DIM, torch.float64)  # R of i - j, arXiv:1901.02860 sec. 3.3
         r = (wave @ position.project.weight.T).view(HEADS, SIZE)[h]
         return q @ k + q @ r + position.u[h] @ k + position.v[h] @ r
 
