@@ -6,7 +6,8 @@ Axes: b rows, n new vectors, k kept ones, g heads of keys and values, d, e head 
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from copy import copy
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -50,6 +51,12 @@ class State(ABC):
         self.last: Int[Tensor, "#b n"] | None = None
         """Positions of what was appended last."""
         self.tensors: dict[str, Tensor] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "State":
+        """Give a state that changes by itself, within the autograd graph, where PyTorch copies no tensor."""
+        other = memo[id(self)] = copy(self)
+        other.tensors = {name: x.clone() for name, x in self.tensors.items()}
+        return other
 
     @abstractmethod
     def crop(self, length: int | Int[Tensor, " b"]) -> None:

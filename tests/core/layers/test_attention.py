@@ -1,8 +1,15 @@
 """The attention layer: against PyTorch's, and the laws it keeps."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from zoo.core import (
     Attention,
@@ -20,8 +27,14 @@ from zoo.core import (
     Window,
 )
 from zoo.core.layers.position_factory import with_position
+from zoo.core.mechanisms.branched import BranchedAttention, feed_forwards
+from zoo.core.mechanisms.hard_attention import HardAttention
+from zoo.core.mechanisms.learned_scores import additive, general
+from zoo.core.mechanisms.linear_attention import linear_attention
 from zoo.core.models.inspection import attention_maps
 from zoo.core.patterns.pattern import Pattern
+from zoo.core.positions.absolute import ADDED, position_encoding
+from zoo.core.positions.attention_position import IN_ATTENTION
 
 
 def like_torch(layer: Attention, dim: int) -> nn.MultiheadAttention:
@@ -173,6 +186,88 @@ def test_weights_leave_the_state_as_it_is() -> None:
         weights = layer.weights(step, None, state)
         assert state.lengths.tolist() == [3]
     torch.testing.assert_close(weights, layer.weights(Tokens(x))[:, :, 3:])
+
+
+def with_branches(dim: int, num_heads: int, **options: Any) -> BranchedAttention:
+    return BranchedAttention(dim, num_heads, feed_forwards(dim, num_heads, 8), **options)
+
+
+LAYERS: dict[str, Callable[..., Any]] = {
+    "softmax": Attention,
+    "normed": NormedAttention,
+    "general": general(),
+    "additive": additive(),
+    "hard": HardAttention,
+    "linear": linear_attention(),
+    "branched": with_branches,
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("pattern", [Causal(), Window(2, 0), Chunk(3)])
+@pytest.mark.parametrize("training", [True, False])
+def test_asking_for_weights_changes_no_state_inside_or_outside_of_a_graph(
+    name: str, pattern: Pattern, training: bool
+) -> None:
+    layer, x = LAYERS[name](8, 2, pattern=pattern).train(training), torch.randn(2, 5, 8, requires_grad=training)
+    state, step = layer.state(2, spare=1), Tokens(x[:, 4:])
+    with torch.set_grad_enabled(training):
+        layer(Tokens(x[:, :4]), None, state)
+        before, lengths = {key: value.clone() for key, value in state.tensors.items()}, state.lengths.clone()
+        asked = []
+        for _ in range(2):
+            with nullcontext() if name != "linear" or pattern != Causal() else pytest.raises(ConfigError):
+                asked.append(layer.weights(step, None, state))
+    assert state.tensors.keys() == before.keys()
+    assert all(state.tensors[key].equal(value) for key, value in before.items())
+    assert state.lengths.equal(lengths)
+    assert not asked or asked[0].equal(asked[1])
+    if training and asked and name != "hard":
+        (gradient,) = torch.autograd.grad(asked[0].square().sum(), x)
+        assert gradient[:, 3].abs().sum() > 0  # through what the state keeps
+
+
+def test_asking_for_the_weights_of_a_context_does_not_keep_it() -> None:
+    layer, x, state = Attention(8, 2), torch.randn(1, 3, 8, requires_grad=True), Static(1)
+    layer.weights(Tokens(x), Tokens(x), state)
+    assert not state.filled
+    layer(Tokens(x), Tokens(x), state)
+    torch.testing.assert_close(layer.weights(Tokens(x), None, state), layer.weights(Tokens(x), Tokens(x)))
+
+
+class Precisions(TorchDispatchMode):
+    """Collects the floating dtypes of everything that is computed."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: set[torch.dtype] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        tensors = [x for x in tree_leaves(made) if isinstance(x, torch.Tensor) and x.is_floating_point() and x.numel()]
+        self.found |= {x.dtype for x in tensors}
+        return made
+
+
+SCORELESS, NO_PRODUCTS = ("linear",), ("linear", "additive")
+NOT_FITTING = {"alibi": SCORELESS, "relative": SCORELESS, "transformer-xl": NO_PRODUCTS, "shaw": NO_PRODUCTS}
+"""Layers that take no such position."""
+PAIRS = [(name, place) for name in LAYERS for place in ADDED + IN_ATTENTION if name not in NOT_FITTING.get(place, ())]
+
+
+@pytest.mark.parametrize(("name", "position"), PAIRS)
+def test_a_model_in_float64_computes_nothing_in_less(name: str, position: str) -> None:
+    attention = with_position(partial(LAYERS[name], pattern=Causal()), position, 6)
+    layer, added = attention(8, 2).double().eval(), position_encoding(position, 8, (3, 2))
+    x = torch.randn(1, 6, 8, dtype=torch.float64)
+    with torch.no_grad(), Precisions() as precisions:
+        if added is not None:
+            x = x + added.double()((2, 3) if position == "learned" else (6,))
+        layer(Tokens(x))
+        state = layer.state(1)
+        for t in range(6):
+            layer(Tokens(x[:, t : t + 1]), None, state)
+    assert precisions.found == {torch.float64}
 
 
 def test_maps_come_in_the_order_of_use_and_leave_no_hooks() -> None:
