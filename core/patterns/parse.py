@@ -1,6 +1,7 @@
 """Parser of patterns: the arguments after the colon in `window:64`, `globals:0,1` or `blocks:64,0+1/1`.
 
-Each function takes the texts between the commas and gives a pattern; `str(pattern)` is the way back.
+Each function takes the texts between the commas and gives a pattern; `str(pattern)` is the way back. Patterns that hold
+tensors have no such text.
 """
 
 import re
@@ -43,8 +44,8 @@ def neighbourhood(*texts: str) -> Neighbourhood:
 
 
 def globals_(*texts: str) -> Globals:
-    """Read `globals:POSITION[,POSITION…]`."""
-    return Globals(tuple(_numbers(texts, 1, None)))
+    """Read `globals:POSITION[,POSITION…]`, or `globals:none`."""
+    return Globals(() if texts == ("none",) else tuple(_numbers(texts, 1, None)))
 
 
 def fixed(*texts: str) -> Fixed:
@@ -60,12 +61,16 @@ def strided(*texts: str) -> Strided:
 def blocks(*texts: str) -> Blocks:
     """Read `blocks:SIZE,ROW/ROW/…`, each row the blocks of keys that a block of queries reads, as in `0+1/1/`.
 
+    Without blocks of queries it is `blocks:SIZE,none`.
+
     Raises:
         ValueError: If there are not two parts, or one of them holds anything but whole numbers.
     """
     if len(texts) != 2:
         raise ValueError(f"it takes a size and rows of blocks, and got {_quoted(texts)}")
     size, rows = texts
+    if rows == "none":
+        return Blocks(_number(size), ())
     reads = [[_number(block) for block in row.split("+")] if row.strip() else [] for row in rows.split("/")]
     return Blocks(_number(size), tuple(map(tuple, reads)))
 

@@ -9,7 +9,7 @@ Axes: r rows of the batch (or 1), h heads (or 1), q queries, k keys.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Int
@@ -177,6 +177,10 @@ class Joined(Pattern):
 
     left: Pattern
     right: Pattern
+    sign: ClassVar[str]
+    """What stands between the two in a text."""
+    binds: ClassVar[int]
+    """Of two signs without brackets, the one that binds more is read first; of equal ones the left."""
 
     @property
     def by_value(self) -> bool:  # type: ignore[override]
@@ -191,10 +195,28 @@ class Joined(Pattern):
     def misfit(self, extent: ShapeInfo) -> str | None:
         return self.left.misfit(extent) or self.right.misfit(extent)
 
+    def __repr__(self) -> str:
+        return self._shown(repr)
+
+    def __str__(self) -> str:
+        return self._shown(str)
+
+    def _shown(self, show: Callable[[Pattern], str]) -> str:
+        """Write both, in brackets where they would be read as something else without."""
+        left, right = show(self.left), show(self.right)
+        if isinstance(self.left, Joined) and self.left.binds < self.binds:
+            left = f"({left})"
+        if isinstance(self.right, Joined) and self.right.binds <= self.binds:
+            right = f"({right})"
+        return f"{left} {self.sign} {right}"
+
 
 @dataclass(frozen=True, repr=False)
 class And(Joined):
     """Let a pair read that both patterns allow."""
+
+    sign = "&"
+    binds = 1
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         return self.left.mask(queries, keys) & self.right.mask(queries, keys)
@@ -210,17 +232,13 @@ class And(Joined):
         a, b = self.left.cover(), self.right.cover()
         return BoundingBand(_least(a.left, b.left), _least(a.right, b.right), *_specials(a, b))
 
-    def __repr__(self) -> str:
-        return " & ".join(f"({part!r})" if isinstance(part, Or) else repr(part) for part in (self.left, self.right))
-
-    def __str__(self) -> str:
-        parts = [str(part).split(" | ") for part in (self.left, self.right)]  # the text form has no brackets
-        return " | ".join(f"{a} & {b}" for a in parts[0] for b in parts[1])
-
 
 @dataclass(frozen=True, repr=False)
 class Or(Joined):
     """Let a pair read that either pattern allows."""
+
+    sign = "|"
+    binds = 0
 
     def mask(self, queries: Int[Tensor, "r q"], keys: Int[Tensor, "... k"]) -> Bool[Tensor, "rows h q k"]:
         return self.left.mask(queries, keys) | self.right.mask(queries, keys)
@@ -231,12 +249,6 @@ class Or(Joined):
     def cover(self) -> BoundingBand:
         a, b = self.left.cover(), self.right.cover()
         return BoundingBand(_most(a.left, b.left), _most(a.right, b.right), *_specials(a, b))
-
-    def __repr__(self) -> str:
-        return f"{self.left!r} | {self.right!r}"
-
-    def __str__(self) -> str:
-        return f"{self.left} | {self.right}"
 
 
 def _least(a: int | None, b: int | None) -> int | None:

@@ -55,7 +55,7 @@ class Globals(Pattern):
         return BoundingBand(0, 0, self.index, self.index)
 
     def __str__(self) -> str:
-        return f"globals:{','.join(map(str, self.index))}"
+        return f"globals:{','.join(map(str, self.index)) or 'none'}"
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Blocks(Pattern):
 
     def __str__(self) -> str:
         rows = "/".join("+".join(map(str, row)) for row in self.reads)
-        return f"blocks:{self.size},{rows}"
+        return f"blocks:{self.size},{rows if self.reads else 'none'}"
 
 
 def _inside(block: int, size: int, first: int, last: int) -> int:

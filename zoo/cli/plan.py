@@ -51,7 +51,7 @@ def plan(
 ) -> None:
     """Show which backend computes an attention pattern, and what each backend would cost.
 
-    Patterns are combined with & and |, & first: 'window:16,0 & causal', 'window:64 | globals:0'.
+    Patterns are combined with & and |, & first: 'window:16,0 & causal', '(window:64 | globals:0) & causal'.
 
     The predicted time is relative to the chosen backend; operations are those of a forward pass.
     """

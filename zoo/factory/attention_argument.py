@@ -1,7 +1,9 @@
-"""What `attention=` means: `window:64`, `window:16,0 & causal`, `a | b`; `&` binds tighter than `|`."""
+"""What `attention=` means: `window:64`, `window:16,0 & causal`, `(a | b) & c`; `&` binds tighter than `|`."""
 
+import re
+from collections import deque
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from inspect import signature
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any
@@ -85,23 +87,50 @@ def pattern(text: str) -> "Pattern":
     return found
 
 
+JOINS = {"|": (0, or_), "&": (1, and_)}
+"""What joins two patterns: what binds more is read first."""
+
+
 def _read(text: str) -> Any:
-    terms = [[(term.strip(), _term(term.strip(), text)) for term in part.split("&")] for part in text.split("|")]
-    if terms[1:] or terms[0][1:]:
-        _check_combined(text, [term for part in terms for term in part])
-    return reduce(or_, (reduce(and_, (term for _, term in part)) for part in terms))
+    parts = deque(part.strip() for part in re.split(r"([&|()])", text) if part.strip())
+    found = _joined(parts, text, 0)
+    if parts:
+        raise ConfigError(f"attention={text!r} has {parts[0]!r} where it should end, or & or | should stand")
+    return found
 
 
-def _check_combined(text: str, terms: list[tuple[str, Any]]) -> None:
+def _joined(parts: deque[str], text: str, least: int) -> Any:
+    """Read, and take from the parts, what is joined by signs that bind at least so much."""
+    found = _one(parts, text)
+    while parts and parts[0] in JOINS and JOINS[parts[0]][0] >= least:
+        binds, join = JOINS[parts.popleft()]
+        found = join(found, _joined(parts, text, binds + 1))
+    return found
+
+
+def _one(parts: deque[str], text: str) -> Any:
+    """Read a name with its arguments, or what stands in brackets."""
+    if not parts or parts[0] in ("&", "|", ")"):
+        raise ConfigError(f"attention={text!r} lacks a name beside & or |; write it as in 'window:64 | globals:0'")
+    name = parts.popleft()
+    if name != "(":
+        found = _term(name)
+        _check_combined(name, found, text)
+        return found
+    found = _joined(parts, text, 0)
+    if not parts or parts.popleft() != ")":
+        raise ConfigError(f"attention={text!r} lacks a closing bracket")
+    return found
+
+
+def _check_combined(name: str, found: Any, text: str) -> None:
     from zoo.core.patterns.pattern import Pattern
 
-    for name, term in terms:
-        if not isinstance(term, Pattern):
-            raise ConfigError(f"attention={text!r} combines {name!r}, which is no pattern: & and | join patterns only")
+    if name != text.strip() and not isinstance(found, Pattern):
+        raise ConfigError(f"attention={text!r} combines {name!r}, which is no pattern: & and | join patterns only")
 
 
-def _term(term: str, whole: str) -> Any:
-    _check_written(term, whole)
+def _term(term: str) -> Any:
     spec, arguments = registry().attentions.split(term)
     entry = load(spec)
     try:
@@ -111,10 +140,3 @@ def _term(term: str, whole: str) -> Any:
     except (TypeError, ValueError) as error:
         form = f"{spec.name}:{spec.takes}" if spec.takes else f"{spec.name}, without arguments"
         raise ConfigError(f"attention={term!r} does not fit, it is written {form}: {error}") from error
-
-
-def _check_written(term: str, whole: str) -> None:
-    if not term:
-        raise ConfigError(f"attention={whole!r} lacks a name beside & or |; write it as in 'window:64 | globals:0'")
-    if term.startswith("("):
-        raise ConfigError(f"attention={whole!r} has brackets, which are not read: '(a | b) & c' is 'a & c | b & c'")

@@ -17,7 +17,7 @@ from zoo.factory.attention_argument import pattern as read
 
 small = st.integers(0, 5)
 size = st.integers(1, 5)
-rows = st.lists(st.lists(small, max_size=3).map(tuple), min_size=1, max_size=4).map(tuple)
+rows = st.lists(st.lists(small, max_size=3).map(tuple), max_size=4).map(tuple)
 Recipe = tuple[Any, ...]
 """A class and its arguments; a pattern is made in the test, since beartype may not draw lots inside a strategy."""
 
@@ -27,26 +27,29 @@ alone: st.SearchStrategy[Recipe] = st.one_of(
     st.tuples(st.just(Window), small, small, size),
     st.tuples(st.just(Chunk), size, small),
     st.tuples(st.just(Neighbourhood), size, size, st.integers(0, 2), st.integers(0, 2)),
-    st.tuples(st.just(Globals), st.lists(small, min_size=1, max_size=3).map(tuple)),
+    st.tuples(st.just(Globals), st.lists(small, max_size=3).map(tuple)),
     st.tuples(st.just(Fixed), size, st.just(1)),
     st.tuples(st.just(Strided), size),
     st.tuples(st.just(Blocks), size, rows),
 )
-# And and Or themselves, because & and | leave Full out
-joined = st.recursive(alone, lambda parts: st.tuples(st.sampled_from([And, Or]), parts, parts), max_leaves=6)
+joined = st.recursive(alone, lambda parts: st.tuples(st.sampled_from([And, Or]), parts, parts), max_leaves=8)
 
 
-def make(recipe: Recipe) -> Pattern:
+def make(recipe: Recipe, by_sign: bool = True) -> Pattern:
+    """Make a pattern, by `&` and `|` or by And and Or themselves, which keep a Full that the signs leave out."""
     kind, *arguments = recipe
-    return kind(*map(make, arguments)) if kind in (And, Or) else kind(*arguments)
+    if kind not in (And, Or):
+        return kind(*arguments)
+    left, right = (make(part, by_sign) for part in arguments)
+    return kind(left, right) if not by_sign else left & right if kind is And else left | right
 
 
 def mask(pattern: Pattern, n: int = 14) -> torch.Tensor:
     return pattern.mask(torch.arange(n)[None], torch.arange(n))[0, 0]
 
 
-@given(recipe=alone)
-@settings(deadline=None)
+@given(recipe=joined)
+@settings(max_examples=300, deadline=None)
 def test_reading_what_a_pattern_writes_gives_the_pattern(recipe: Recipe) -> None:
     pattern = make(recipe)
     assert read(str(pattern)) == pattern
@@ -54,9 +57,15 @@ def test_reading_what_a_pattern_writes_gives_the_pattern(recipe: Recipe) -> None
 
 @given(recipe=joined)
 @settings(max_examples=200, deadline=None)
-def test_reading_what_joined_patterns_write_allows_the_same(recipe: Recipe) -> None:
-    pattern = make(recipe)
+def test_reading_what_joins_of_everything_write_allows_the_same(recipe: Recipe) -> None:
+    pattern = make(recipe, by_sign=False)
     assert torch.equal(mask(read(str(pattern))), mask(pattern))
+
+
+def test_the_text_of_a_pattern_is_no_longer_than_its_parts() -> None:
+    parts: list[Pattern] = [Or(Window(n), Globals((n,))) for n in range(40)]
+    pattern = reduce(And, parts)
+    assert len(str(pattern)) < 40 * 30
 
 
 @pytest.mark.parametrize(
@@ -70,6 +79,7 @@ def test_reading_what_joined_patterns_write_allows_the_same(recipe: Recipe) -> N
         ("window:16,0 & causal", And(Window(16, 0), Causal())),
         ("window:64 | globals:0", Or(Window(64), Globals((0,)))),
         ("globals:0,1", Globals((0, 1))),
+        ("globals:none", Globals(())),
         ("chunk:16,2", Chunk(16, 2)),
         ("chunk:16", Chunk(16)),
         ("neighbourhood:4,5,1", Neighbourhood(4, 5, 1)),
@@ -77,9 +87,12 @@ def test_reading_what_joined_patterns_write_allows_the_same(recipe: Recipe) -> N
         ("fixed:128,32", Fixed(128, 32)),
         ("strided:128", Strided(128)),
         ("blocks:8,0+1//2", Blocks(8, ((0, 1), (), (2,)))),
+        ("blocks:8,none", Blocks(8, ())),
         ("bigbird:4,40", big_bird(40, 4)),
         ("bigbird:4,40,2,1,7", big_bird(40, 4, window=2, randoms=1, seed=7)),
         ("Window:1|CAUSAL", Or(Window(1), Causal())),
+        ("(window:1 | globals:0) & causal", And(Or(Window(1), Globals((0,))), Causal())),
+        ("causal & (window:1 & ((window:2)))", And(Causal(), And(Window(1), Window(2)))),
     ],
 )
 def test_each_pattern_has_a_text(text: str, pattern: Pattern) -> None:
@@ -119,7 +132,10 @@ def test_and_binds_tighter_than_or() -> None:
         ("windwo:16", "Unknown attention (windwo:16). Did you mean 'window'?"),
         ("window:2 &", "attention='window:2 &' lacks a name beside & or |"),
         ("", "attention='' lacks a name beside & or |"),
-        ("(window:2 | causal) & causal", "has brackets, which are not read"),
+        ("(window:2 | causal & causal", "attention='(window:2 | causal & causal' lacks a closing bracket"),
+        ("window:2 | causal) & causal", "has ')' where it should end, or & or | should stand"),
+        ("window:2 (causal)", "has '(' where it should end, or & or | should stand"),
+        ("()", "attention='()' lacks a name beside & or |"),
         ("qk-norm", "'qk-norm' is a mechanism, and not a pattern"),
     ],
 )
