@@ -56,8 +56,8 @@ def weigh(call: Call) -> Float[Tensor, "b h q k"]:
     added = call.added()
     if added is not None:
         scores = scores + added
-        finite = added.detach() > -torch.inf  # a pair that a bias takes out is one that may not be read
-        mask = finite if mask is None else mask & finite
+        kept = added.detach() != -torch.inf  # a pair that a bias takes out is one that may not be read
+        mask = kept if mask is None else mask & kept
     weights = masked_softmax(scores, mask)
     return choose(weights, call.norm) if isinstance(call.norm, Hard) else weights
 
