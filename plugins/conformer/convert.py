@@ -5,13 +5,15 @@ All have odd kernels that read to both sides. What torchaudio computes has no po
 """
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from zoo import WeightsError
-from zoo.core import Attention, Composition, ConfigError, Layout, Stack, StateDict, in_blocks
+from zoo.core import Attention, Composition, ConfigError, Ctc, Layout, Stack, StateDict, Tag, in_blocks
 from zoo.plugins.conformer.block import (
     ConformerBlock,
     ConvolutionFirstBlock,
@@ -20,6 +22,8 @@ from zoo.plugins.conformer.block import (
 )
 from zoo.plugins.conformer.convolution import ConvolutionModule, same
 from zoo.plugins.conformer.models import NORMS
+from zoo.plugins.conformer.rotary_input import RotaryInputAttention
+from zoo.plugins.shared.audio.wave_stem import STEM_NAMES
 
 TORCHAUDIO = Layout(
     signature="conformer_layers.0.self_attn.in_proj_weight",
@@ -79,7 +83,7 @@ WAV2VEC2 = Layout(
             },
         ),
     },
-    unused=r"pos_conv_embed\..*",
+    unused=r"pos_conv_embed\..*|embed_positions\..*",
     pointwise=r".*\.pointwise_conv[12]\.weight",
 )
 """Hugging Face's `Wav2Vec2ConformerEncoder`, with a norm behind its last block; it uses no positional convolution."""
@@ -116,6 +120,14 @@ PARAKEET = Layout(
 )
 """Hugging Face's `ParakeetEncoder` behind its subsampling."""
 
+WAVE_STEM = Layout(
+    signature="feature_extractor.conv_layers.0.conv.weight",
+    names=STEM_NAMES | {"head.linear.{p}": "lm_head.{p}"},
+    prefix="wav2vec2_conformer.",
+    unused=r"masked_spec_embed|(?:quantizer|project_q|project_hid)\..*",
+)
+"""The stem of Hugging Face's `Wav2Vec2ConformerModel`, and what emits tokens in its `Wav2Vec2ConformerForCTC`."""
+
 LAYOUTS = (TORCHAUDIO, WAV2VEC2, PARAKEET)
 DEPTHWISE = "blocks.0.convolution.depthwise.weight"
 
@@ -123,8 +135,8 @@ DEPTHWISE = "blocks.0.convolution.depthwise.weight"
 def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     """Give a Conformer's weights in our layout; keys no table knows are kept, for the error that lists them.
 
-    Biases that the other library does without are 0. Weights for a whole model bring its stem in our layout:
-    `{**zoo.create(name, …).state_dict(), **theirs}` are their blocks behind our stem.
+    Biases that the other library does without are 0. Weights for a whole model bring its stem, except where it has
+    none, `stem="vectors"`: `{**zoo.create(name, …).state_dict(), **theirs}` are their blocks behind our stem.
 
     Args:
         state: weights of `torchaudio.models.Conformer`, of Hugging Face's Wav2Vec2Conformer or Parakeet encoder, or
@@ -139,17 +151,25 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     if found is None:
         return dict(state)
     ours = found[0].ours(state, found[1])
-    _check_config(found[0], ours, model)
+    _check_config(state, model)
     if not isinstance(model, Composition):
         return ours | _zeros(ours, model)
-    if not any(key.startswith("stem.") for key in state):
-        raise WeightsError(
-            "weights of a Conformer's blocks, and none of a stem: give {**model.state_dict(), **weights} for blocks "
-            "behind a fresh stem, or take the blocks alone by zoo.plugins.conformer.convert.body(weights, num_heads)"
-        )
     encoder: Any = model.encoder
     blocks = ours | _zeros(ours, encoder)
-    return {f"encoder.{key}" if key.startswith(("blocks.", "norm.")) else key: x for key, x in blocks.items()}
+    blocks = {f"encoder.{key}" if key.startswith(("blocks.", "norm.")) else key: x for key, x in blocks.items()}
+    if not isinstance(model, Ctc) and not (isinstance(model.head, Tag) and model.num_classes):  # it is of frames
+        blocks = {key: value for key, value in blocks.items() if key not in ("lm_head.weight", "lm_head.bias")}
+    if (prefix := WAVE_STEM.found(blocks)) is not None:
+        blocks = WAVE_STEM.ours(blocks, prefix)
+    if isinstance(model, Ctc):
+        blocks = {re.sub(r"^head\.linear\.", "head.", key): value for key, value in blocks.items()}
+    has_stem = any(key.startswith("stem.") for key in model.state_dict())
+    if has_stem and not any(key.startswith("stem.") for key in blocks):
+        raise WeightsError(
+            "weights of a Conformer's blocks, and none of a stem: make the model with stem='vectors', which has none, "
+            "or give {**model.state_dict(), **weights} for blocks behind a fresh stem"
+        )
+    return blocks
 
 
 def body(weights: StateDict | nn.Module, num_heads: int | None = None, *, convolution_first: bool = False) -> Stack:
@@ -158,7 +178,8 @@ def body(weights: StateDict | nn.Module, num_heads: int | None = None, *, convol
     Args:
         weights: `torchaudio.models.Conformer`, or Hugging Face's Wav2Vec2Conformer or Parakeet encoder, or the state
             dict of one; what belongs to other parts, such as a subsampling, is left out.
-        num_heads: heads of its attention, which a state dict does not tell; None for those of a module.
+        num_heads: heads of its attention, which a state dict without positions does not tell; None for those that a
+            module has, or positions tell.
         convolution_first: whether torchaudio's was made so, which a state dict does not tell either: its own default.
             A module's own flag counts.
 
@@ -169,42 +190,43 @@ def body(weights: StateDict | nn.Module, num_heads: int | None = None, *, convol
         _check_options(weights)
         flags = [part.convolution_first for part in weights.modules() if hasattr(part, "convolution_first")]
         return body(weights.state_dict(), num_heads or _heads(weights), convolution_first=any(flags))
-    if num_heads is None:
-        raise WeightsError("a state dict does not tell the heads of its attention: give num_heads=, or the module")
-    layout = next((layout for layout in LAYOUTS if layout.found(weights) is not None), None)
-    if layout is None:
+    told = keywords_of(weights)
+    if told is None:
         known = ", ".join(layout.signature for layout in LAYOUTS)
         raise WeightsError(f"no weights of a Conformer's blocks: none of {known} is there")
-    if convolution_first and layout is not TORCHAUDIO:
+    told |= {} if num_heads is None else {"num_heads": num_heads}
+    if "num_heads" not in told:
+        raise WeightsError("a state dict does not tell the heads of its attention: give num_heads=, or the module")
+    if convolution_first and TORCHAUDIO.found(weights) is None:
         raise WeightsError(f"convolution_first={convolution_first}: the weights are none of torchaudio's Conformer")
-    ours = layout.ours(weights, layout.found(weights) or "")
-    _check_known(ours, layout)
-    stack = _stack(ours, num_heads, ConvolutionFirstBlock if convolution_first else ConformerBlock)
-    ours = {key: value for key, value in ours.items() if key.startswith(("blocks.", "norm."))}
-    stack.load_state_dict(ours | _zeros(ours, stack))
+    stack = _stack(told, ConvolutionFirstBlock if convolution_first else ConformerBlock)
+    ours = to_zoo(weights, stack)
+    _check_known(ours)
+    stack = stack.to(ours[DEPTHWISE].dtype)
+    stack.load_state_dict({key: value for key, value in ours.items() if key.startswith(("blocks.", "norm."))})
     return stack
 
 
-def _stack(ours: StateDict, num_heads: int, block: type[ConformerBlock]) -> Stack:
-    """Make fresh blocks of the kind and sizes of these weights, in their dtype."""
-    dim, kernel = ours[DEPTHWISE].shape[0], ours[DEPTHWISE].shape[2]
+def _stack(told: Mapping[str, Any], block: type[ConformerBlock]) -> Stack:
+    """Make fresh blocks of these sizes and options."""
+    attention = {"none": Attention, "transformer-xl": relative_attention, "rotary-input": RotaryInputAttention}
     stack = conformer_encoder(
-        dim,
-        len([key for key in ours if re.fullmatch(r"blocks\.\d+\.norm1\.weight", key)]),
-        num_heads,
-        len(ours["blocks.0.mlp1.up.weight"]),
+        told["dim"],
+        told["depth"],
+        told["num_heads"],
+        told["mlp_dim"],
         block=block,
-        attention=relative_attention if _is_relative(ours) else Attention,
-        convolution=partial(ConvolutionModule, kernel_size=kernel, norm=NORMS[_norm(ours)]),
+        attention=attention[told["position"]],
+        convolution=partial(ConvolutionModule, kernel_size=told["kernel_size"], norm=NORMS[told["norm"]]),
     )
-    if "norm.weight" in ours:
-        stack.norm = nn.LayerNorm(dim, eps=1e-5)
-    return stack.to(ours[DEPTHWISE].dtype)
+    if told["last_norm"]:
+        stack.norm = nn.LayerNorm(told["dim"], eps=1e-5)
+    return stack
 
 
 OPTIONS = {
     "hidden_act": ("swish", "silu"),
-    "position_embeddings_type": ("relative", None),
+    "position_embeddings_type": ("relative", "rotary", None),
     "layer_norm_eps": (1e-5,),
 }
 """Options of Hugging Face's modules that weights do not tell, and the values that our blocks compute."""
@@ -220,9 +242,9 @@ def _check_options(module: nn.Module) -> None:
             raise WeightsError(f"{name}={value!r} of {type(module).__name__}: the blocks here compute {wanted}")
 
 
-def _check_known(ours: StateDict, layout: Layout) -> None:
-    """Refuse weights inside the blocks, or of rotary positions, that have no place in ours."""
-    inside = (f"{layout.signature.split('.')[0]}.", "embed_positions.")
+def _check_known(ours: StateDict) -> None:
+    """Refuse weights inside the blocks that have no place in ours."""
+    inside = tuple(f"{layout.signature.split('.')[0]}." for layout in LAYOUTS)
     lost = [key for key in ours if key.startswith(inside)]
     if lost:
         raise WeightsError(f"no blocks here compute with {', '.join(lost)}")
@@ -233,6 +255,51 @@ def _heads(module: nn.Module) -> int | None:
     told = [getattr(part, "num_heads", None) for part in module.modules()]
     config = getattr(module, "config", None)
     return next((heads for heads in told if heads), getattr(config, "num_attention_heads", None))
+
+
+def keywords_of(state: StateDict) -> dict[str, Any] | None:
+    """Give the keywords of a Conformer that weights of another library tell; None for others' weights.
+
+    Heads are told where positions are. Without a stem among the weights, it is `vectors`; of another library's stem
+    nothing is told.
+    """
+    found = next(((layout, prefix) for layout in LAYOUTS if (prefix := layout.found(state)) is not None), None)
+    if found is None:
+        return None
+    layout, prefix = found
+    ours = layout.ours(state, prefix)
+    dim, _, kernel = ours[DEPTHWISE].shape
+    told = {
+        "dim": dim,
+        "depth": len([key for key in ours if re.fullmatch(r"blocks\.\d+\.norm1\.weight", key)]),
+        "mlp_dim": len(ours["blocks.0.mlp1.up.weight"]),
+        "kernel_size": kernel,
+        "convolution": "same",
+        "norm": "batch" if "blocks.0.convolution.inner_norm.running_mean" in ours else "group",
+        "last_norm": "norm.weight" in ours,
+    }
+    return told | _positions(ours, state.get(f"{prefix}embed_positions.inv_freq"), dim) | _stem(state)
+
+
+def _positions(ours: StateDict, frequencies: Tensor | None, dim: int) -> dict[str, Any]:
+    """Tell positions, and the heads by them."""
+    if frequencies is not None:
+        pairs = len(frequencies)
+        usual = 10_000.0 ** (-torch.arange(pairs).double() / pairs)
+        if not torch.allclose(frequencies.double().cpu(), usual, rtol=1e-3):
+            raise WeightsError("embed_positions.inv_freq is of another rotary_embedding_base than 10000")
+        return {"position": "rotary-input", "num_heads": dim // (2 * pairs)}
+    if (bias := ours.get("blocks.0.attention.position.u")) is not None:
+        return {"position": "transformer-xl", "num_heads": len(bias)}
+    return {"position": "none"}
+
+
+def _stem(state: StateDict) -> dict[str, Any]:
+    prefix = WAVE_STEM.found(state)
+    if prefix is not None:
+        norm = "layer" if f"{prefix}feature_extractor.conv_layers.1.layer_norm.weight" in state else "group"
+        return {"stem": "wave", "conv_dim": len(state[prefix + WAVE_STEM.signature]), "conv_norm": norm}
+    return {} if any(re.search(r"(^|\.)(stem|subsampling)\.", key) for key in state) else {"stem": "vectors"}
 
 
 def to_torchaudio(stack: nn.Module) -> dict[str, Tensor]:
@@ -274,29 +341,31 @@ def is_convolution_first(model: nn.Module) -> bool:
     return any(isinstance(part, ConvolutionFirstBlock) for part in model.modules())
 
 
-def _check_config(layout: Layout, ours: StateDict, model: nn.Module) -> None:
+def _check_config(state: StateDict, model: nn.Module) -> None:
     """Refuse weights whose model is made otherwise; sizes show by their shapes."""
     block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
-    depthwise, kernel = block.convolution.depthwise, ours[DEPTHWISE].shape[2]
-    placed = any("attention.position" in key for key, _ in block.named_parameters())
-    wanted = {
-        "kernel_size": (kernel, depthwise.kernel_size == kernel),
-        "convolution": ("same", depthwise.padding == same(depthwise.kernel_size)),
-        "position": ("transformer-xl" if _is_relative(ours) else "none", _is_relative(ours) == placed),
-        "norm": (_norm(ours), isinstance(block.convolution.inner_norm, NORMS[_norm(ours)])),  # type: ignore[arg-type]
-        "convolution_first": (False, layout is TORCHAUDIO or not is_convolution_first(model)),
+    encoder: Any = model.encoder if isinstance(model, Composition) else model
+    depthwise, told = block.convolution.depthwise, keywords_of(state)
+    assert told is not None
+    told |= {"convolution_first": False}  # but of torchaudio's, where nothing tells it
+    fits = {
+        "kernel_size": depthwise.kernel_size == told["kernel_size"],
+        "convolution": depthwise.padding == same(depthwise.kernel_size),
+        "position": told["position"] == _position_of(block),
+        "norm": isinstance(block.convolution.inner_norm, NORMS[told["norm"]]),  # type: ignore[arg-type]
+        "convolution_first": TORCHAUDIO.found(state) is not None or not is_convolution_first(model),
+        "last_norm": told["last_norm"] == isinstance(encoder.norm, nn.LayerNorm),
+        "num_heads": told.get("num_heads", block.attention.num_heads) == block.attention.num_heads,
     }
-    others = [f"{keyword}={value!r}" for keyword, (value, fits) in wanted.items() if not fits]
+    others = [f"{keyword}={told[keyword]!r}" for keyword, same_as in fits.items() if not same_as]
     if others:
         raise WeightsError(f"weights of another kind of Conformer: make the model with {', '.join(others)}")
 
 
-def _is_relative(ours: StateDict) -> bool:
-    return "blocks.0.attention.position.u" in ours
-
-
-def _norm(ours: StateDict) -> str:
-    return "batch" if "blocks.0.convolution.inner_norm.running_mean" in ours else "group"
+def _position_of(block: Any) -> str:
+    if isinstance(block.attention, RotaryInputAttention):
+        return "rotary-input"
+    return "transformer-xl" if any("attention.position" in key for key, _ in block.named_parameters()) else "none"
 
 
 def _zeros(ours: StateDict, stack: nn.Module) -> dict[str, Tensor]:

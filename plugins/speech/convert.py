@@ -6,6 +6,7 @@ from dataclasses import replace
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Ctc, Features, Layout, Model, NextToken, StateDict, Tag, in_blocks
+from zoo.plugins.shared.audio.wave_stem import STEM_NAMES
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 _BLOCK = {
@@ -29,10 +30,7 @@ def _names(projection: str, stack: str, classifier: str) -> dict[str, str]:
         classifier: the name of what gives labels.
     """
     return {
-        "stem.convolutions.{n}.{p}": "feature_extractor.conv_layers.{n}.conv.{p}",
-        "stem.convolutions.{n}.norm.{p}": "feature_extractor.conv_layers.{n}.layer_norm.{p}",
-        "stem.conv_norm.{p}": f"{projection}feature_projection.layer_norm.{{p}}",
-        "stem.project.{p}": f"{projection}feature_projection.projection.{{p}}",
+        **{ours: projection * theirs.startswith("feature_projection") + theirs for ours, theirs in STEM_NAMES.items()},
         "stem.position.gain": f"{stack}pos_conv_embed.conv.parametrizations.weight.original0",
         "stem.position.direction": f"{stack}pos_conv_embed.conv.parametrizations.weight.original1",
         "stem.position.bias": f"{stack}pos_conv_embed.conv.bias",
@@ -73,7 +71,7 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
 
 
 def to_torchaudio(model: Model) -> dict[str, Tensor]:
-    """Give the weights of a `Wav2Vec2` in the layout of torchaudio's, with its classifier, or what emits tokens, as `aux`.
+    """Give the weights of a `Wav2Vec2` in the layout of torchaudio's, with its classifier or CTC head as `aux`.
 
     Raises:
         ConfigError: If a weight has no name there, or positions are not by convolution.

@@ -7,8 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core import Lengths, Model, PreNormBlock, Tokens
-from zoo.plugins.speech.convert import to_torchaudio
 from zoo.plugins.shared.audio.wave_stem import KERNELS, normalised
+from zoo.plugins.speech.convert import to_torchaudio
 
 
 class Wav2Vec2Peer(nn.Module):

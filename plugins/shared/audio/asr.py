@@ -89,7 +89,7 @@ def recogniser(stem: nn.Module, encoder: nn.Module, config: RecognitionConfig) -
 def _label_symbols(config: RecognitionConfig) -> Symbols:
     """Give the symbols of a vocabulary that has a blank, and neither begin nor end."""
     if config.by != "ctc":
-        raise ConfigError(f"labels= with by={config.by!r}: they have no begin and no end, which only by='ctc' does without")
+        raise ConfigError(f"labels= with by={config.by!r}: only by='ctc' does without begin and end, which they lack")
     if not 0 <= config.blank < len(config.labels):
         raise ConfigError(f"blank={config.blank} is none of {len(config.labels)} labels, 0 … {len(config.labels) - 1}")
     return Symbols(config.blank, -1, -1)

@@ -3,10 +3,11 @@
 For the families `wav2vec2` and `wav2vec2-conformer`. Imports nothing heavy.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zoo import WeightsError
+from zoo import ModelSpec, WeightsError
 from zoo.plugins.shared.text.ctc_labels import ctc_labels
 from zoo.weights import read_json
 
@@ -25,6 +26,10 @@ FIXED = {
     "adapter_attn_dim": None,
 }
 """What has one value here."""
+ENGLISH = ["-", *"|ETAONIHSRDLUMWCFGYPBVK'XJQZ"]
+"""Labels of torchaudio's bundles of LibriSpeech, `WAV2VEC2_ASR_BASE_960H` and the like; the first is the blank."""
+VOCABULARY = ("labels", "blank", "vocab_size")
+"""Keywords of a vocabulary of CTC, which an attention decoder cannot do with."""
 
 
 def wave_keywords(repository: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,8 +47,9 @@ def wave_keywords(repository: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {ours: config[key] for key, ours in SIZES.items() if key in config}
     channels = set(config.get("conv_dim") or ())
     if len(channels) > 1:
-        raise WeightsError(f"{repository!r}: config.json has conv_dim={config['conv_dim']}, and one number is made here")
-    told |= {"conv_dim": channel for channel in channels}
+        raise WeightsError(f"{repository!r}: config.json has conv_dim={config['conv_dim']}: here all are one number")
+    if channels:
+        told["conv_dim"] = channels.pop()
     norm = config.get("feat_extract_norm", "group")
     told["conv_norm"] = norm
     if config.get("conv_bias", norm == "layer") != (norm == "layer"):
@@ -66,6 +72,67 @@ def recognition_keywords(repository: str, config: Mapping[str, Any]) -> dict[str
     told = ctc_labels(repository, outputs)
     size = len(told["labels"]) if told else outputs
     return told if size is None else told | {"vocab_size": size}
+
+
+def told_vocabulary(
+    state: Mapping[str, Any], told: Mapping[str, Any], spec: ModelSpec, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give what is told, with the vocabulary that the classifier of a checkpoint tells where no file does.
+
+    The number of outputs of torchaudio's models tells it: 29 are those of LibriSpeech.
+
+    Args:
+        state: of the checkpoint.
+        told: keywords that are known.
+        spec: of the model.
+        given: keywords of the caller.
+    """
+    if given.get("by", spec.config["by"]) != "ctc":
+        return {keyword: value for keyword, value in told.items() if keyword not in VOCABULARY}
+    name, outputs = _emitting(state)
+    if not outputs or "labels" in {**told, **given}:
+        return dict(told)
+    if outputs == len(ENGLISH) and name.endswith("aux.weight"):
+        return {**told, "labels": ENGLISH, "blank": 0, "vocab_size": outputs}
+    return {**told, "vocab_size": outputs}
+
+
+def asked_labels(
+    state: Mapping[str, Any], told: Mapping[str, Any], spec: ModelSpec, given: Mapping[str, Any]
+) -> list[str]:
+    """Say what to give where a checkpoint is to write by CTC and nothing tells what; nothing where all is told.
+
+    Args:
+        state: of the checkpoint.
+        told: keywords that are known.
+        spec: of the model.
+        given: keywords of the caller.
+    """
+    name, outputs = _emitting(state)
+    named = {"task": spec.task, "by": spec.config["by"], "vocab_size": outputs, **given}
+    writes = (named["task"], named["by"], named["vocab_size"]) == ("generate", "ctc", outputs)
+    if not outputs or not writes or "labels" in {**told, **given}:
+        return []
+    return [
+        f"labels=[…] (what the {outputs} outputs of {name!r} write, '|' between words, such as bundle.get_labels() of "
+        "torchaudio; and blank=, if it is not the first)"
+    ]
+
+
+def check_asked(asked: Sequence[str]) -> None:
+    """Ask for all that nothing tells at once.
+
+    Raises:
+        WeightsError: If there is something.
+    """
+    if asked:
+        raise WeightsError(f"the weights do not tell all that their model needs: give {' and '.join(asked)}")
+
+
+def _emitting(state: Mapping[str, Any]) -> tuple[str, int]:
+    """Give the name of what emits tokens and how many these are; 0 where there is none."""
+    heads = ((key, len(value)) for key, value in state.items() if re.search(r"(^|\.)(aux|lm_head)\.weight$", key))
+    return next(heads, ("", 0))
 
 
 def check_fixed(repository: str, config: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:

@@ -19,6 +19,13 @@ KERNELS = ((10, 5), (3, 2), (3, 2), (3, 2), (3, 2), (2, 2), (2, 2))
 """Frames that each convolution reads, and from one to the next: arXiv:2006.11477 sec. 4.2."""
 RECEPTIVE = 400
 """Samples that all of them together read for a vector: 25 ms."""
+STEM_NAMES = {
+    "stem.convolutions.{n}.{p}": "feature_extractor.conv_layers.{n}.conv.{p}",
+    "stem.convolutions.{n}.norm.{p}": "feature_extractor.conv_layers.{n}.layer_norm.{p}",
+    "stem.conv_norm.{p}": "feature_projection.layer_norm.{p}",
+    "stem.project.{p}": "feature_projection.projection.{p}",
+}
+"""Our names of its weights, and Hugging Face's; see `zoo.core.Layout`."""
 SMALL = 1e-7
 """Added to the variance of samples."""
 

@@ -44,7 +44,7 @@ def ctc_labels(repository: str, outputs: int | None = None) -> dict[str, Any]:
     blank = next((place for place, token in tokens.items() if token == pad), None)
     size = max(tokens) + 1 if outputs is None else outputs
     if blank is None or blank >= size:
-        raise WeightsError(f"{repository!r}: pad_token={pad!r}, the blank of CTC, is none of {size} tokens in vocab.json")
+        raise WeightsError(f"{repository!r}: pad_token={pad!r}, the blank, is none of {size} tokens in vocab.json")
     labels = [tokens.get(place, f"<{place}>") for place in range(size)]
     if told.get("do_lower_case"):
         labels = [label.lower() for label in labels]

@@ -91,7 +91,7 @@ def emitted(labels: Sequence[str], blank: int) -> tokenizers.Tokenizer:
     vocabulary = {label: place for place, label in enumerate(labels)}
     if len(vocabulary) < len(labels) or not all(isinstance(label, str) and label for label in labels):
         twice = sorted({str(label) for label in labels if list(labels).count(label) > 1 or not label})
-        raise ConfigError(f"labels={list(labels)!r}: each is a text of its own, and {', '.join(map(repr, twice))} is not")
+        raise ConfigError(f"labels={list(labels)!r}: {', '.join(map(repr, twice))} is there twice, or no text")
     unknown = next((label for label in labels if label in (SYMBOLS[3], PIECE_SYMBOLS[3])), labels[blank])
     backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
     cases = [(label.swapcase(), label) for label in labels if len(label) == len(label.swapcase()) == 1]

@@ -134,7 +134,7 @@ def check_symbols(tokenizer: Tokenizer, spec: ModelSpec) -> None:
     if tokenizer.labels:
         if spec.config.get("by") != "ctc":
             raise ConfigError(
-                f"a vocabulary of CTC labels, without begin and end, for a model made with by={spec.config.get('by')!r}: "
+                f"a vocabulary of CTC labels, without begin and end, for by={spec.config.get('by')!r} of the model: "
                 "write tokenizer='char', or make the model with by='ctc'"
             )
     elif symbols != SYMBOLS:

@@ -24,6 +24,7 @@ def example(config: Mapping[str, Any], batch_size: int, seed: int) -> tuple[Tens
     lengths = torch.linspace(SAMPLES, SAMPLES // 4, batch_size).long()
     if config.get("task") != "generate":
         return sounds, lengths
-    ids = torch.randint(len(SYMBOLS), len(config.get("labels") or ()) or config["vocab_size"], (batch_size, WRITTEN), generator=generator)
+    size = len(config.get("labels") or ()) or config["vocab_size"]
+    ids = torch.randint(len(SYMBOLS), size, (batch_size, WRITTEN), generator=generator)
     ids[:, 0] = SYMBOLS.bos
     return sounds, lengths, ids

@@ -13,10 +13,10 @@ from torchaudio.models import wav2vec2_model
 
 import zoo
 from zoo import ConfigError, WeightsError
+from zoo.plugins.shared.audio.wave_stem import KERNELS
 from zoo.plugins.speech.convert import to_hf, to_torchaudio, to_zoo
 from zoo.plugins.speech.models.wav2vec2 import Wav2Vec2
 from zoo.plugins.speech.peers import peer
-from zoo.plugins.shared.audio.wave_stem import KERNELS
 
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 KINDS: dict[str, dict[str, Any]] = {"group": {}, "layer": {"conv_norm": "layer", "norm": "pre"}}

@@ -11,8 +11,8 @@ from torch.nn.functional import conv1d, gelu
 import zoo
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.shared.audio.lengths import cleared
-from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 from zoo.plugins.shared.audio.wave_stem import Convolution, NormedConvolution, normalised
+from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 LAYER: dict[str, Any] = {"conv_norm": "layer", "norm": "pre", "normalise": "utterance"}
