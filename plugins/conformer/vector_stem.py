@@ -5,7 +5,7 @@ Axes: b rows, n vectors, d channels.
 
 from typing import NoReturn
 
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, InputError, Lengths, Tokens, check_tensor
@@ -23,12 +23,12 @@ class VectorStem(nn.Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, vectors: Float[Tensor, "b n d"], lengths: Int[Tensor, " b"] | None = None) -> Tokens:
+    def forward(self, vectors: Tensor, lengths: Tensor | None = None) -> Tokens:
         """Give the vectors as tokens.
 
         Args:
-            vectors: of each row.
-            lengths: vectors that each row has; all if None.
+            vectors: (b, n, d), floating.
+            lengths: vectors that each row has, (b); all if None.
 
         Raises:
             InputError: If shape, dtype, lengths or values do not fit.

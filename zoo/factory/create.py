@@ -294,14 +294,15 @@ def _told(
 ) -> dict[str, Any]:
     """Give the keywords that a checkpoint of another library tells and the caller did not give.
 
-    A vocabulary is that of a model that writes, and not told where the caller has one of another size.
+    A vocabulary is that of a model that writes, and there is none where the caller has one of another size.
     """
     if spec.configure is None or checkpoint.architecture is not None:
         return {}
     told = entry_loading.load(spec, spec.configure)(checkpoint.state, checkpoint.repository, spec, given)
     writes = given.get("task", spec.task) == "generate" if writes is None else writes
-    other = "labels" in told and given.get("vocab_size", len(told["labels"])) != len(told["labels"])
-    left_out = {"task"} | (set() if writes and not other else {"labels", "blank", "vocab_size"})
+    if "labels" in told and given.get("vocab_size", len(told["labels"])) != len(told["labels"]):
+        told |= {"labels": [], "blank": 0}
+    left_out = {"task"} if writes else {"task", "labels", "blank", "vocab_size"}
     return {keyword: value for keyword, value in told.items() if keyword not in given and keyword not in left_out}
 
 

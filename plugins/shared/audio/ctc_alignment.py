@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core import IGNORED, SYMBOLS, ConfigError, InputError, Lengths, Symbols, check_ctc_lengths, check_ids, precise
-from zoo.plugins.shared.audio.config import TOKEN
+from zoo.plugins.shared.audio.config import TOKEN, WAVE_TOKEN
 
 
 class Aligned(NamedTuple):
@@ -22,24 +22,34 @@ class Aligned(NamedTuple):
         start: first vector that emits it.
         end: vector behind the last.
         score: mean probability of the token in them, in [0, 1].
-        milliseconds: from vector to vector.
     """
 
     token: int
     start: int
     end: int
     score: float
-    milliseconds: int = TOKEN
 
     @property
     def start_ms(self) -> int:
         """Milliseconds at which it begins."""
-        return self.milliseconds * self.start
+        return TOKEN * self.start
 
     @property
     def end_ms(self) -> int:
         """Milliseconds at which it ends."""
-        return self.milliseconds * self.end
+        return TOKEN * self.end
+
+
+class WaveAligned(Aligned):
+    """The same of a stem that reads samples, such as that of wav2vec 2.0."""
+
+    @property
+    def start_ms(self) -> int:
+        return WAVE_TOKEN * self.start
+
+    @property
+    def end_ms(self) -> int:
+        return WAVE_TOKEN * self.end
 
 
 def align(
@@ -56,7 +66,7 @@ def align(
         lengths: vectors of each sound.
         ids: the transcript of each sound; symbols among its tokens, such as padding, and -100 are left out.
         symbols: padding, which is the blank, begin and end.
-        milliseconds: from vector to vector; 20 of wav2vec 2.0.
+        milliseconds: from vector to vector, 40 or, of wav2vec 2.0, 20.
 
     Returns:
         For each sound its tokens, in their order; what lies between them is blank.
@@ -81,6 +91,7 @@ def align(
     check_ids(padded, scores.shape[2])
     check_ctc_lengths(padded, counts, lengths.cpu())
     log = precise(scores.detach()).log_softmax(-1)
+    kind = WaveAligned if milliseconds == WAVE_TOKEN else Aligned
     found = []
     for row, length, log_probs in zip(said, lengths.tolist(), log, strict=True):
         spans = []
@@ -88,7 +99,7 @@ def align(
             target = torch.tensor([row], device=log.device)
             path, gained = forced_align(log_probs[None, :length].contiguous(), target, blank=symbols.pad)
             spans = merge_tokens(path[0], gained[0].exp(), blank=symbols.pad)
-        found.append([Aligned(span.token, span.start, span.end, span.score, milliseconds) for span in spans])
+        found.append([kind(span.token, span.start, span.end, span.score) for span in spans])
     return found
 
 

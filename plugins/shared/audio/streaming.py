@@ -57,10 +57,10 @@ class SoundStream:
                 "task='classify' answers once, from the mean of a whole sound: a model with task='tag' or "
                 "task='features' answers every vector as it comes"
             )
-        self.dtype = next(model.head.parameters(), next(model.stem.parameters())).dtype
-        """Of the answers."""
         self.stem, self.head = serving(model.stem), serving(model.head)
         self.stages = Chain([*self.stem.stream().stages, stream_of(serving(model.encoder), self.stem.pattern)])
+        self.dtype = next(model.head.parameters(), next(model.stem.parameters())).dtype
+        """Of the answers."""
         self.batch = batch
         self.samples = 0
         """Of each sound, so far."""

@@ -54,7 +54,7 @@ def ctc_labels(repository: str, outputs: int | None = None) -> dict[str, Any]:
 def _tokens(repository: str, vocabulary: Mapping[str, Any], told: Mapping[str, Any]) -> dict[int, str]:
     """Give tokens by id: of one language, where there are several; those that were added are behind."""
     if any(isinstance(part, Mapping) for part in vocabulary.values()):
-        language = told.get("target_lang")
+        language = str(told.get("target_lang"))
         if language not in vocabulary:
             raise WeightsError(
                 f"{repository!r}: target_lang={language!r} of tokenizer_config.json is none of the "

@@ -141,3 +141,10 @@ def test_what_is_kept_moves_to_the_front() -> None:
     ids, counts = fronted(x, torch.tensor([[False, True, True], [False, False, True]]), 0)
     assert ids.tolist() == [[8, 9], [9, 0]]
     assert counts.tolist() == [2, 1]
+
+
+def test_a_vocabulary_without_begin_and_end_emits_all_but_the_blank() -> None:
+    scores = torch.nn.functional.one_hot(torch.tensor([[1, 2, 0, 5, 5]]), VOCAB).double()
+    assert greedy(scores, torch.tensor([5]), Symbols(0, -1, -1)).best() == [[1, 2, 5]]
+    log = ctc_log_probs(scores, torch.tensor([5]), Symbols(0, -1, -1))
+    torch.testing.assert_close(log, scores.log_softmax(-1))

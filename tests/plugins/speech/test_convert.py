@@ -157,8 +157,9 @@ def test_pretrained_reads_what_is_published(tmp_path: Path, monkeypatch: pytest.
         ours = zoo.create(name, pretrained=True, **SIZES).eval()
         wanted = theirs(sounds()).logits if net == "Wav2Vec2ForCTC" else theirs.wav2vec2(sounds())[0]
         same(ours(sounds()), wanted)
-    with pytest.raises(WeightsError, match=r"a 'wav2vec2' of Hugging Face .*: zoo\.create\('wav2vec2-base', weights="):
-        zoo.create(f"local-dir:{folder}/snapshots/{'0' * 40}", pretrained=True)
+    (folder / "snapshots" / ("0" * 40) / "config.json").write_text('{"model_type": "wav2vec2", "conv_kernel": [1]}')
+    with pytest.raises(WeightsError, match=r"what is not made here: conv_kernel=\[1\] \(here \[10, 3,"):
+        zoo.create(f"local-dir:{folder}/snapshots/{'0' * 40}")
 
 
 def test_what_others_have_no_name_for_is_refused() -> None:

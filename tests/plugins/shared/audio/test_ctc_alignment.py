@@ -89,3 +89,9 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_milliseconds_are_those_of_the_vectors() -> None:
     assert Aligned(3, 2, 5, 0.5).start_ms == 80
     assert Aligned(3, 2, 5, 0.5).end_ms == 200
+
+
+def test_vectors_of_samples_are_20_ms_apart() -> None:
+    (found,) = align(emitting([0, 3, 3, 0]), torch.tensor([4]), [[3]], milliseconds=20)
+    assert [(each.start_ms, each.end_ms) for each in found] == [(20, 60)]
+    assert [tuple(each)[:3] for each in found] == [(3, 1, 3)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import constants
 
 import zoo
 from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -105,3 +106,38 @@ def test_a_model_that_does_not_transcribe_is_refused(run: Run, write: Write) -> 
     code, _, err = run("transcribe", write("a.wav"), "--model", "transformer-tiny")
     assert code == 2
     assert "is a 'transformer-tiny' for task 'generate', which transcribes no sounds" in err
+
+
+def test_a_folder_of_transformers_transcribes_sounds_of_any_rate(
+    run: Run, write: Write, transformers_ctc: Callable[..., Any]
+) -> None:
+    theirs = transformers_ctc()
+    first, second = write("a.wav", seconds=0.8, rate=44_100), write("b.flac", seconds=0.5, channels=2)
+    code, out, err = run("transcribe", first, second, "--model", theirs.folder)
+    assert (code, "skipped" in err) == (0, False)
+    name = f"local-dir:{theirs.folder}"
+    model: Any = zoo.create(name).eval()
+    preprocess, postprocess = zoo.preprocess(name), zoo.postprocess(name)
+    texts = [postprocess(model.generate(*preprocess([str(file)])))[0] for file in (first, second)]
+    assert out == f"{first}\t{texts[0]}\n{second}\t{texts[1]}\n"
+    assert all(texts)
+    found = json.loads(run("transcribe", first, "--model", theirs.folder, "--timestamps", "--json")[1])
+    assert " ".join(word["word"] for word in found["words"]) == found["text"] == texts[0]
+    assert all(word["start_ms"] % 20 == 0 and word["end_ms"] <= 800 for word in found["words"])
+    code, _, err = run("transcribe", first, "--model", theirs.folder, "--stream")
+    assert code == 2
+    assert "wav2vec 2.0 reads a sound whole" in err
+
+
+def test_published_weights_without_a_vocabulary_are_refused_before_they_are_fetched(
+    run: Run, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    folder = tmp_path / "hub" / "models--facebook--wav2vec2-base"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("0" * 40)
+    (folder / "snapshots" / ("0" * 40)).mkdir(parents=True)
+    code, _, err = run("transcribe", write("a.wav"), "--model", "wav2vec2-base")
+    assert code == 2
+    assert "have no vocabulary, as they were not trained to write. Other weights are wav2vec2-base.960h" in err

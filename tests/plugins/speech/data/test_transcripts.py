@@ -19,19 +19,21 @@ from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import Joined
-from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, samples_for
+from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, samples_for, tokenizer_for
 
 TEXTS = ["one two", "two", "three one one"]
 WORDS = choose_tokenizer("word", "", TEXTS)  # one 4, three 5, two 6
 LENGTHS = torch.tensor([9_000, 5_000, 7_000])
 
 
-def corpus(tokenizer: Tokenizer = WORDS, name: str = "speech-tiny") -> TranscriptsCorpus:
+def corpus(
+    tokenizer: Tokenizer = WORDS, name: str = "speech-tiny", spec: zoo.ModelSpec | None = None
+) -> TranscriptsCorpus:
     parts = ("train", "validation", "test")
     sounds = Joined(torch.ones(int(LENGTHS.sum()), dtype=torch.int16), LENGTHS)
     return TranscriptsCorpus(
         DatasetInfo("made", "Made.", "0"),
-        zoo.info(name),
+        spec or zoo.info(name),
         tokenizer,
         dict.fromkeys(parts, sounds),
         dict.fromkeys(parts, TEXTS),
@@ -163,3 +165,23 @@ def test_a_model_learns_and_is_judged_on_it(by: str) -> None:
     loss.backward()
     assert loss.isfinite()
     assert -9 <= made.score(model, "test", 2)["-word error rate"] <= 0
+
+
+def test_labels_of_the_weights_are_the_vocabulary_where_none_is_named() -> None:
+    spec = zoo.info("wav2vec2-base").with_config(labels=["|", "-", *"ENOTW"], blank=1)
+    labels = tokenizer_for("", "word", TEXTS, spec)
+    assert labels.labels == spec.config["labels"]
+    assert not tokenizer_for("char", "word", TEXTS, spec).labels
+    made = corpus(labels, spec=spec)
+    assert made.overrides() == {"vocab_size": 7, "task": "generate", "labels": spec.config["labels"], "blank": 1}
+    assert made.texts["train"][0] == "ONE TWO"  # as the model writes
+    assert corpus(spec=spec).overrides() == {"vocab_size": 7, "task": "generate", "labels": [], "blank": 0}
+    with pytest.raises(ConfigError, match=r"without begin and end, for by='joint' .* write tokenizer='char'"):
+        corpus(labels, spec=spec.with_config(by="joint"))
+
+
+def test_vectors_of_samples_are_twice_as_many() -> None:
+    row = WORDS.rows(["one one"])[0]
+    assert samples_for(row, 20) == 400 + 2 * 320
+    assert not fault("one one", samples_for(row, 20), WORDS, True, 20)
+    assert "CTC writes one with each 20 ms" in fault("one one", samples_for(row, 20) - 1, WORDS, True, 20)

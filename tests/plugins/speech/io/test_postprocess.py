@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_refused(placed: dict[str, Any], tmp_path: Path) ->
     larger = Postprocess(placed | {"vocab_size": 9})
     assert larger([[4, 8]]) == larger([[4]])
     (tmp_path / "tokenizer.json").unlink()
-    with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
+    with pytest.raises(WeightsError, match=r"has neither a tokenizer\.json nor a vocab\.json"):
         Postprocess(placed)([[4]])
 
 
