@@ -177,3 +177,28 @@ def test_what_is_not_made_here_is_named_all_at_once(transformers_ctc: Make) -> N
         (folder / "config.json").write_text(json.dumps(config | {key: value}))
         with pytest.raises(WeightsError, match=f"config.json has {key}="):
             zoo.info(f"local-dir:{folder}")
+
+
+@pytest.mark.parametrize("tokenizer", ["", "char"])
+def test_a_training_keeps_the_vocabulary_unless_another_is_named(
+    tokenizer: str, tmp_path: Path, write: Make, transformers_ctc: Make
+) -> None:
+    theirs = transformers_ctc("group")
+    texts = ["one two", "two", "it's"]
+    lines = [{"audio": write(f"{n}.wav", 0.5 + n / 20).name, "text": texts[n % 3]} for n in range(9)]
+    (tmp_path / "manifest.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    out = tmp_path / "run"
+    zoo.train(
+        f"local-dir:{theirs.folder}", f"recordings:{tmp_path}/manifest.jsonl", out=out, tokenizer=tokenizer,
+        steps=1, validations=1, batch_size=3,
+    )  # fmt: skip
+    model: Any = zoo.create(f"local-dir:{out}").eval()
+    found = zoo.postprocess(f"local-dir:{out}")([[5, 6]])
+    if tokenizer:
+        assert model.head.num_classes < 32
+        assert not model.spec.config["labels"]
+        assert found != ["ET"]
+    else:
+        assert model.spec.config["labels"] == zoo.info(f"local-dir:{theirs.folder}").config["labels"]
+        assert found == ["ET"]
+    assert model.symbols == ((0, 1, 2) if tokenizer else (0, -1, -1))

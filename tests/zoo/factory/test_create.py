@@ -94,6 +94,12 @@ def test_preprocess_gets_configuration_and_mode() -> None:
         zoo.preprocess("conv-small")
 
 
+def test_preprocess_takes_a_model_too() -> None:
+    assert zoo.preprocess(zoo.create("toy-small", channels=5))("raw") == ("raw", False, 5)
+    with pytest.raises(ConfigError, match="Linear has no spec: give a name, or a model that zoo.create made"):
+        zoo.postprocess(nn.Linear(2, 2))
+
+
 def test_overrides_replace_the_configuration_and_none_does_not() -> None:
     model: Any = zoo.create("toy-small", depth=1, dim=None, num_classes=5)
     assert len(model.encoder.blocks) == 1
