@@ -22,7 +22,7 @@ UNTOLD = {
     "num_heads": "the heads of its attention",
     "convolution_first": "True, if the convolution stands before the attention",
 }
-"""What nothing tells in weights of torchaudio's Conformer."""
+"""What nothing tells in weights of torchaudio's Conformer; where heads are told or given, the second is False."""
 SIZES = ("dim", "depth", "mlp_dim")
 """What a name stands for: with the same sizes, its heads are those of the name."""
 

@@ -95,14 +95,14 @@ def test_a_state_dict_tells_its_sizes_and_heads_where_it_has_positions(position:
         zoo.create("conformer-small", weights=net.state_dict(), num_heads=2, **options)
 
 
-@pytest.mark.parametrize("group", [False, True])
-def test_torchaudios_conformer_needs_its_heads_only(group: bool, tmp_path: Path) -> None:
-    net = torchaudios(use_group_norm=group)
+@pytest.mark.parametrize(("group", "first"), [(False, False), (True, True)])
+def test_torchaudios_conformer_is_asked_for_once(group: bool, first: bool, tmp_path: Path) -> None:
+    net = torchaudios(use_group_norm=group, convolution_first=first)
     torch.save(net.state_dict(), tmp_path / "conformer.pt")
     options: dict[str, Any] = {"weights": tmp_path / "conformer.pt", "task": "features", "dtype": "float64"}
-    with pytest.raises(WeightsError, match=r"needs?: give num_heads= \(the heads of its attention\)"):
+    with pytest.raises(WeightsError, match=r"give num_heads= \(the heads .*\) and convolution_first= \(True, if"):
         zoo.create("conformer-small", **options)
-    model: Any = zoo.create("conformer-small", num_heads=4, **options).eval()
+    model: Any = zoo.create("conformer-small", num_heads=4, convolution_first=first, **options).eval()
     x = torch.randn(2, 9, 16, dtype=torch.float64)
     torch.testing.assert_close(model(x), net(x, torch.tensor([9, 9]))[0], atol=1e-9, rtol=0)
     again: Any = zoo.create(f"local-dir:{zoo.weights.save(model, tmp_path / 'saved')}").eval()

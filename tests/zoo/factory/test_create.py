@@ -96,7 +96,7 @@ def test_preprocess_gets_configuration_and_mode() -> None:
 
 def test_preprocess_takes_a_model_too() -> None:
     assert zoo.preprocess(zoo.create("toy-small", channels=5))("raw") == ("raw", False, 5)
-    with pytest.raises(ConfigError, match="Linear has no spec: give a name, or a model that zoo.create made"):
+    with pytest.raises(ConfigError, match=r"Linear has no spec: give a name, or a model that zoo\.create made"):
         zoo.postprocess(nn.Linear(2, 2))
 
 
