@@ -149,6 +149,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def writer(tmp_path: Path) -> str:
     """Save a small translator that reads and writes bytes."""
+    torch.manual_seed(0)
     model = zoo.create("transformer-tiny", **SIZE)
     zoo.weights.save(model, tmp_path / "writer")
     read: Any = zoo.preprocess("transformer-tiny")

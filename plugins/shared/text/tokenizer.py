@@ -76,11 +76,11 @@ class Tokenizer:
         self.mask = mask
         """Stands for a hidden token; None where the vocabulary has no such symbol."""
         self._mask_text = None if mask is None else backend.id_to_token(mask)
-        vocabulary = backend.get_vocab()
-        self.vocab_size = max(vocabulary.values()) + 1
+        self.vocab_size = max(backend.get_vocab().values()) + 1
         """One more than the highest id."""
         self.size = self.vocab_size
         """Tokens of the model; those it has besides write nothing."""
+        self._bytes = vocabulary.bytes_of(backend)
         added = backend.get_added_tokens_decoder()
         self.symbols = {self.pad, self.bos, self.eos} | {place for place, token in added.items() if token.special}
 
@@ -301,6 +301,8 @@ class Tokenizer:
         kept = [
             [place for place in self._checked(row) if place < self.vocab_size and place not in silent] for row in rows
         ]
+        if self._bytes:
+            return [b"".join(self._bytes.get(place, b"") for place in row).decode(errors="replace") for row in kept]
         return self.backend.decode_batch(kept, skip_special_tokens=False)
 
     def transcripts(self, rows: Iterable[Sequence[int] | Int[Tensor, " n"]]) -> list[str]:

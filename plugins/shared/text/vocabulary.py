@@ -24,6 +24,21 @@ def byte_level() -> tokenizers.Tokenizer:
     return backend
 
 
+def bytes_of(backend: tokenizers.Tokenizer) -> dict[int, bytes]:
+    """Give the bytes of each token of a vocabulary that joins bytes; nothing of one that joins anything else.
+
+    The library's `ByteFallback` reads a run of bytes whole, and one that is no UTF-8 as so many replacement characters:
+    of an answer that ends within a character nothing would be left to read.
+    """
+    if backend.decoder is None or backend.decoder.__getstate__() != byte_level().decoder.__getstate__():
+        return {}
+    byte = re.compile(r"<0x([0-9A-F]{2})>")
+    return {
+        place: bytes.fromhex(found[1]) if (found := byte.fullmatch(token)) else token.encode()
+        for token, place in backend.get_vocab().items()
+    }
+
+
 def byte_pairs(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
     """Learn byte-pair units over bytes (arXiv:1508.07909), so that every text has tokens; each digit is one alone.
 

@@ -137,6 +137,17 @@ def test_a_batch_is_decoded_as_its_rows_are() -> None:
     assert PAIRS.decode_batch(rows) == [PAIRS.decode(torch.tensor(row)) for row in rows] == TEXTS
 
 
+@given(data=st.binary(max_size=12))
+def test_bytes_that_are_no_text_leave_the_others_readable(data: bytes) -> None:
+    ids = [4 + byte for byte in data]
+    assert BYTES.decode(ids) == BYTES.with_mask().decode(ids) == data.decode(errors="replace")
+
+
+def test_an_answer_that_ends_within_a_character_keeps_the_others() -> None:
+    (row,) = BYTES.rows(["naïve café"])
+    assert BYTES.decode(row[:-1]) == "naïve caf\N{REPLACEMENT CHARACTER}"
+
+
 def test_what_is_unknown_shows_when_it_is_decoded() -> None:
     assert PIECES.decode(PIECES.rows(["the 漢"], PIECES.frame)[0]) == "the [UNK]"
 
