@@ -1,17 +1,32 @@
-"""What the README shows runs as it stands there."""
+"""What the README and the pages of docs/ show runs as it stands there."""
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+from typer.core import TyperCommand
+from typer.main import get_command
+
+from zoo.cli.app import build
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMAND = r"(?:\$|uv run) zoo (.*?)(?: [|#] .*)?$"
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+
+
+def blocks(page: str, language: str = "python") -> list[str]:
+    """Give what a page shows in a language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [code for name, code in fences if name == language]
+
+
+BLOCKS = blocks("README.md")
 FILES = {match[1]: block for block in BLOCKS if (match := re.match(r"# ((?:test_)?zoo_points\w*\.py)", block))}
 
 
@@ -38,7 +53,7 @@ def test_the_plugin_of_the_readme_has_fifteen_lines() -> None:
     assert len([line for line in lines if line and not line.startswith("#")]) <= 15
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+@pytest.mark.parametrize("page", PAGES)
 def test_every_function_that_is_shown_is_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for name in set(re.findall(r"\bzoo\.([a-z_.A-Z]+)\(", text)):
@@ -52,27 +67,93 @@ def test_the_first_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == re.findall(r"^# (.*)$", BLOCKS[0], re.MULTILINE)
 
 
-PRELUDE = """
-import torch, zoo
-q, k, v = (torch.randn(2, 300, 4, 16) for _ in range(3))
-lengths, steps = torch.tensor([300, 200]), torch.randn(3, 2, 1, 64)
+# What comes before the Python of a page: data, and what makes it small and keeps it off the network. It leaves no name
+# of a library behind, so that a page that forgets an import fails.
+TENSORS = """
+from torch import randn, tensor
+q, k, v = (randn(2, 300, 4, 16) for _ in range(3))
+lengths, steps = tensor([300, 200]), randn(3, 2, 1, 64)
 """
+SHORT = """
+import zoo as _zoo
+_create, _preprocess, _train = _zoo.create, _zoo.preprocess, _zoo.train
+_zoo.train = lambda *given, **options: _train(*given, **options | {"steps": 2})
+"""
+OFFLINE = """
+from functools import partial
+from PIL import Image
+Image.linear_gradient("L").save("cat.jpg")
+def _fresh(name, pretrained=False, weights=None, **options):
+    assert _zoo.info(name).weights or not pretrained
+    return _create(name, **options)
+_zoo.create = _fresh
+_zoo.preprocess = lambda name: _preprocess("decoder-tiny" if name == "gpt2-small.openai" else name)  # reads bytes
+_zoo.bench.data_size = partial(_zoo.bench.data_size, sizes=[20, 40], steps=2, workers=0)
+"""
+BERT = """
+from transformers import BertConfig as _Config, BertForSequenceClassification as _Bert
+from zoo.plugins.shared.text.tokenizer import Tokenizer as _Tokenizer
+_config = _Config(vocab_size=260, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=32,
+                  max_position_embeddings=16)
+_Bert(_config).save_pretrained("their-folder")
+_Tokenizer.byte_level().save("their-folder/tokenizer.json")
+_small = {"vocab_size": 260, "dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "max_len": 16}
+_zoo.create = lambda name, **options: _create(name, **(_small if name == "bert-base" else {}), **options)
+"""
+SPEECH = """
+import numpy, soundfile, zoo as _zoo
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+soundfile.write("seven.wav", 0.1 * numpy.random.default_rng(0).standard_normal(8_000), 16_000)
+digits = _zoo.create("speech-tiny", task="generate", by="ctc", depth=1)
+voice = _zoo.create("speech-synthesis-tiny", depth=1, max_steps=5)
+for model, folder in ((digits, "runs/digits"), (voice, "runs/voice")):
+    Tokenizer.byte_level().save(_zoo.weights.save(model, folder) / "tokenizer.json")
+del numpy, soundfile
+"""
+PRELUDES = {
+    "README.md": TENSORS + SHORT + OFFLINE,
+    "docs/engine.md": TENSORS,
+    "docs/graph.md": "",
+    "docs/speech.md": SPEECH,
+    "docs/text.md": SHORT + BERT,
+}
+
+
+def shown(page: str, folder: Path, after: str = "") -> list[str]:
+    """Run the Python of a page from top to bottom; give the lines that it prints."""
+    code = [each for each in blocks(page) if each not in FILES.values()]
+    done = run("-c", "\n".join([PRELUDES[page], *code, after]), folder=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_no_page_with_python_is_left_out() -> None:
+    assert {page for page in PAGES if blocks(page)} == {*PRELUDES, "docs/data-size.md"}
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    languages = set(re.findall(r"^```(.+)$", text, re.MULTILINE))
+    assert languages == {"python", "toml", "mermaid"}  # commands stand in blocks without a language
 
 
 @pytest.mark.slow
-def test_the_engine_does_what_readme_and_its_page_show(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    blocks += [block for block in BLOCKS if "from zoo.core import Globals" in block]
-    assert len(blocks) == 6
-    done = run("-c", "\n".join([PRELUDE, *blocks]), folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("page", [page for page in PRELUDES if page != "docs/speech.md"])
+def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
+    shown(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_have_the_options_that_it_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(TyperCommand, "invoke", lambda self, context: read.append(context.command_path))
+    commands = [words for block in blocks(page, "") for words in re.findall(COMMAND, block, re.MULTILINE)]
+    commands += re.findall(r"`zoo ([^`…]* --[\w-]+ [^`…]+)`", (ROOT / page).read_text(encoding="utf-8"))
+    for words in commands:
+        get_command(build())(shlex.split(words), standalone_mode=False)
+    assert len(read) == len(commands)
 
 
 @pytest.mark.slow
 def test_a_study_of_ones_own_runs_as_its_page_shows(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "data-size.md").read_text(encoding="utf-8")
-    work, study, cluster = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    work, study, cluster = blocks("docs/data-size.md")
     (tmp_path / "my_study.py").write_text(work)
     done = run("-c", study, folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -86,25 +167,9 @@ def test_a_study_of_ones_own_runs_as_its_page_shows(tmp_path: Path) -> None:
     assert "4 of 4 runs are done already." in again.stdout
 
 
-SPEECH = """
-import numpy, soundfile, zoo
-from zoo.plugins.shared.text.tokenizer import Tokenizer
-soundfile.write("seven.wav", 0.1 * numpy.random.default_rng(0).standard_normal(8_000), 16_000)
-digits = zoo.create("speech-tiny", task="generate", by="ctc", depth=1)
-voice = zoo.create("speech-synthesis-tiny", depth=1, max_steps=5)
-for model, folder in ((digits, "runs/digits"), (voice, "runs/voice")):
-    Tokenizer.byte_level().save(zoo.weights.save(model, folder) / "tokenizer.json")
-"""
-
-
 @pytest.mark.slow
 def test_sounds_are_heard_and_made_as_their_page_shows(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 4
-    done = run("-c", "\n".join([SPEECH, *blocks, "print(len(samples), 'samples')"]), folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    skipped, tokens, stream, spoken = done.stdout.splitlines()
+    skipped, tokens, stream, spoken = shown("docs/speech.md", tmp_path, "print(len(samples), 'samples')")
     assert "lost.wav" in skipped
     assert tokens.count("(") == len("seven")
     assert "of real time" in stream
