@@ -89,7 +89,7 @@ PROBLEM = Problem(
 
 
 @pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2, 1), Window(3, 0)])
-@pytest.mark.usefixtures("flash_attn")
+@pytest.mark.usefixtures("flash_attn", "float64")
 def test_it_gives_what_the_reference_gives(pattern: Pattern) -> None:
     q, k, v = torch.randn(2, 5, 2, 8), torch.randn(2, 7, 2, 8), torch.randn(2, 7, 2, 8)
     heads = [x.transpose(1, 2) for x in (q, k, v)]
@@ -144,7 +144,7 @@ def test_packed_sets_read_themselves(pattern: Pattern) -> None:
 
 
 @pytest.mark.parametrize("rows", [[[3, 3]], [[-1, -1]], [[-1, 0]], [[0, -1], [-1, 5]]])
-@pytest.mark.usefixtures("flash_attn")
+@pytest.mark.usefixtures("flash_attn", "float64")
 def test_packed_sets_of_one_vector_and_none(rows: list[list[int]]) -> None:
     q, k, v = (torch.randn(len(rows), 2, 2, 4) for _ in range(3))
     keys = Segments(torch.tensor(rows))
@@ -153,7 +153,7 @@ def test_packed_sets_of_one_vector_and_none(rows: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("keys", [Lengths(torch.tensor([3, 0])), Valid(torch.tensor([[False, True] * 3, [True] * 6]))])
-@pytest.mark.usefixtures("flash_attn")
+@pytest.mark.usefixtures("flash_attn", "float64")
 def test_padding_is_left_out_where_everything_is_read(keys: Keys) -> None:
     q, k, v = torch.randn(2, 4, 2, 4), torch.randn(2, 6, 1, 4), torch.randn(2, 6, 1, 4)
     answers = [attend(q, k, v, keys=keys, backend=backend) for backend in ("flash", "reference")]

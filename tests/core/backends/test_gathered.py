@@ -10,6 +10,8 @@ from zoo.core.backends.query_groups import buckets, counted, groupable, groups
 from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import grouped_patterns, random_cases
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 @given(pattern=grouped_patterns(), queries=st.integers(0, 9), keys=st.integers(0, 9))
 @random_cases(60)

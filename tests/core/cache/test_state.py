@@ -362,6 +362,7 @@ def test_a_layer_with_a_window_of_its_own_gets_a_ring() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: Growing(2), lambda: Ring(2, 3)], ids=["growing", "ring"])
+@pytest.mark.usefixtures("float64")
 def test_gradients_flow_through_what_is_kept_until_it_is_detached(make: Callable[[], State]) -> None:
     layer, x = Attention(8, 2), torch.randn(2, 4, 8)
     first, second = x[:, :2].clone().requires_grad_(), x[:, 2:3]
@@ -389,6 +390,7 @@ def test_a_beam_may_have_more_rows_than_the_prompt() -> None:
 
 
 @torch.no_grad()
+@pytest.mark.usefixtures("float64")
 def test_an_encoders_vectors_are_projected_once_and_kept() -> None:
     layer, x, context = Attention(8, 2, position=Rotary(4)).eval(), torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     source = Tokens(context, keys=Lengths(torch.tensor([5, 2])))

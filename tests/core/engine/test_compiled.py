@@ -9,6 +9,7 @@ COMPILED = """
 import torch
 from zoo.core import *
 
+torch.set_default_dtype(torch.float64)
 there = torch.arange(16) % 5 > 0
 ids = torch.arange(16)[None].expand(2, -1) // 6
 some = torch.rand(16, 16, generator=torch.Generator().manual_seed(0)) < 0.5
@@ -58,6 +59,7 @@ import zoo
 from zoo.core import Causal, Window, attend
 from zoo.core.scoring.relative_bias import ALiBi
 
+torch.set_default_dtype(torch.float64)
 for options in ({}, {"pattern": Causal()}, {"pattern": Window(3)}, {"bias": ALiBi(torch.rand(2))}):
     torch.compiler.reset()
     answer = torch.compile(lambda q: attend(q, q, q, **options), fullgraph=True, backend="aot_eager")

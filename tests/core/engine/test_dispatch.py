@@ -179,6 +179,7 @@ def test_a_plan_keeps_no_tensors_and_no_modules_alive() -> None:
 
 
 @pytest.mark.parametrize("pattern", [Full(), Causal(), Window(2), Fixed(4, 1), Strided(4)])
+@pytest.mark.usefixtures("float64")
 def test_training_without_dropout_is_evaluation(pattern: Pattern) -> None:
     torch.manual_seed(0)
     model = Attention(8, 2, pattern=pattern)
@@ -235,6 +236,7 @@ def test_a_bias_of_another_precision_is_rounded_to_that_of_the_queries(backend: 
     torch.testing.assert_close(y, attend(q, k, v, bias=bias.float(), backend=backend))
 
 
+@pytest.mark.usefixtures("float64")
 def test_a_position_that_only_queries_or_only_keys_have_may_be_global() -> None:
     short, long = torch.randn(1, 2, 1, 4), torch.randn(1, 5, 1, 4)
     for q, k in ((short, long), (long, short)):
@@ -245,6 +247,7 @@ def test_a_position_that_only_queries_or_only_keys_have_may_be_global() -> None:
     assert attend(empty, empty, empty, Globals((0,))).shape == (1, 0, 1, 4)
 
 
+@pytest.mark.usefixtures("float64")
 def test_a_part_may_be_read_by_a_pattern_that_names_others() -> None:
     x = torch.randn(1, 4, 1, 4)
     pattern = Window(1) | Globals((9,))

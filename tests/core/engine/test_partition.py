@@ -10,6 +10,8 @@ from zoo.core.engine.arguments import Arguments
 from zoo.core.engine.partition import partition
 from zoo.core.patterns.padding import Segments
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_rows_with_their_own_starts_are_cut_into_rows() -> None:
     long = torch.randn(2, 3000, 1, 8)

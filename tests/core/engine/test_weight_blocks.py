@@ -10,6 +10,8 @@ from zoo.core.patterns.pattern import ShapeInfo
 from zoo.core.scoring.bias import Dense
 from zoo.testing.strategies import Case, cases, random_cases
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 @given(case=cases(), size=st.integers(1, 4))
 @random_cases(30)

@@ -7,6 +7,8 @@ from torch import nn
 from zoo.core import Classify, ConfigError, Features, InputError, Lengths, NextToken, Tag, Tokens, Valid
 from zoo.core.layers.heads import MaskedToken, PooledClassify, head
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_the_mean_counts_only_what_is_there() -> None:
     x = torch.randn(2, 4, 3)
@@ -64,7 +66,7 @@ def test_where_no_vector_is_the_answer_is_zero(head: Tag | Features) -> None:
         nn.init.ones_(head.linear.bias)  # type: ignore[arg-type]
     x = torch.randn(2, 4, 3)
     x[1, 2:] = torch.nan
-    y = head(Tokens(x, keys=Lengths(torch.tensor([4, 2]))))
+    y = head.double()(Tokens(x, keys=Lengths(torch.tensor([4, 2]))))
     behind = 2 - getattr(head, "prefix", 0)
     assert not y[1, behind:].any()
     assert torch.equal(y[1, :behind], head(Tokens(x))[1, :behind])

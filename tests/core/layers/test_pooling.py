@@ -7,6 +7,8 @@ from torch import Tensor
 from zoo.core import Classify, ConfigError, InputError, Lengths, Segments, Tokens
 from zoo.core.layers.pooling import pooled
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 IDS = torch.tensor([[0, 0, 2, 2, 3, -1], [1, 1, 1, 1, 3, 3]])
 WAYS = {"mean": lambda x: x.mean(0), "sum": lambda x: x.sum(0), "max": lambda x: x.amax(0), "first": lambda x: x[0]}
 

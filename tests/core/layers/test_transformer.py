@@ -24,6 +24,8 @@ from zoo.core.layers.blocks import Block, DropPath
 from zoo.core.layers.mlp import ACTIVATIONS, gelu, mlp_with
 from zoo.core.models.inspection import attention_maps
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def copied(theirs: nn.TransformerEncoderLayer, ours: Any) -> None:
     with torch.no_grad():
@@ -68,7 +70,7 @@ def test_a_block_equals_pytorch(block: type[Block]) -> None:
     ours = Encoder(8, 1, 2, 16, block=block).eval()
     copied(theirs, ours.blocks[0])
     x = torch.randn(2, 5, 8)
-    torch.testing.assert_close(ours.blocks[0](Tokens(x)).x, theirs(x), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours.blocks[0](Tokens(x)).x, theirs(x))
 
 
 def test_only_pre_norm_ends_in_a_norm() -> None:
@@ -201,7 +203,7 @@ def test_a_decoder_equals_pytorch_with_masks_and_padding(block: type[Block], cau
     )
     got = ours(Tokens(x, keys=Lengths(lengths)), Tokens(context, keys=Lengths(sizes))).x
     valid = i < lengths[:, None]
-    torch.testing.assert_close(got[valid], wanted[valid], atol=1e-5, rtol=0)
+    torch.testing.assert_close(got[valid], wanted[valid])
 
 
 @pytest.mark.parametrize("block", [PreNormBlock, PostNormBlock])
@@ -232,7 +234,7 @@ def test_an_encoder_with_a_decoder_equals_pytorch(block: type[Block]) -> None:
         memory_key_padding_mask=padding,
     )
     got = ours(Tokens(source, keys=Lengths(sizes)), Tokens(target)).x
-    torch.testing.assert_close(got, wanted, atol=1e-5, rtol=0)
+    torch.testing.assert_close(got, wanted)
 
 
 @pytest.mark.parametrize("block", [PreNormBlock, PostNormBlock])

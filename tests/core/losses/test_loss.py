@@ -9,6 +9,8 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.losses.alignment import guided_attention, monotonic
 from zoo.core.losses.loss import IGNORED, binary_cross_entropy, count_targets, cross_entropy, squared_error
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_cross_entropy_is_the_mean_over_what_is_asked() -> None:
     answer = torch.randn(2, 3, 5)
@@ -144,7 +146,7 @@ def test_what_is_asked_of_numbers_is_counted() -> None:
 def test_targets_that_do_not_fit_the_answer_are_refused() -> None:
     with pytest.raises(InputError, match=r"target 2.0: a label is 0, 1 or NaN"):
         binary_cross_entropy(torch.randn(1, 2), torch.tensor([[0.0, 2.0]]))
-    with pytest.raises(InputError, match=r"target of shape \(2,\) and torch.float32 for an answer of \(2, 1\)"):
+    with pytest.raises(InputError, match=r"target of shape \(2,\) and torch.float64 for an answer of \(2, 1\)"):
         squared_error(torch.randn(2, 1), torch.randn(2))
     with pytest.raises(ConfigError, match=r"smoothing=0.1 of numbers: only labels are smoothed"):
         squared_error(torch.randn(2, 1), torch.randn(2, 1), 0.1)

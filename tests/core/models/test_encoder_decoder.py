@@ -8,6 +8,8 @@ from zoo.core import ConfigError, Generator, InputError, Tokens
 from zoo.core.models.encoder_decoder import EncoderDecoderConfig, encoder_decoder_parts, of_vocabulary
 from zoo.core.special_tokens import Symbols
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 CONFIG = EncoderDecoderConfig(vocab_size=9, dim=8, depth=2, num_heads=2, mlp_dim=16, dropout=0.0)
 IDS = torch.tensor([[1, 3, 5], [1, 4, 4]])
 

@@ -10,6 +10,8 @@ import torch
 
 from zoo.core import Attention, ConfigError, Decoder, Encoder, Generator, InputError, NextToken, TokenEmbed
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 Maker = Callable[..., Any]
 
 IDS = torch.tensor([[3, 4, 5], [6, 5, 4]])

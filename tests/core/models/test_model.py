@@ -8,6 +8,8 @@ from zoo.core import Classify, ConfigError, Encoder, Model, Tokens
 from zoo.core.losses.loss import cross_entropy, squared_error
 from zoo.core.models.model import has_own_loss, resolve_indices
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 class Points(nn.Module):
     """A stem for sets of points."""

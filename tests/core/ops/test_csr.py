@@ -7,6 +7,8 @@ from zoo.core import attend
 from zoo.core.ops import csr
 from zoo.core.patterns.edges import Edges
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 INDEX = torch.tensor([[0, 2, 1, 0, 2], [0, 0, 1, 3, 3]])
 """Keys 0 to 2, queries 0 to 3, of which 2 reads nothing; ordered by query."""
 

@@ -10,6 +10,8 @@ from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.pattern import Pattern
 from zoo.testing.strategies import grouped_patterns, local_patterns, patterns
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 sizes = st.integers(0, 9)
 
 

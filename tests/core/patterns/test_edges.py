@@ -12,6 +12,8 @@ from zoo.core.patterns.pattern import BoundingBand
 from zoo.core.scoring.bias import Dense
 from zoo.core.scoring.edge_bias import EdgeBias, for_pattern
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 TRIANGLE = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 2]])
 TWICE = torch.tensor([[0, 1, 0], [1, 2, 1]])
 

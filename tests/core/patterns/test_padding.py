@@ -5,6 +5,8 @@ import torch
 
 from zoo.core import Causal, InputError, Segments, Window, attend
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_packed_sets_answer_as_if_each_were_alone() -> None:
     torch.manual_seed(0)

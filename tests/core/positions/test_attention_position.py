@@ -9,6 +9,8 @@ from zoo.core import ConfigError, InputError, Learned, Sinusoidal
 from zoo.core.positions.absolute import position_encoding
 from zoo.core.positions.attention_position import IN_ATTENTION
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_sinusoids_are_those_of_the_paper() -> None:
     table = Sinusoidal(6)((10,))

@@ -14,6 +14,8 @@ from zoo.core.layers.mlp import Mlp, relu
 from zoo.core.layers.transformer import Stack
 from zoo.core.patterns.pattern import Full, Pattern
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 DIM, HEADS, INSIDE, DEPTH = 16, 4, 24, 2
 TABLE = {
     "layer_norm_input": "blocks.0.norm1",
@@ -60,7 +62,7 @@ def like(net: Any, pattern: Pattern = Full()) -> Stack:
 
 def same(ours: Tensor, theirs: Tensor) -> None:
     assert theirs.abs().max() > 0.1
-    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)  # their weights are float32
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 3])

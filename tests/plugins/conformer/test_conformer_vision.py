@@ -13,6 +13,8 @@ from zoo.errors import ConfigError, InputError
 from zoo.plugins.conformer.conformer_vision import GridDepthwise, GridTokens
 from zoo.training.optimizers import block_matrices
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 TINY: dict[str, Any] = {"dim": 8, "depth": 2, "num_heads": 2, "mlp_dim": 16, "image_size": 16, "num_classes": 3}
 
 

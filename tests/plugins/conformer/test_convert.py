@@ -19,6 +19,8 @@ from zoo.plugins.conformer.block import conformer_encoder
 from zoo.plugins.conformer.convert import body, to_parakeet, to_torchaudio, to_zoo
 from zoo.plugins.conformer.convolution import ConvolutionModule
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 KERNEL = 5
 SIZES: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 4, "mlp_dim": 24, "bands": 16}
 ALIKE: dict[str, Any] = {"kernel_size": KERNEL, "position": "none"}
@@ -74,7 +76,7 @@ def ours(theirs: Any) -> Stack:
 
 def same(found: Tensor, wanted: Tensor) -> None:
     assert found.abs().max() > 0.1
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
+    torch.testing.assert_close(found, wanted)
 
 
 def returned(back: dict[str, Tensor], theirs: nn.Module) -> None:

@@ -11,6 +11,8 @@ from zoo.core import ConfigError, Lengths, Segments, Tokens, Valid
 from zoo.plugins.conformer.convolution import ConvolutionModule, Depthwise, causal, is_full, same, spread
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_an_even_kernel_reaches_one_frame_further_ahead() -> None:
     assert same(32) == (15, 16)

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from zoo.core import InputError, Lengths, Segments, Valid
 from zoo.plugins.conformer.frame_norm import FrameBatchNorm, FrameGroupNorm, FrameLayerNorm
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 LENGTHS = Lengths(torch.tensor([7, 0, 3]))
 VALID = LENGTHS.valid(3, 7, torch.device("cpu"))
 

@@ -10,6 +10,8 @@ import zoo
 from zoo.core.engine.tracing import watch
 from zoo.errors import ConfigError
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SIZES = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48, "kernel_size": 5}
 
 

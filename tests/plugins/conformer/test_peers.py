@@ -10,6 +10,8 @@ import zoo
 from zoo import ConfigError
 from zoo.plugins.conformer.peers import ParakeetBlocks, TorchaudioBlocks, peer
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SIZES: dict[str, Any] = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48}
 KINDS: dict[str, tuple[dict[str, Any], type]] = {
     "as named": ({}, ParakeetBlocks),
@@ -34,7 +36,7 @@ def test_a_peer_without_dropout_is_the_same_function(kind: str, training: bool) 
     assert isinstance(theirs.blocks, blocks)
     assert {part.training for part in theirs.modules()} == {training}
     x = 0.1 * torch.randn(2, 8_000)
-    torch.testing.assert_close(theirs(x), model(x), atol=1e-5, rtol=0)
+    torch.testing.assert_close(theirs(x), model(x))
 
 
 @pytest.mark.parametrize("options", [{}, {"position": "none"}])

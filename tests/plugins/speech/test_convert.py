@@ -18,6 +18,8 @@ from zoo.plugins.speech.convert import to_hf, to_torchaudio, to_zoo
 from zoo.plugins.speech.models.wav2vec2 import Wav2Vec2
 from zoo.plugins.speech.peers import peer
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 KINDS: dict[str, dict[str, Any]] = {"group": {}, "layer": {"conv_norm": "layer", "norm": "pre"}}
 LENGTHS = torch.tensor([2_000, 1_333, 400])
@@ -64,7 +66,7 @@ def sounds(b: int = 3) -> Tensor:
 
 def same(ours: Tensor, theirs: Tensor) -> None:
     assert ours.abs().max() > 0.1
-    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -183,5 +185,5 @@ def test_the_published_sizes_answer_as_torchaudios(name: str, make: str) -> None
     ours: Any = zoo.create(name, weights=theirs.state_dict(), normalise="none").eval()
     x = 0.1 * torch.randn(1, 8_000)
     with torch.no_grad():
-        torch.testing.assert_close(ours(x), theirs(x)[0], atol=1e-5, rtol=0)
-        torch.testing.assert_close(peer(ours)(x), ours(x), atol=1e-5, rtol=0)
+        torch.testing.assert_close(ours(x), theirs(x)[0])
+        torch.testing.assert_close(peer(ours)(x), ours(x))

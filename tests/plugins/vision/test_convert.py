@@ -28,6 +28,8 @@ from zoo.plugins.vision.convert import (
 from zoo.plugins.vision.models import VisionTransformer
 from zoo.plugins.vision.timm_wrapper import timm_model
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SIZES: dict[str, Any] = {"patch_size": 8, "dim": 24, "depth": 3, "num_heads": 3, "mlp_dim": 48, "num_classes": 5}
 
 
@@ -71,7 +73,7 @@ def test_logits_equal_the_peers(peer: "type[nn.Module]", image_size: int) -> Non
     ours = VisionTransformer(image_size=image_size, **SIZES).eval()
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     x = torch.randn(2, 3, image_size, image_size)
-    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x), theirs(x))
 
 
 def test_hugging_face_features_come_without_the_pooler() -> None:
@@ -79,7 +81,7 @@ def test_hugging_face_features_come_without_the_pooler() -> None:
     ours = VisionTransformer(image_size=32, **SIZES | {"num_classes": 0}).eval()
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     x = torch.randn(2, 3, 32, 32)
-    torch.testing.assert_close(ours.forward_features(x), theirs(x).last_hidden_state, atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours.forward_features(x), theirs(x).last_hidden_state)
 
 
 def test_checkpoints_of_transformers_4_are_read_too() -> None:
@@ -154,7 +156,7 @@ def test_positions_of_another_grid_are_interpolated_as_timm_does() -> None:
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     theirs.set_input_size(img_size=(48, 48))
     x = torch.randn(1, 3, 48, 48)
-    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x), theirs(x))
 
 
 def test_our_own_layout_and_unknown_keys_pass_untouched() -> None:
@@ -177,7 +179,7 @@ def test_the_peer_is_the_same_function() -> None:
         ours = VisionTransformer(image_size=32, pool=pool, attention=attention, **SIZES).eval()
         randomised(ours)
         x = torch.randn(2, 3, 32, 32)
-        torch.testing.assert_close(timm_peer(ours)(x), ours(x), atol=1e-5, rtol=0)
+        torch.testing.assert_close(timm_peer(ours)(x), ours(x))
 
 
 def test_colour_weights_read_grey_images_as_the_sum_of_the_channels() -> None:
@@ -185,7 +187,7 @@ def test_colour_weights_read_grey_images_as_the_sum_of_the_channels() -> None:
     ours = VisionTransformer(image_size=32, in_chans=1, **SIZES).eval()
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     x = torch.randn(2, 1, 32, 32)
-    torch.testing.assert_close(ours(x), theirs(x.expand(-1, 3, -1, -1)), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x), theirs(x.expand(-1, 3, -1, -1)))
 
 
 def test_a_square_grid_is_interpolated_to_a_grid_of_as_many_patches() -> None:
@@ -194,7 +196,7 @@ def test_a_square_grid_is_interpolated_to_a_grid_of_as_many_patches() -> None:
     ours.load_state_dict(to_zoo(theirs.state_dict(), ours))
     theirs.set_input_size(img_size=(16, 64))
     x = torch.randn(1, 3, 16, 64)
-    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x), theirs(x))
 
 
 def test_our_own_weights_are_fitted_to_another_grid() -> None:
@@ -253,7 +255,7 @@ def test_timm_prepares_images_and_changes_size_and_labels_of_what_is_saved(tmp_p
     assert theirs.head.weight.shape == (3, 24)
     ours: Any = zoo.create(f"local-dir:{tmp_path}", num_classes=3, image_size=48).eval()
     x = torch.randn(1, 3, 48, 48)
-    torch.testing.assert_close(ours.forward_features(x), theirs.forward_features(x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours.forward_features(x), theirs.forward_features(x))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import zoo
 from zoo import ConfigError, MissingLibraryError, UnknownModelError
 from zoo.plugins.vision.timm_registry import kind_of
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 @pytest.mark.parametrize(
     ("architecture", "kind"), [("test_vit", "attention"), ("test_resnet", "convolution"), ("coat_tiny", "hybrid")]

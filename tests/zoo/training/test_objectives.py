@@ -23,6 +23,8 @@ from zoo.training.objectives import (
     rising,
 )
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 Make = Callable[..., Generator]
 
 

@@ -14,6 +14,8 @@ from zoo.errors import ConfigError, InputError
 from zoo.viz import attention_maps
 from zoo.viz.attention_maps import Map, Side, chosen, maps_of
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 IDS, TARGET = torch.tensor([[3, 4, 5]]), torch.tensor([[1, 4]])
 
 
@@ -35,7 +37,7 @@ def test_maps_are_those_of_the_model_and_know_whose_they_are() -> None:
     model = writer()
     found = maps_of(model, (IDS, TARGET), ["a", "b", "c"], ["<s>", "b"])
     for each, weights in zip(found, model.attention_maps(IDS, TARGET), strict=True):
-        torch.testing.assert_close(each.weights, weights[0])
+        torch.testing.assert_close(each.weights, weights[0].float())
     assert [(each.part, each.layer) for each in found] == [
         ("encoder", 1),
         ("decoder", 1),

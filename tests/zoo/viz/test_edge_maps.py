@@ -14,13 +14,15 @@ from zoo.errors import ConfigError
 from zoo.viz.attention_maps import chosen
 from zoo.viz.edge_maps import EdgeMap, edge_maps_of
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SIZES: dict[str, Any] = {"dim": 8, "depth": 2, "num_heads": 2}
 INDEX = torch.tensor([[0, 1, 2, 0, 2], [1, 0, 1, 2, 2]])
 
 
 def spread(made: EdgeMap) -> Tensor:
     """Give the weights of pairs."""
-    square = torch.zeros(len(made.weights), made.nodes, made.nodes)
+    square = made.weights.new_zeros(len(made.weights), made.nodes, made.nodes)
     square[:, made.index[1], made.index[0]] = made.weights
     return square
 
@@ -40,14 +42,14 @@ def test_weights_of_edges_are_those_of_their_pairs(name: str, options: dict[str,
     assert [(each.layer, each.part) for each in found] == [(1, "encoder"), (2, "encoder")]
     for each, whole in zip(found, model.attention_maps(x, INDEX), strict=True):
         assert each.heads == tuple(range(1, whole.shape[1] + 1))
-        torch.testing.assert_close(spread(each), whole[0], atol=1e-6, rtol=0)
+        torch.testing.assert_close(spread(each), whole[0].float())
 
 
 def test_features_of_edges_count() -> None:
     model = zoo.create("graph-tiny", node_features=4, edge_features=2, edges_as="bias", mlp_dim=8, **SIZES).eval()
     given = torch.randn(3, 4), INDEX, torch.randn(5, 2)
     for each, whole in zip(edge_maps_of(model, given), model.attention_maps(*given), strict=True):
-        torch.testing.assert_close(spread(each), whole[0], atol=1e-6, rtol=0)
+        torch.testing.assert_close(spread(each), whole[0].float())
 
 
 def test_attention_to_the_whole_graph_is_left_out() -> None:

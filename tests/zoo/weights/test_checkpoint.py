@@ -222,13 +222,13 @@ def test_pretrained_reads_what_timm_publishes(hub: Callable[..., Path]) -> None:
         (hub(theirs, "timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k", save_as_timm) / "config.json").read_text()
     )
     assert config["architecture"] == "vit_tiny_patch16_224"
-    images = torch.randn(1, 3, 224, 224)
+    theirs, images = theirs.double(), torch.randn(1, 3, 224, 224).double()
     with using(Registry(plugins=["zoo.registry.builtin", "zoo.plugins.vision.plugin"], autoload=False)):
-        ours = zoo.create("vit-tiny", pretrained=True).eval()
-        torch.testing.assert_close(ours(images), theirs(images), atol=1e-5, rtol=1e-5)
-        fresh: Any = zoo.create("vit-tiny", pretrained=True, num_classes=7).eval()
+        ours = zoo.create("vit-tiny", pretrained=True).double().eval()
+        torch.testing.assert_close(ours(images), theirs(images))
+        fresh: Any = zoo.create("vit-tiny", pretrained=True, num_classes=7).double().eval()
     assert fresh(images).shape == (1, 7)
-    torch.testing.assert_close(fresh.forward_features(images), theirs.forward_features(images), atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(fresh.forward_features(images), theirs.forward_features(images))
 
 
 def test_a_model_without_published_weights_says_so_as_timm_does() -> None:

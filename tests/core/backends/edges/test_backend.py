@@ -298,6 +298,7 @@ def test_a_bias_of_another_graph_or_of_other_heads_is_refused() -> None:
 
 
 @pytest.mark.parametrize("features", [False, True])
+@pytest.mark.usefixtures("float64")
 def test_equals_transformer_conv(features: bool) -> None:
     conv_of = pytest.importorskip("torch_geometric.nn").TransformerConv
     torch.manual_seed(0)
@@ -311,7 +312,7 @@ def test_equals_transformer_conv(features: bool) -> None:
         vectors = conv.lin_edge(edge_attr).view(60, 3, 8)
         bias = EdgeBias(pattern, to_keys=vectors, to_values=vectors)
     y = attend(q, k, v, pattern, bias=bias, backend="edges")
-    torch.testing.assert_close(y.flatten(2)[0], wanted, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(y.flatten(2)[0], wanted)
 
 
 COMPILED = """
@@ -319,6 +320,7 @@ import torch
 from zoo.core import attend
 from zoo.core.patterns.edges import Edges
 
+torch.set_default_dtype(torch.float64)
 pattern = Edges(torch.tensor([[0, 1, 2, 3], [1, 0, 1, 3]]))
 results = []
 for compiled in (False, True):

@@ -10,6 +10,8 @@ from zoo.core.patterns.edges import Edges
 from zoo.plugins.graph.models.gps_layers import GpsBlock, NodeNorm, gps_encoder
 from zoo.plugins.graph.structure.graph_pattern import Graph
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 INDEX = torch.tensor([[0, 1, 2, 4, 3], [1, 2, 0, 3, 4]])
 IDS = torch.tensor([[0, 0, 0, 1, 1]])
 

@@ -21,6 +21,8 @@ pyg = pytest.importorskip("torch_geometric.nn")
 from zoo.plugins.graph.pyg.edge_attention_conv import EdgeAttentionConv  # noqa: E402
 from zoo.plugins.graph.pyg.peers import from_pyg, to_pyg  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 NODES = 7
 INDEX = torch.tensor([[0, 1, 2, 2, 0, 4, 4, 1], [1, 0, 1, 2, 1, 4, 3, 0]])
 """With equal edges, self-loops, nodes that read nothing (5, 6) and such that nobody reads (3, 5, 6)."""
@@ -492,7 +494,7 @@ def test_other_inputs_that_do_not_fit_are_refused() -> None:
         conv(vectors(), INDEX)
     with pytest.raises(InputError, match=r"made with edge_dim=None, and edge_attr is of shape \(8, 1\)"):
         plain(vectors(), INDEX, torch.ones(8))
-    with pytest.raises(InputError, match=r"edge_attr is torch.int64 and x is torch.float32: edge_attr.to"):
+    with pytest.raises(InputError, match=r"edge_attr is torch.int64 and x is torch.float64: edge_attr.to"):
         conv(vectors(), INDEX, torch.ones(8, 3, dtype=torch.long))
     loops = EdgeAttentionConv(5, 4, score="gat", edge_dim=3)
     with pytest.raises(InputError, match=r"made with edge_dim=3, and edge_attr is of shape \(8, 2\)"):
@@ -529,6 +531,7 @@ COMPILED = """
 import torch
 from zoo.plugins.graph.pyg.edge_attention_conv import EdgeAttentionConv
 
+torch.set_default_dtype(torch.float64)
 index = torch.tensor([[0, 1, 2, 2, 0, 4, 4, 1], [1, 0, 1, 2, 1, 4, 3, 0]])
 for score in ("scaled_dot", "gat", "gatv2"):
     torch.manual_seed(0)
@@ -551,11 +554,15 @@ def test_compiled_it_gives_the_same() -> None:
 @pytest.mark.parametrize("score", SCORES)
 def test_it_runs_in_half_precision_and_under_autocast(score: str) -> None:
     torch.manual_seed(0)
-    conv, attr = EdgeAttentionConv(5, 4, 2, score=score, edge_dim=3), vectors(8, 3)
-    wanted = conv(vectors(), INDEX, attr)
+    conv, x, attr = (
+        EdgeAttentionConv(5, 4, 2, score=score, edge_dim=3).float(),
+        vectors().float(),
+        vectors(8, 3).float(),
+    )
+    wanted = conv(x, INDEX, attr)
     with torch.autocast("cpu", torch.bfloat16):
-        y = conv(vectors(), INDEX, attr)
+        y = conv(x, INDEX, attr)
     torch.testing.assert_close(y.float(), wanted, atol=0.1, rtol=0.1)
-    half = copy.deepcopy(conv).bfloat16()(vectors().bfloat16(), INDEX, attr.bfloat16())
+    half = copy.deepcopy(conv).bfloat16()(x.bfloat16(), INDEX, attr.bfloat16())
     assert half.dtype == torch.bfloat16
     torch.testing.assert_close(half.float(), wanted, atol=0.1, rtol=0.1)

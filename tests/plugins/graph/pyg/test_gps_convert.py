@@ -14,6 +14,8 @@ from zoo.plugins.graph.structure.graph_pattern import graph_structure
 pyg = pytest.importorskip("torch_geometric.nn")
 from zoo.plugins.graph.pyg.gps_convert import gps_from_pyg, gps_to_pyg  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 INDEX = torch.tensor([[0, 1, 2, 2, 4, 5], [1, 0, 1, 2, 3, 4]])
 BATCH = torch.tensor([0, 0, 0, 1, 1, 1, 1])
 
@@ -43,7 +45,7 @@ def test_a_block_equals_its_peer(conv: str, norm: str | None) -> None:
     gps = theirs(conv, norm=norm)
     ours, rules = gps_from_pyg(gps)
     y = ours(tokens(vectors(), INDEX, BATCH, rules)).x[0]
-    torch.testing.assert_close(y, gps(vectors(), INDEX, BATCH), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(y, gps(vectors(), INDEX, BATCH))
 
 
 @pytest.mark.parametrize("norm", ["batch_norm", None])
@@ -63,7 +65,7 @@ def test_a_graph_does_not_depend_on_its_batch_mates_with_linear_attention() -> N
     rules, alone = EdgeRules(), torch.zeros(3, dtype=torch.long)
     together = block(tokens(vectors(), INDEX, BATCH, rules)).x[0, :3]
     first = block(tokens(vectors()[:3], INDEX[:, :4].clone(), alone, rules)).x[0]
-    torch.testing.assert_close(together, first, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(together, first)
     gps = theirs(attn_type="performer", norm=None)
     their_difference = gps(vectors(), INDEX, BATCH)[:3] - gps(vectors()[:3], INDEX[:, :4], alone)
     assert their_difference.abs().max() > 1e-4

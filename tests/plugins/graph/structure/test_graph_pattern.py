@@ -13,6 +13,8 @@ from zoo.plugins.graph.structure.edge_rules import EdgeRules
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.structure.graph_pattern import Graph, GraphStructure, graph_structure
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 INDEX = torch.tensor([[0, 1, 3, 4, 2], [1, 2, 4, 3, 2]])
 BATCH = torch.tensor([0, 0, 0, 1, 1])
 X = torch.randn(5, 2)

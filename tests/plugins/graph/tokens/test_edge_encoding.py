@@ -9,6 +9,8 @@ from zoo.core.patterns.edges import Edges
 from zoo.plugins.graph.structure.graph_pattern import Graph
 from zoo.plugins.graph.tokens.edge_encoding import Relation, graph_of, with_relation
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 INDEX = torch.tensor([[0, 1, 2, 3, 2], [1, 1, 1, 2, 0]])
 
 

@@ -21,6 +21,8 @@ from zoo.plugins.graph.tokens.positional_encodings import (
 )
 from zoo.plugins.graph.tokens.spectral import random_walk
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 PATH = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
 
 

@@ -12,6 +12,8 @@ from zoo.core.patterns.edges import Edges
 from zoo.plugins.graph.structure.graph_pattern import Graph
 from zoo.plugins.graph.tokens.virtual_nodes import VirtualNodes, spokes
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 INDEX = torch.tensor([[0, 1, 3], [1, 2, 4]])
 IDS = torch.tensor([[0, 0, 0, 1, 1]])
 

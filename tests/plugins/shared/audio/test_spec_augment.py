@@ -9,6 +9,8 @@ from torch import Tensor
 from zoo.core.errors import ConfigError
 from zoo.plugins.shared.audio.spec_augment import SpecAugment, masks
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def hidden_by(layer: SpecAugment, x: Tensor, count: Tensor | None = None) -> Tensor:
     return layer(x, count) != x

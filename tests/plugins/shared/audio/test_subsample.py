@@ -10,6 +10,8 @@ from zoo.core.errors import ConfigError
 from zoo.plugins.shared.audio.lengths import halved, quartered
 from zoo.plugins.shared.audio.subsample import Subsample, Subsample2d
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 KINDS = [Subsample, Subsample2d]
 
 

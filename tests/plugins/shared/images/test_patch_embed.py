@@ -7,6 +7,8 @@ from torch.nn.functional import conv2d
 from zoo import ConfigError
 from zoo.plugins.shared.images.patch_embed import PatchStem, pair
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 @pytest.mark.parametrize("size", [(16, 16), (8, 24)])
 def test_the_patch_product_is_the_patch_convolution(size: tuple[int, int]) -> None:

@@ -19,6 +19,8 @@ from zoo.plugins.text.models.weighted_transformer import WeightedTransformer
 from zoo.plugins.text.plugin import TRANSFORMER
 from zoo.weights.checkpoint import save
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SIZES: dict[str, Any] = {"vocab_size": 20, "dim": 16, "depth": 2, "num_heads": 4, "mlp_dim": 24, "max_len": 12}
 SOURCE, LENGTHS, TARGET = torch.randint(3, 20, (2, 7)), torch.tensor([7, 3]), torch.randint(3, 20, (2, 5))
 

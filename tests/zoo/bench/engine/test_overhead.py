@@ -7,6 +7,8 @@ from zoo.bench.engine import overhead
 from zoo.core import Window, attend
 from zoo.core.cache.ring import state_for
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_the_kernel_alone_and_attend_give_the_same() -> None:
     q, k, v = torch.randn(3, 2, 5, 2, 4)

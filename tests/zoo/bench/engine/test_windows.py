@@ -10,6 +10,8 @@ from zoo.bench.engine.windows import by_kernel, near, vectors, windowed
 from zoo.core import attend
 from zoo.core.patterns.pattern import Pattern
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 
 def test_the_window_and_the_kernel_with_its_mask_give_the_same() -> None:
     q, k, v = vectors(70, step=False)
@@ -40,4 +42,4 @@ def test_the_bias_of_the_window_and_its_dense_form_give_the_same(monkeypatch: py
 
     monkeypatch.setattr(windows, "job", noted)
     windows.beside_dense_transformer_xl(400)
-    torch.testing.assert_close(*answers, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(*answers)

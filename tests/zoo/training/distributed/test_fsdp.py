@@ -17,6 +17,8 @@ from zoo.errors import ConfigError
 from zoo.training.distributed.fsdp import copy_weights, follow, full, placed, shard, sharding
 from zoo.training.resume.train_state import optimizer_tensors, set_optimizer_tensors
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 Make = Callable[..., Generator]
 
 
