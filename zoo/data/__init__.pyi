@@ -26,3 +26,8 @@ from zoo.data.source_options import parse as parse
 from zoo.data.splits import Parts as Parts, complete as complete, fingerprint as fingerprint
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo
 from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores
+from zoo.data.workers import (
+    Workers as Workers,
+    default_workers as default_workers,
+    read_ahead as read_ahead,
+)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from zoo.atomic_write import write_text
 from zoo.core.losses.loss import cross_entropy
 from zoo.data.corpus import Batch
+from zoo.data.workers import read_ahead
 from zoo.errors import ConfigError
 from zoo.spec import ModelSpec
 
@@ -57,6 +58,8 @@ class BatchedCorpus(ABC):
     """Scores that choose the checkpoint where the metric is equal, before the loss and the perplexity."""
     best: float = 1.0
     """The best value of the metric; 0 where its name begins with a minus sign."""
+    reads_files = False
+    """Whether batches are read from files when they are needed, so that workers pay by default."""
 
     def __init__(self, about: DatasetInfo, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
         self.name, self.description, self.fingerprint = about
@@ -99,8 +102,7 @@ class BatchedCorpus(ABC):
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Give the batches of a split, short examples first."""
-        for places in self.places(split, batch_size):
-            yield self.examples(split, places, None)
+        yield from read_ahead(self.examples, ((split, places, None) for places in self.places(split, batch_size)))
 
     def places(self, split: str, batch_size: int) -> Iterator[list[int]]:
         """Give the indices of a split's examples in batches, short examples first.
@@ -140,5 +142,6 @@ def evaluation_mode(model: nn.Module) -> Iterator[torch.device]:
 
 def to_device(batch: Batch, device: torch.device) -> Batch:
     """Move a batch to a device."""
-    inputs = tuple(each.to(device) if isinstance(each, Tensor) else each for each in batch.inputs)
-    return Batch(inputs, batch.target.to(device))
+    ahead = device.type == "cuda"  # from pinned memory, in the background
+    inputs = tuple(each.to(device, non_blocking=ahead) if isinstance(each, Tensor) else each for each in batch.inputs)
+    return Batch(inputs, batch.target.to(device, non_blocking=ahead))

@@ -23,7 +23,12 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class Corpus(Protocol):
-    """Data with a train, a validation and a test split, their task, loss and metric."""
+    """Data with a train, a validation and a test split, their task, loss and metric.
+
+    `batch` and `held_out` are pure: they follow from their arguments alone, so that any process may make any batch. Two
+    attributes are optional: `reads_files`, whether batches are read from files when they are needed, and `cacheable`,
+    whether `--cache` would keep them as they are after decoding.
+    """
 
     @property
     def name(self) -> str:

@@ -93,6 +93,14 @@ class Subset:
         return torch.cat([batch[self.kept[batch]] for batch in batches]).split(batch_size)
 
 
+def nested(corpus: Corpus) -> list[Corpus]:
+    """List a corpus and those within it, which evaluate its models: that of a `Subset`, and of a wrapper like it."""
+    found = [corpus]
+    while (inner := getattr(found[-1], "corpus", None)) is not None and inner is not found[-1]:
+        found.append(inner)
+    return found
+
+
 def subset(corpus: Corpus, count: int, seed: int, augment: bool = False) -> Corpus:
     """Give a corpus with fewer training examples.
 

@@ -21,6 +21,7 @@ class Limit(NamedTuple):
     error: str
 
 
+NUMBER = Limit(lambda value: value >= 0, "{name}={value}: at least 0 is needed")
 COUNT = Limit(lambda value: value >= 1, "{name}={value}: at least 1 is needed")
 POSITIVE = Limit(lambda value: value > 0, "{name}={value}: more than 0 is needed")
 FINITE = Limit(lambda value: value < math.inf, "{name}={value}: a finite number is needed")
@@ -91,6 +92,12 @@ class Settings:
         "Weight of the REINFORCE loss, which trains the choices of attention=hard.",
         WEIGHT,
         shown="1 with attention=hard, else 0",
+    )
+    workers: int | None = setting(
+        None,
+        "Processes that read and prepare batches ahead; 0 for none. They do not change the result.",
+        NUMBER,
+        shown="0, and for data that are read from files half of the processors, all with an accelerator, at most 8",
     )
     validations: int | None = setting(None, "Number of validations, evenly spaced.", COUNT, shown="10")
     patience: int | None = setting(

@@ -23,7 +23,15 @@ SMOOTHING = 0.1
 
 
 def resolved(
-    given: Settings, spec: ModelSpec, corpus: Corpus, model: nn.Module, per_epoch: float, *, tuned: bool, precision: str
+    given: Settings,
+    spec: ModelSpec,
+    corpus: Corpus,
+    model: nn.Module,
+    per_epoch: float,
+    *,
+    tuned: bool,
+    precision: str,
+    workers: int = 0,
 ) -> Settings:
     """Choose the settings that are None.
 
@@ -38,6 +46,7 @@ def resolved(
         per_epoch: optimizer steps in an epoch.
         tuned: whether the weights are pretrained.
         precision: what `auto` means on this machine.
+        workers: that suit this machine, for data that are read from files.
 
     Raises:
         ConfigError: If values do not fit each other.
@@ -68,6 +77,7 @@ def resolved(
         weight_decay=WEIGHT_DECAY if given.weight_decay is None else given.weight_decay,
         label_smoothing=smoothing,
         reinforce=1.0 if given.reinforce is None and hard_layers(model) else given.reinforce,
+        workers=(workers if getattr(corpus, "reads_files", False) else 0) if given.workers is None else given.workers,
         validations=min(steps, given.validations or VALIDATIONS),
         precision=precision,
     )

@@ -24,6 +24,7 @@ from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.criterion import Criterion, goodness
+from zoo.training.data_wait import DataWait
 from zoo.training.distributed.fsdp import copy_weights, follow, in_training
 from zoo.training.optimizers import Schedule
 from zoo.training.resume.checkpoint import Snapshot
@@ -111,17 +112,19 @@ def fit(
         training.restore(start)
     callback = callback or Callback()
     callback.on_start(training.outcome)
-    source, due = iter(batches), plan.due
+    source, due, wait = iter(batches), plan.due, DataWait(fabric.device)
     training.trained.train()
     for step in range(training.outcome.steps, plan.steps):
         if plan.patience is not None and training.outcome.waited >= plan.patience:
             training.outcome.ended = "patience"
             break
         started = time.perf_counter()
-        parts = [_next(source, step) for _ in range(plan.accumulate)]
+        with wait.fetching():
+            parts = [_next(source, step) for _ in range(plan.accumulate)]
         shares, request = _agreed(parts, callback.request(), fabric)
         loss = update(parts, shares, step)
-        training.add(loss, time.perf_counter() - started)
+        wait.computed()
+        training.add(loss, time.perf_counter() - started, wait.take())
         callback.on_step(step + 1, loss)
         if step + 1 in due:
             _validate(training, validate)

@@ -1,11 +1,16 @@
-"""`Sampler`: the batches of each step, a pure function of seed and step, so that a training can resume anywhere."""
+"""`Sampler`: the batches of each step, a pure function of seed and step, so that a training can resume anywhere.
+
+So any process may make any of them, too: where `Workers` that hold the sampler are in use, they make them ahead.
+"""
 
 from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 import torch
 
 from zoo.data.corpus import Batch, Corpus
+from zoo.data.workers import read_ahead
 
 
 class Sampler:
@@ -31,10 +36,7 @@ class Sampler:
         Args:
             first: batches this process has read before.
         """
-        at = first * self.world + self.rank
-        while True:
-            yield self.at(at)
-            at += self.world
+        yield from read_ahead(self.at, ((number,) for number in count(first * self.world + self.rank, self.world)))
 
     def at(self, index: int) -> Batch:
         """Return one batch by its number over all epochs and processes."""

@@ -12,8 +12,11 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from zoo.data.corpus import Corpus, check_task, open_corpus
-from zoo.data.subsets import warn_of_notes
+from zoo.data.subsets import nested, warn_of_notes
+from zoo.data.workers import Workers, default_workers
+from zoo.processors import cores
 from zoo.training.callbacks.callback import Callback, Callbacks
+from zoo.training.callbacks.data_wait import WarnOfDataWait
 from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
 from zoo.training.callbacks.save_run import CURVE, SaveRunFolder
@@ -135,11 +138,17 @@ class Trainer:
         settings = resolved(
             self.given, self.initial.spec, corpus, model, per_epoch,
             tuned=self.initial.tuned, precision=self.precision,
+            workers=default_workers(self._processes, shared=fabric.device.type == "cpu"),
         )  # fmt: skip
         objective = objective_for(corpus, model, settings)
         if settings.metric and callable(known := getattr(corpus, "metrics", None)):
             check_metric(settings.metric, known(model))
         return _Parts(model, corpus, sampler, settings, objective, self._facts(corpus, data, settings))
+
+    @property
+    def _processes(self) -> int:
+        """Processes of the training on this machine."""
+        return max(1, self.fabric.world_size // getattr(self.fabric.strategy, "num_nodes", 1))
 
     def _facts(self, corpus: Corpus, data: str, settings: Settings) -> dict[str, Any]:
         return {
@@ -168,7 +177,7 @@ class Trainer:
 
         saver = self._saver(parts, start)
         done = (start.step if start else 0) * plan.accumulate
-        with self._callbacks(saver, plan.steps) as callbacks:
+        with self._callbacks(parts, saver) as callbacks, self._workers(parts):
             outcome = fit(
                 parts.model, parts.objective, parts.sampler.batches(done), optimizers,
                 plan=plan, fabric=self.fabric, validate=evaluate, callback=callbacks, start=start,
@@ -195,13 +204,24 @@ class Trainer:
         curve = LossCurve(parts.settings.steps, start.facts.get(CURVE) if start else None)
         return SaveRunFolder(self.folder.path, parts.model, parts.corpus, parts.facts, curve)
 
+    def _workers(self, parts: _Parts) -> Workers:
+        """Give the processes that make the batches of training, validation and test."""
+        workers = parts.settings.workers
+        assert workers is not None
+        return Workers(parts.sampler, *nested(parts.corpus), workers=workers, pin=self.fabric.device.type == "cuda")
+
     @contextmanager
-    def _callbacks(self, saver: SaveRunFolder | None, steps: int) -> Iterator[Callback]:
+    def _callbacks(self, parts: _Parts, saver: SaveRunFolder | None) -> Iterator[Callback]:
         """Put the callbacks of this process together: all of them hear signals, the first saves and shows."""
+        settings = parts.settings
+        assert settings.steps
+        assert settings.workers is not None
         callbacks: list[Callback] = [StopOnSignal()] if saver else []
         if self.fabric.is_global_zero:
             callbacks += [saver] if saver else []
-            callbacks += [ProgressDisplay(steps, self.folder.resume)] if self.progress else []
+            callbacks += [ProgressDisplay(settings.steps, self.folder.resume)] if self.progress else []
+            cacheable = getattr(parts.corpus, "cacheable", False)
+            callbacks += [WarnOfDataWait(settings.workers, cores() // self._processes, cacheable)]
         with Callbacks(callbacks) as together:
             yield together
 

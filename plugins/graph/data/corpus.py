@@ -112,7 +112,7 @@ class GraphsCorpus(BatchedCorpus):
             for batch in self.held_out(split, batch_size):
                 inputs, target = to_device(batch, device)
                 answers.append(model(*inputs).float().cpu())
-                targets.append(target.cpu())
+                targets.append(target.cpu().clone())  # what a worker made keeps a file open as long as it is held
         found = JUDGES[self.graph_task.target](torch.cat(answers), torch.cat(targets))
         return {self.metric: found[self.metric], **found}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -58,6 +58,15 @@ class Files:
         self.paths = list(paths)
         self.lengths = torch.tensor(lengths, dtype=torch.long)
         self.cached = cached
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the sounds out: who unpickles the files, such as a worker, reads them."""
+        return vars(self) | {"cached": {}}
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether some sounds are not in memory."""
+        return not self.cached.keys() >= {*self.paths}
 
     def __getitem__(self, place: int) -> Float[Tensor, " t"]:
         """Give a sound."""

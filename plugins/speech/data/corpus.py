@@ -61,6 +61,11 @@ class SoundCorpus(BatchedCorpus):
         self.sounds = sounds
         self.augmentation = augmentation
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether sounds are read from files when they are needed."""
+        return any(getattr(part, "reads_files", False) for part in self.sounds.values())
+
     def heard(
         self, split: str, places: Sequence[int], generator: torch.Generator | None
     ) -> tuple[Float[Tensor, "b t"], Int[Tensor, " b"]]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of
@@ -17,7 +18,12 @@ from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, tokeni
 from zoo.plugins.speech.io.preprocess import RATE
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 
-AUGMENTATION = Augmentation(training=lambda sound, generator: change_speed(sound, RATE, generator))
+
+def _faster_or_slower(sound: Tensor, generator: torch.Generator) -> Tensor:
+    return change_speed(sound, RATE, generator)
+
+
+AUGMENTATION = Augmentation(training=_faster_or_slower)
 """Other speeds, in training."""
 DEFAULT_TOKENIZER = "char"
 """The characters of the training's transcripts."""

@@ -92,8 +92,8 @@ class TranscriptsCorpus(SoundCorpus):
         written: list[Transcription] = []
         most = _LONGER * int(self.rows["train"].lengths.max())
         with evaluation_mode(model) as device:
-            for places in self.places(split, batch_size):
-                sounds, lengths = self.heard(split, places, None)
+            batches = zip(self.places(split, batch_size), self.held_out(split, batch_size), strict=True)
+            for places, ((sounds, lengths, _), _) in batches:
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
                 wanted = (self.texts[split][place] for place in places)
                 written += map(Transcription, self.tokenizer.transcripts(best), wanted)

@@ -14,10 +14,11 @@ from rich.progress import track
 from zoo.bench.grid.results_store import Store, key_of
 from zoo.bench.grid.task import Config, Result, attempt
 from zoo.bench.grid.threads import VARIABLE, choose_threads, threads_of
-from zoo.bench.grid.worker_pool import WorkerPool, cores
+from zoo.bench.grid.worker_pool import WorkerPool
 from zoo.errors import ConfigError
 from zoo.locking import locked
 from zoo.names import counted
+from zoo.processors import cores
 
 Record = Mapping[str, Any]
 Results = Generator[tuple[Config, Result], None, None]

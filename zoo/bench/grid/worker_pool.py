@@ -17,17 +17,14 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, BinaryIO, TypeVar
 
+from zoo.processors import cores
+
 Answer = TypeVar("Answer")
 Call = tuple[Future[Any], bytes]
 
 
 class WorkerDiedError(BrokenExecutor):
     """Error of a call whose worker process ended; other calls continue in a new process."""
-
-
-def cores() -> int:
-    """Count the cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class WorkerPool(Executor):

@@ -13,7 +13,6 @@ from rich.console import Console
 from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
-from zoo.bench.grid.worker_pool import cores
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import MODELS, StudyConfig
 from zoo.bench.learning_curve.figure import draw
@@ -28,6 +27,7 @@ from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
 from zoo.errors import ConfigError
 from zoo.locking import locked
 from zoo.names import counted, did_you_mean
+from zoo.processors import cores
 from zoo.training.criterion import Criterion
 
 FOLDER = "runs/data-size"

@@ -16,6 +16,8 @@ _PAUSE = 0.5
 """Seconds between two reads of the loss, which make an accelerator wait."""
 _SHOWN = 3
 """Scores in a line, those first that choose the best checkpoint."""
+_WAIT, _LONG = 0.05, 2.0
+"""Share of the time spent waiting for data, and seconds of training, from which on the share is shown."""
 
 
 class ProgressDisplay(Callback):
@@ -38,6 +40,7 @@ class ProgressDisplay(Callback):
         self.task = self.bar.add_task("", total=steps)
         self.seen = 0.0
         self.score = ""
+        self.outcome = Outcome()
 
     def __enter__(self) -> "ProgressDisplay":
         if self.console.is_terminal:
@@ -50,6 +53,7 @@ class ProgressDisplay(Callback):
 
     def on_start(self, outcome: Outcome) -> None:
         """Print where a training is resumed."""
+        self.outcome = outcome
         if outcome.steps:
             self.console.print(f"resumed after step {outcome.steps:,} of {self.steps:,}")
             self.bar.update(self.task, completed=outcome.steps)
@@ -61,7 +65,8 @@ class ProgressDisplay(Callback):
         now = time.monotonic()
         if now - self.seen >= _PAUSE or step == self.steps:
             self.seen = now
-            self.bar.update(self.task, completed=step, description=f"loss {float(loss):.4f}  {self.score}")
+            shown = f"loss {float(loss):.4f}  {self.score}{self._wait()}"
+            self.bar.update(self.task, completed=step, description=shown)
 
     def on_validation(self, outcome: Outcome) -> None:
         """Write a line."""
@@ -69,4 +74,10 @@ class ProgressDisplay(Callback):
         shown = [score_text(name, score) for name, score in islice(outcome.criterion.shown(last.scores), _SHOWN)]
         scores, self.score = "  ".join(shown), "".join(shown[:1])
         best = "  best so far" if outcome.best_step == last.step else ""
-        self.console.print(f"step {last.step:>7,}  loss {last.loss:.4f}  {scores}{best}", markup=False, soft_wrap=True)
+        line = f"step {last.step:>7,}  loss {last.loss:.4f}  {scores}{self._wait()}{best}"
+        self.console.print(line, markup=False, soft_wrap=True)
+
+    def _wait(self) -> str:
+        """Tell how much of the time so far the training waited for data, where that is worth a word."""
+        share = self.outcome.waiting_share
+        return f"  data wait {share:.0%}" if share >= _WAIT and self.outcome.seconds >= _LONG else ""

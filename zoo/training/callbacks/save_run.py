@@ -113,6 +113,7 @@ class SaveRunFolder(Callback):
             "best_by": outcome.best_by,
             "ended": outcome.ended if scores is not None else UNENDED,
             "seconds": round(outcome.seconds, 2),
+            "waiting_for_data": round(outcome.waiting_share, 4),
             "history": [{"step": e.step, "loss": e.loss, **e.scores} for e in outcome.history],
         }
         curve = self.curve.to_dict()

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from zoo.data.workers import flushes_denormal
+
 FABRIC_LOG = "lightning_fabric"
 
 
@@ -47,13 +49,10 @@ def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
 
 @contextmanager
 def process_state_restored() -> Iterator[None]:
-    """Restore what a training changes in the process: random numbers, Lightning's log level, denormal numbers.
-
-    Torch cannot be asked whether it flushes denormal numbers: a product of two tells.
-    """
+    """Restore what a training changes in the process: random numbers, Lightning's log level, denormal numbers."""
     logger = logging.getLogger(FABRIC_LOG)
     level, words, numbers, drawn = logger.level, random.getstate(), np.random.get_state(), torch.get_rng_state()
-    flushes = float(torch.tensor([1e-39]) * torch.tensor([0.5])) == 0.0
+    flushes = flushes_denormal()
     try:
         yield
     finally:

@@ -23,6 +23,8 @@ UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 
 UNENDED = "running"
 """What the record of a training says of its end while there is none."""
+_FREE = ("command", "threads", "workers")
+"""What may be another when a training is resumed: weights do not depend on it, or a warning tells how."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
         ConfigError: If it has not; the text lists what differs.
     """
     before, now = _flat(record), _flat(json.loads(json.dumps(facts)))
-    differ = [key for key in now if key not in ("command", "threads") and before.get(key) != now[key]]
+    differ = [key for key in now if key not in _FREE and before.get(key) != now[key]]
     if differ:
         lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
         notes = [f"Its command was: {record['command']}"] if record.get("command") else []

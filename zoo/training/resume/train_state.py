@@ -50,6 +50,13 @@ class Outcome:
     """Why it ended: `all steps`, `patience`, or `asked to` (there are steps left)."""
     criterion: Criterion = field(default_factory=Criterion)
     """Chooses the best checkpoint."""
+    waiting: float = 0.0
+    """Seconds of training steps in which the device waited for data; of several processes, those of the first."""
+
+    @property
+    def waiting_share(self) -> float:
+        """Share of the time of training steps in which the device waited for data, in [0, 1]."""
+        return min(1.0, self.waiting / self.seconds) if self.seconds else 0.0
 
     @property
     def waited(self) -> int:
@@ -134,11 +141,12 @@ class Training:
         """Copy the weights."""
         return copy.deepcopy(dict(self.model.state_dict()))
 
-    def add(self, loss: Tensor, seconds: float) -> None:
-        """Count a step."""
+    def add(self, loss: Tensor, seconds: float, waiting: float) -> None:
+        """Count a step: its seconds, and those in which the device is known to have waited for data."""
         self.losses.add(loss)
         self.outcome.steps += 1
         self.outcome.seconds += seconds
+        self.outcome.waiting += waiting
 
     def load_best(self) -> None:
         """Load the weights of the best checkpoint into the model, on Fabric's device."""
@@ -162,6 +170,7 @@ class Training:
             tensors["best"] = self.best
         facts = {
             "seconds": outcome.seconds,
+            "waiting": outcome.waiting,
             "best": [outcome.best_step, as_json(outcome.best_score)],
             "history": [[e.step, e.loss, as_json(e.score), dict(e.scores)] for e in outcome.history],
             "ended": outcome.ended,
@@ -204,7 +213,10 @@ def outcome_of(snapshot: Snapshot, criterion: Criterion) -> Outcome:
     facts = snapshot.facts
     best_step, best_score = facts["best"]
     history = [Validation(step, loss, _number(score), scores) for step, loss, score, scores in facts["history"]]
-    return Outcome(snapshot.step, facts["seconds"], best_step, _number(best_score), history, criterion=criterion)
+    waiting = facts.get("waiting", 0.0)
+    return Outcome(
+        snapshot.step, facts["seconds"], best_step, _number(best_score), history, criterion=criterion, waiting=waiting
+    )
 
 
 def best_weights(snapshot: Snapshot) -> Weights:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from zoo.bench.grid.worker_pool import WorkerDiedError, WorkerPool, cores
+from zoo.bench.grid.worker_pool import WorkerDiedError, WorkerPool
+from zoo.processors import cores
 
 
 def double(x: int, *, plus: int = 0) -> int:

@@ -1,0 +1,16 @@
+import os
+
+import pytest
+
+from zoo.processors import cores
+
+
+def test_processors_are_those_of_the_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3, 5, 7}, raising=False)
+    assert cores() == 3
+
+
+def test_without_affinities_they_are_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert cores() == 6

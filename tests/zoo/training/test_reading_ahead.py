@@ -1,0 +1,159 @@
+"""Trainings with workers in every modality: the batches, and so the weights, do not depend on their number."""
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+import zoo
+from zoo.data.corpus import Batch, Corpus, open_corpus
+from zoo.data.workers import Workers
+from zoo.training.sampler import Sampler
+
+SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+spoken = pytest.mark.skipif(shutil.which("espeak-ng") is None, reason="espeak-ng is not installed")
+
+
+def pictures(folder: Path) -> str:
+    generator = np.random.default_rng(0)
+    for number in range(12):
+        path = folder / "pictures" / "ab"[number % 2] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(generator.integers(0, 256, (24, 32, 3), np.uint8)).save(path)
+    return f"folder:{folder / 'pictures'}"
+
+
+def recordings(folder: Path) -> str:
+    import soundfile
+
+    lines = []
+    for number in range(12):
+        noise = np.random.default_rng(number).normal(0, 0.1, 5000 + 500 * number)
+        soundfile.write(folder / f"{number}.wav", noise, 16_000)
+        lines.append(json.dumps({"audio": f"{number}.wav", "text": "ab" * (1 + number % 2)}))
+    (folder / "manifest.jsonl").write_text("\n".join(lines))
+    return f"recordings:{folder}"
+
+
+def lines(folder: Path) -> str:
+    (folder / "lines.txt").write_text(
+        "".join(f"line {number} of the text\n" * (1 + number % 3) for number in range(40))
+    )
+    return f"lines:{folder / 'lines.txt'}"
+
+
+def graphs(folder: Path) -> str:
+    rows = [
+        {
+            "edges": [[i, (i + 1) % n] for i in range(n)],
+            "x": [[i / n] for i in range(n)],
+            "label": "even" if n % 2 else "odd",
+        }
+        for n in range(3, 33)
+    ]
+    (folder / "graphs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return f"graphs:{folder / 'graphs.jsonl'}"
+
+
+def named(text: str) -> Callable[[Path], str]:
+    return lambda folder: text
+
+
+DATA = {
+    "digits": ("vit-micro", named("digits")),
+    "cards": ("vit-micro", named("cards")),
+    "pictures": ("vit-micro", pictures),
+    "pairs": ("transformer-tiny", named("reverse:3-5")),
+    "lines": ("decoder-tiny", lines),
+    "masked": ("bert-tiny", lines),
+    "tags": ("bert-tiny", named("tags")),
+    "recordings": ("speech-tiny", recordings),
+    "clips": ("speech-tiny", named("spoken-digits:words?train=100")),
+    "frames": ("speech-tiny", named("spoken-digits:frames?train=100")),
+    "speech": ("speech-synthesis-tiny", named("one-voice")),
+    "graphs": ("graph-tiny", graphs),
+    "drawn": ("graph-tiny", named("drawn-graphs:triangle?count=60")),
+    "nodes": ("graph-tiny", named("karate")),
+}
+"""A model and data of each kind of corpus."""
+TASK = {"masked": "masked-token", "tags": "tag", "clips": "classify", "frames": "tag", "nodes": "tag"}
+MARKS = {
+    "clips": [spoken, pytest.mark.slow],
+    "frames": [spoken, pytest.mark.slow],
+    "speech": [spoken, pytest.mark.slow],
+}
+KINDS = [pytest.param(kind, marks=MARKS.get(kind, [])) for kind in DATA]
+LEARNED = [
+    pytest.param(kind, marks=MARKS.get(kind, [])) for kind in ("pictures", "pairs", "masked", "recordings", "graphs")
+]
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """Let this process compute with two threads, other than workers."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def opened(kind: str, folder: Path) -> Corpus:
+    model, source = DATA[kind]
+    task = {"task": TASK[kind]} if kind in TASK else {}
+    return open_corpus(source(folder), zoo.info(model).with_config(**SIZE | task))
+
+
+def read(corpus: Corpus, workers: int) -> list[Batch]:
+    """Read batches of two epochs, from the third on, and the held-out ones between them."""
+    sampler = Sampler(corpus, 8, seed=3)
+    with Workers(sampler, corpus, workers=workers):
+        training = sampler.batches(3)
+        found = [*islice(training, 4), *islice(corpus.held_out("validation", 8), 3)]
+        return [*found, *islice(training, min(2 * sampler.per_epoch, 8)), *islice(corpus.held_out("test", 8), 3)]
+
+
+def assert_same(one: list[Batch], other: list[Batch]) -> None:
+    for a, b in zip(one, other, strict=True):
+        for x, y in zip((*a.inputs, a.target), (*b.inputs, b.target), strict=True):
+            assert type(x) is type(y)
+            assert torch.equal(x.nan_to_num(), y.nan_to_num()) if isinstance(x, Tensor) else x is y is None
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("kind", KINDS)
+def test_workers_make_the_batches_that_are_made_without_them(kind: str, tmp_path: Path) -> None:
+    corpus = opened(kind, tmp_path)
+    assert_same(read(corpus, 2), read(corpus, 0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_corpus_is_pickled_for_workers_that_are_spawned(kind: str, tmp_path: Path) -> None:
+    corpus = opened(kind, tmp_path)
+    assert_same(read(pickle.loads(pickle.dumps(corpus)), 0), read(corpus, 0))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 4 worker")
+@pytest.mark.parametrize("kind", LEARNED)
+def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> None:
+    model, source = DATA[kind]
+    data, task = source(tmp_path), {"task": TASK[kind]} if kind in TASK else {}
+    options: dict[str, Any] = {"steps": 6, "validations": 3, "batch_size": 4, "accumulate": 2, "dropout": 0.1}
+    for workers in (0, 2, 4):
+        zoo.train(model, data, tmp_path / str(workers), workers=workers, **options, **SIZE | task)
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "024"]
+    assert weights[0] == weights[1] == weights[2]
+    records = [json.loads((tmp_path / name / "training.json").read_text()) for name in "024"]
+    assert [record["settings"]["workers"] for record in records] == [0, 2, 4]
+    assert records[0]["history"] == records[1]["history"] == records[2]["history"]
+    assert records[0]["test"] == records[1]["test"] == records[2]["test"]
+    assert all(0 <= record["waiting_for_data"] <= 1 for record in records)
