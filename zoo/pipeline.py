@@ -2,9 +2,11 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +32,18 @@ class Pipeline:
         device: where the model computes.
         model: taken in place of the one that the name gives.
         task: of a name with published weights, as for `zoo.create`; a repository has its own.
+        workers: processes that read files ahead of `predict`; None for `zoo.data.default_workers`.
     """
 
-    def __init__(self, name: str, device: str = "cpu", model: Any = None, task: str | None = None) -> None:
-        self.name, self.device = reference(name), device
+    def __init__(
+        self,
+        name: str,
+        device: str = "cpu",
+        model: Any = None,
+        task: str | None = None,
+        workers: int | None = None,
+    ) -> None:
+        self.name, self.device, self.workers = reference(name), device, workers
         self.task = None if hub.is_repository(self.name) else task
         if model is not None:
             self.model = model
@@ -74,10 +84,45 @@ class Pipeline:
         Raises:
             InputError: If one cannot be read.
         """
-        try:
-            return self.placed(self.preprocess(raw))
-        except OSError as error:  # of a file that is named
-            raise InputError(f"an input cannot be read: {error}") from error
+        return self.placed(_Reader(self.preprocess).prepared(raw))
+
+    def read(
+        self, parts: Iterable[Any], skip: Callable[[str, InputError], None] | None = None
+    ) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+        """Yield raw inputs and what `inputs` gives for them, in order; files are read ahead by workers.
+
+        Args:
+            parts: a raw input, or a list of them that are prepared together, or one by one where one cannot be read.
+            skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
+
+        Raises:
+            InputError: If an input cannot be read.
+        """
+        from zoo.data.workers import Workers
+
+        reader = _Reader(self.preprocess, skips=skip is not None)
+        parts = iter(parts)
+        first = list(islice(parts, 2))
+        calls = ((part,) for part in chain(first, parts))
+        pin = self.device.startswith("cuda")
+        with Workers(reader, workers=self._workers_for(first), pin=pin) as workers:
+            for found in workers.read(reader.read, calls):
+                for part, inputs in found:
+                    if not isinstance(inputs, InputError):
+                        yield part, self.placed(inputs)
+                    elif skip is not None:
+                        skip(part if isinstance(part, str) else part[0], inputs)
+
+    def _workers_for(self, first: Sequence[Any]) -> int:
+        """Give the number of workers: by default none where there is one part, or the inputs are no files."""
+        from zoo.data.workers import default_workers
+
+        if len(first) < 2:
+            return 0
+        if self.workers is not None:
+            return self.workers
+        name = first[0] if isinstance(first[0], str) else first[0][0]
+        return default_workers(shared=self.device == "cpu") if os.path.isfile(name) else 0
 
     def placed(self, inputs: Any) -> tuple[Any, ...]:
         """Bring inputs to the model's device; a single one becomes a tuple."""
@@ -85,9 +130,11 @@ class Pipeline:
         return tuple(each.to(self.device) if hasattr(each, "to") else each for each in inputs)
 
     def predict(
-        self, raw: Sequence[str], skip: Callable[[str, InputError], None] | None = None
+        self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None = None
     ) -> Iterator[tuple[str, Any]]:
         """Yield each input with its answer: probabilities by label, a list of tags, or a text.
+
+        The inputs are taken and answered 32 at a time, so that there may be any number of them.
 
         Args:
             raw: texts, names of files, SMILES.
@@ -154,29 +201,49 @@ class Pipeline:
         if self.spec.task != "generate":
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}', which does not generate: use zoo predict")
 
-    def _predict(self, raw: Sequence[str], skip: Callable[[str, InputError], None] | None) -> Iterator[tuple[str, Any]]:
+    def _predict(self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None) -> Iterator[tuple[str, Any]]:
         import torch
 
-        for first in range(0, len(raw), BATCH):
-            for part, inputs in self._readable(list(raw[first : first + BATCH]), skip):
-                with torch.no_grad():
-                    output = self.model(*inputs).cpu()
-                batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
-                yield from zip(part, self.postprocess(output, batch(*inputs) if batch else part), strict=True)
+        lines = iter(raw)
+        for part, inputs in self.read(iter(lambda: list(islice(lines, BATCH)), []), skip):
+            with torch.no_grad():
+                output = self.model(*inputs).cpu()
+            batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
+            yield from zip(part, self.postprocess(output, batch(*inputs) if batch else part), strict=True)
 
-    def _readable(
-        self, part: list[str], skip: Callable[[str, InputError], None] | None
-    ) -> Iterator[tuple[list[str], tuple[Any, ...]]]:
-        """Yield inputs prepared together, or one by one where one of them cannot be read."""
+
+class _Reader:
+    """Reads raw inputs, here or in a worker.
+
+    Args:
+        preprocess: prepares them.
+        skips: whether inputs that cannot be read are answered with their errors.
+    """
+
+    def __init__(self, preprocess: Any, skips: bool = False) -> None:
+        self.preprocess, self.skips = preprocess, skips
+
+    def prepared(self, part: Any) -> Any:
+        """Prepare a raw input, or several together.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
         try:
-            yield part, self.inputs(part)
+            return self.preprocess(part)
+        except OSError as error:  # of a file that is named
+            raise InputError(f"an input cannot be read: {error}") from error
+
+    def read(self, part: Any) -> list[tuple[Any, Any]]:
+        """Give raw inputs with what is made of them: together, or one by one where one of them cannot be read."""
+        try:
+            return [(part, self.prepared(part))]
         except InputError as error:
-            if skip is None:
+            if not self.skips:
                 raise
-            if len(part) == 1:
-                return skip(part[0], error)
-            for line in part:
-                yield from self._readable([line], skip)
+            if isinstance(part, str) or len(part) == 1:
+                return [(part, error)]
+            return [found for line in part for found in self.read([line])]
 
 
 class LabelProbabilities:

@@ -1,9 +1,13 @@
 """`Pipeline`: from raw inputs to answers."""
 
+import pickle
+from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from PIL import Image
 
 import zoo
@@ -50,3 +54,57 @@ def test_files_that_cannot_be_read_are_skipped_if_wished(tmp_path: Path) -> None
     assert skipped == gone
     with pytest.raises(InputError, match="an input cannot be read"):
         list(pipeline.predict(gone))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Write pictures, of which the 40th is none."""
+    paths = [tmp_path / f"{number}.png" for number in range(70)]
+    for number, path in enumerate(paths):
+        Image.linear_gradient("L").rotate(5 * number).save(path)
+    paths[40].write_bytes(b"no picture")
+    return [str(path) for path in paths]
+
+
+def test_workers_read_files_and_the_answers_stay_in_order(labeller: str, files: list[str]) -> None:
+    skipped: list[str] = []
+    answers = [
+        list(Pipeline(labeller, workers=workers).predict(files, lambda name, error: skipped.append(name)))
+        for workers in (0, 2)
+    ]
+    assert answers[0] == answers[1]
+    assert [file for file, _ in answers[0]] == files[:40] + files[41:]
+    assert skipped == [files[40]] * 2
+    with pytest.raises(InputError, match="cannot be read"):
+        list(Pipeline(labeller, workers=2).predict(files))
+
+
+def test_several_files_have_workers_by_default(
+    labeller: str, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.data.workers.default_workers", lambda shared: 3)
+    pipeline = Pipeline(labeller)
+    assert pipeline._workers_for([files[:32], files[32:64]]) == 3
+    assert pipeline._workers_for([files[:32]]) == 0
+    assert pipeline._workers_for([["CCO"], ["c1ccccc1"]]) == 0
+
+
+def test_inputs_are_taken_as_they_are_answered(labeller: str, files: list[str]) -> None:
+    taken: list[str] = []
+
+    def endless() -> Iterator[str]:
+        for file in cycle(files[:40]):
+            taken.append(file)
+            yield file
+
+    answers = Pipeline(labeller, workers=0).predict(endless())
+    assert [file for file, _ in islice(answers, 100)] == taken[:100]
+    assert len(taken) <= 6 * 32
+
+
+def test_what_prepares_inputs_is_pickled_for_workers_that_are_spawned(files: list[str]) -> None:
+    for name, raw in (("vit-micro", files[:2]), ("transformer-tiny", ["a text"]), ("graph-tiny", ["CCO"])):
+        inputs = Pipeline(name).inputs(raw)
+        pickled = pickle.loads(pickle.dumps(Pipeline(name).preprocess))(raw)
+        for one, other in zip(inputs, pickled if isinstance(pickled, tuple) else (pickled,), strict=True):
+            assert one is other is None or torch.equal(one, other)

@@ -3,6 +3,7 @@
 from zoo.cli.arguments import (
     Device as Device,
     Model as Model,
+    ReadWorkers as ReadWorkers,
     check_not_empty as check_not_empty,
     check_out as check_out,
     read_inputs as read_inputs,

@@ -1,7 +1,8 @@
 """Arguments that commands share: the checkpoint, the device, inputs and the output file."""
 
 import sys
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,15 @@ CHECKPOINT = "Folder that `zoo train` wrote, hf-hub:org/name, or a model with pu
 Checkpoint = Annotated[str, typer.Argument(help=CHECKPOINT)]
 Model = Annotated[str, typer.Option(help=CHECKPOINT, show_default=False)]
 Device = Annotated[str, typer.Option(help="Device of the model: cpu, cuda, cuda:1, …")]
+ReadWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=0,
+        help="Processes that read files ahead; 0 for none.",
+        show_default="half of the processors, all with a GPU, at most 8",
+    ),
+]
 
 
 def read_inputs(texts: list[str] | None, file: str | None) -> list[str]:
@@ -22,44 +32,77 @@ def read_inputs(texts: list[str] | None, file: str | None) -> list[str]:
         ConfigError: If both are given.
         InputError: If there are no inputs, or they are not UTF-8.
     """
+    return list(stream_inputs(texts, file))
+
+
+def stream_inputs(texts: list[str] | None, file: str | None) -> Iterable[str]:
+    """Give the inputs as `read_inputs` does, lines as they are read; those of a file can be iterated again.
+
+    Raises:
+        ConfigError: If both are given.
+        InputError: If there are no inputs, or they are not UTF-8; of lines, while they are read.
+    """
     if texts and file:
         raise ConfigError(f"texts and --file {file!r}: give one of them")
     if texts:
         return texts
-    if file in (None, "-"):
+    if file is None or file == "-":
         if sys.stdin.isatty():
             raise InputError("no input: give it as an argument, with --file, or through a pipe")
-        data, where = sys.stdin.buffer.read(), "what is piped in"
-    else:
-        assert file is not None
+        return _lines(sys.stdin.buffer, "what is piped in")
+    return _File(file)
+
+
+class _File:
+    """Lines of a file.
+
+    Args:
+        name: of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the lines, read anew."""
         try:
-            data, where = Path(file).expanduser().read_bytes(), repr(file)
+            with Path(self.name).expanduser().open("rb") as file:
+                yield from _lines(file, repr(self.name))
         except OSError as error:
-            raise InputError(f"--file {file!r} cannot be read: {error}") from error
-    return _lines(data, where)
+            raise InputError(f"--file {self.name!r} cannot be read: {error}") from error
 
 
-def _lines(data: bytes, where: str) -> list[str]:
-    lines = []
-    for number, line in enumerate(data.splitlines(), start=1):
+def _lines(file: Iterable[bytes], where: str) -> Iterator[str]:
+    empty = True
+    for number, line in enumerate((line for chunk in file for line in chunk.splitlines()), start=1):
         try:
-            lines.append(line.decode("utf-8"))
+            text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{where}, line {number}: no UTF-8 at byte {error.start + 1}") from error
-    if not any(line.strip() for line in lines):
+        empty = empty and not text.strip()
+        yield text
+    if empty:
         raise InputError(f"{where} holds no text")
-    return lines
 
 
-def check_not_empty(texts: list[str]) -> None:
-    """Check that no text is empty.
+def check_not_empty(texts: Iterable[str]) -> Iterable[str]:
+    """Check that no text is empty, before any is used; of an iterator, each as it is read. Give the texts.
 
     Raises:
         InputError: If one is; the error says which.
     """
+    checked = _not_empty(texts)
+    if isinstance(texts, Iterator):
+        return checked
+    deque(checked, maxlen=0)
+    return texts
+
+
+def _not_empty(texts: Iterable[str]) -> Iterator[str]:
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             raise InputError(f"text {number} is {text!r}: there is nothing to read")
+        yield text
 
 
 def check_out(out: Path, endings: Sequence[str]) -> None:

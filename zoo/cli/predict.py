@@ -1,11 +1,14 @@
 """`zoo predict CHECKPOINT INPUT`: labels with their probabilities, or a label for each word."""
 
 import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Annotated, Any
 
 import typer
 
-from zoo.cli.arguments import Checkpoint, Device, check_not_empty, read_inputs
+from zoo.cli.arguments import Checkpoint, Device, ReadWorkers, check_not_empty, stream_inputs
 from zoo.errors import InputError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
@@ -21,23 +24,30 @@ def predict(
     top: Annotated[int, typer.Option(min=1, help="Number of labels shown for each input.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, with all labels.")] = False,
     device: Device = "cpu",
+    workers: ReadWorkers = None,
 ) -> None:
     """Classify inputs: the most probable labels of each, or a label for each word, node or frame."""
-    pipeline = Pipeline(model, device)
-    lines = read_inputs(inputs, file)
-    check_not_empty(lines)
-    skipped: list[str] = []
+    pipeline = Pipeline(model, device, workers=workers)
+    lines = iter(check_not_empty(stream_inputs(inputs, file)))
+    first = list(islice(lines, 2))
+    counts = Counter[str]()
+
+    def counted_lines() -> Iterator[str]:
+        for line in chain(first, lines):
+            counts["all"] += 1
+            yield line
 
     def skip(line: str, error: InputError) -> None:
-        skipped.append(line)
+        counts["skipped"] += 1
         typer.echo(f"zoo: skipped {line!r}: {error}", err=True)
 
-    for line, answer in pipeline.predict(lines, skip if len(lines) > 1 else None):
+    for line, answer in pipeline.predict(counted_lines(), skip if len(first) > 1 else None):
         typer.echo(_json(line, answer) if as_json else _shown(line, answer, top))
-    if len(skipped) == len(lines):
-        raise InputError(f"no input can be read, of {counted(len(skipped), 'input')}")
-    if skipped:
-        typer.echo(f"zoo: {len(skipped)} of {counted(len(lines), 'input')} skipped", err=True)
+    total = counted(counts["all"], "input")
+    if counts["skipped"] == counts["all"]:
+        raise InputError(f"no input can be read, of {total}")
+    if counts["skipped"]:
+        typer.echo(f"zoo: {counts['skipped']} of {total} skipped", err=True)
 
 
 def _json(line: str, answer: Any) -> str:

@@ -99,10 +99,11 @@ class Workers:
         owners: whose methods are called, such as a corpus; each worker has them, by fork or pickled.
         workers: number of processes; with 0 all is made in this one when it is read.
         pin: whether tensors come in pinned memory, from which an accelerator copies them in the background.
+        advice: what helps besides fewer workers where one of them is killed for memory.
     """
 
-    def __init__(self, *owners: Any, workers: int = 0, pin: bool = False) -> None:
-        self.owners, self.workers, self.pin = owners, workers, pin
+    def __init__(self, *owners: Any, workers: int = 0, pin: bool = False, advice: str = "") -> None:
+        self.owners, self.workers, self.pin, self.advice = owners, workers, pin, advice
         self._readings: dict[int, _Reading] = {}
         self._numbers = count()
         self._source: Any = None
@@ -131,7 +132,7 @@ class Workers:
         self._source._shutdown_workers()  # as Lightning does: an error that is handled keeps the iterator alive
         self._source = None
         if dead:
-            raise WorkerDiedError(_cause_of_death(dead[0], self.workers)) from error
+            raise WorkerDiedError(f"{_cause_of_death(dead[0], self.workers)}{self.advice}") from error
 
     def holds(self, make: Callable[..., Any]) -> bool:
         """Tell whether the processes can call a function: a method of one of the objects, and asked in this thread."""
@@ -280,7 +281,7 @@ def _cause_of_death(process: Any, workers: int) -> str:
     how = f"was killed by signal {-code}{name}" if code < 0 else f"ended with exit code {code}"
     return (
         f"workers={workers}: a worker, process {process.pid}, {how}; most often memory has run out. "
-        f"Set fewer, such as --workers {workers // 2}, or a smaller --batch-size"
+        f"Set fewer, such as --workers {workers // 2}"
     )
 
 

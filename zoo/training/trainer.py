@@ -206,9 +206,10 @@ class Trainer:
 
     def _workers(self, parts: _Parts) -> Workers:
         """Give the processes that make the batches of training, validation and test."""
-        workers = parts.settings.workers
+        workers, owners = parts.settings.workers, (parts.sampler, *nested(parts.corpus))
         assert workers is not None
-        return Workers(parts.sampler, *nested(parts.corpus), workers=workers, pin=self.fabric.device.type == "cuda")
+        advice = f" with --resume, or begin again with a --batch-size below {parts.settings.batch_size}"
+        return Workers(*owners, workers=workers, pin=self.fabric.device.type == "cuda", advice=advice)
 
     @contextmanager
     def _callbacks(self, parts: _Parts, saver: SaveRunFolder | None) -> Iterator[Callback]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zoo import ConfigError, InputError
-from zoo.cli import Device, Model
+from zoo.cli import Device, Model, ReadWorkers
 from zoo.pipeline import Pipeline
 from zoo.plugins.speech.cli.transcript_output import line_of, output_for
 
@@ -44,12 +44,13 @@ def transcribe(
         int | None, typer.Option(help="Number of channels of a raw stream.", show_default="1")
     ] = None,
     device: Device = "cpu",
+    workers: ReadWorkers = None,
 ) -> None:
     """Transcribe speech in audio files; files that cannot be read are skipped, named and counted."""
     raw = {"rate": raw_rate, "format": raw_format, "channels": raw_channels}
     given = {key: value for key, value in raw.items() if value is not None}
     _check(files, stream, beam, given)
-    pipeline = Pipeline(model, device, task="generate")
+    pipeline = Pipeline(model, device, task="generate", workers=workers)
     if stream:
         from zoo.plugins.speech.cli.stream_transcribe import transcribe_stream
 
@@ -59,17 +60,16 @@ def transcribe(
     from zoo.plugins.speech.cli.transcriber import Transcriber
 
     transcriber = Transcriber(pipeline, beam, timestamps)
-    skipped = 0
-    for file in shown(files, len(files), "transcribing"):
-        try:
-            found = transcriber.transcribe(file)
-        except InputError as error:
-            skipped += 1
-            typer.echo(f"zoo: skipped: {error}", err=True)
-            continue
+    skipped: list[str] = []
+
+    def skip(file: str, error: InputError) -> None:
+        skipped.append(file)
+        typer.echo(f"zoo: skipped: {error}", err=True)
+
+    for found in shown(transcriber.transcribe(files, skip), len(files), "transcribing"):
         typer.echo(json.dumps(_plain(found), ensure_ascii=False) if as_json else _lines(found, len(files) > 1))
     if skipped:
-        typer.echo(f"zoo: {skipped} of {len(files)} file{'s' if len(files) > 1 else ''} skipped", err=True)
+        typer.echo(f"zoo: {len(skipped)} of {len(files)} file{'s' if len(files) > 1 else ''} skipped", err=True)
         raise typer.Exit(1)
 
 

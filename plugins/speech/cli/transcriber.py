@@ -1,9 +1,10 @@
 """`Transcriber`: speech recognition of audio files, with word timestamps."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zoo import ConfigError
+from zoo import ConfigError, InputError
 from zoo.core import evaluating
 from zoo.pipeline import Pipeline
 from zoo.plugins.shared.audio.config import token_ms
@@ -46,13 +47,22 @@ class Transcriber:
         self.options = {} if beam is None else {"beam": beam}
         self.model = pipeline.model
 
-    def transcribe(self, file: str) -> Transcription:
-        """Transcribe a file.
+    def transcribe(
+        self, files: Iterable[str], skip: Callable[[str, InputError], None] | None = None
+    ) -> Iterator[Transcription]:
+        """Transcribe files, in order; they are read ahead.
+
+        Args:
+            files: their paths.
+            skip: called with files that cannot be read as audio; by default the first such error is raised.
 
         Raises:
-            InputError: If it cannot be read as audio.
+            InputError: If a file cannot be read as audio.
         """
-        sound = self.pipeline.inputs(file)
+        for file, sound in self.pipeline.read(files, skip):
+            yield self._transcribed(file, sound)
+
+    def _transcribed(self, file: str, sound: tuple[Any, ...]) -> Transcription:
         found = self.model.generate(*sound, **self.options)
         (text,) = self.pipeline.postprocess(found)
         words = self._words(sound, found.best()) if self.timestamps else None

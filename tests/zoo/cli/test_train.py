@@ -1,7 +1,9 @@
 """`zoo train`, `zoo generate` and `zoo predict` from the command line."""
 
+import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +13,7 @@ import pytest
 from PIL import Image
 
 import zoo
-from zoo.cli.arguments import check_not_empty
+from zoo.cli.arguments import check_not_empty, read_inputs, stream_inputs
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.text.io import preprocess
@@ -285,3 +287,30 @@ def test_labels_of_nothing_are_not_asked() -> None:
 @pytest.mark.parametrize("command", ["generate", "predict"])
 def test_what_is_neither_folder_nor_model_is_said_to_be_neither(run: Run, command: str) -> None:
     assert "There is no folder 'nowhere', and no model.\nUnknown model (nowhere)." in run(command, "nowhere", "x")[2]
+
+
+def test_lines_of_a_file_are_checked_before_the_first_is_answered(run: Run, writer: str, tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_bytes(b"abc\r\n" * 100 + b"bad \xff\n")
+    code, out, err = run("predict", writer, "--file", str(file))
+    assert (code, out) == (2, "")
+    assert f"'{file}', line 101: no UTF-8 at byte 5" in err
+    file.write_bytes(b"abc\n\n")
+    assert "text 2 is '': there is nothing to read" in run("predict", writer, "--file", str(file))[2]
+    assert "cannot be read" in run("predict", writer, "--file", str(tmp_path / "gone"))[2]
+
+
+def test_lines_are_those_between_line_breaks_of_any_kind(tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_bytes("a\r\nb\rc\n\nd\u2028e".encode())
+    lines = stream_inputs(None, str(file))
+    assert list(lines) == list(lines) == read_inputs(None, str(file)) == ["a", "b", "c", "", "d\u2028e"]
+
+
+def test_what_is_piped_in_is_read_as_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO(b"first\nsecond\nbad \xff\n"))
+    monkeypatch.setattr(sys, "stdin", pipe)
+    lines = iter(check_not_empty(stream_inputs(None, "-")))
+    assert [next(lines), next(lines)] == ["first", "second"]
+    with pytest.raises(InputError, match="what is piped in, line 3: no UTF-8 at byte 5"):
+        next(lines)

@@ -219,3 +219,21 @@ def test_two_machines_train_together_from_the_command_line(tmp_path: Path) -> No
     record = json.loads((tmp_path / "out" / "training.json").read_text())
     assert record["processes"] == 2
     assert record["steps_done"] == 3
+
+
+SHARED = """
+import sys
+import torch
+torch.set_num_threads(1)
+import zoo
+zoo.train("vit-micro", "digits", f"{sys.argv[1]}/{sys.argv[2]}", steps=4, validations=2, batch_size=8, accumulate=2,
+          workers=int(sys.argv[2]), precision="32-true", accelerator="cpu", devices=2, strategy="ddp", dim=16, depth=1,
+          num_heads=2, mlp_dim=16, dropout=0.2)
+"""
+
+
+def test_two_processes_with_workers_read_as_without(tmp_path: Path) -> None:
+    for workers in ("0", "2"):
+        launch(tmp_path, SHARED, workers)
+    files = [(tmp_path / name / "model.safetensors").read_bytes() for name in "02"]
+    assert files[0] == files[1]

@@ -1,8 +1,14 @@
 """Trainings with workers in every modality: the batches, and so the weights, do not depend on their number."""
 
 import json
+import os
 import pickle
+import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -157,3 +163,67 @@ def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> 
     assert records[0]["history"] == records[1]["history"] == records[2]["history"]
     assert records[0]["test"] == records[1]["test"] == records[2]["test"]
     assert all(0 <= record["waiting_for_data"] <= 1 for record in records)
+
+
+TRAIN = ["train", "vit-micro", "--data", "digits", "--steps", "120", "--validations", "120", "--batch-size", "4"]
+PLAIN = ["--precision", "32-true", *(f"--set={key}={value}" for key, value in SIZE.items()), "--set=dropout=0.2"]
+
+
+def start(out: Path, workers: int, log: Any = None) -> "subprocess.Popen[bytes]":
+    """Start a training, which writes a checkpoint after each step, in a process group of its own, as a shell does."""
+    command = [sys.executable, "-m", "zoo", *TRAIN, *PLAIN, "--out", str(out), "--workers", str(workers), "--resume"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, env=environment, stderr=log, start_new_session=True)
+
+
+def wait_for_steps(process: "subprocess.Popen[bytes]", out: Path) -> None:
+    before = set((out / "state").glob("step-*"))
+    while process.poll() is None and not set((out / "state").glob("step-*")) - before:
+        time.sleep(0.01)
+    assert process.poll() is None
+
+
+def end(process: "subprocess.Popen[bytes]") -> int:
+    """Wait for the end, and that no process of the group is left."""
+    code = process.wait(timeout=300)
+    for _ in range(200):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return code
+        time.sleep(0.05)
+    raise AssertionError("a worker is left")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactly(tmp_path: Path) -> None:
+    assert end(start(tmp_path / "whole", workers=0)) == 0
+    out, log = tmp_path / "out", tmp_path / "log"
+
+    process = start(out, workers=2)
+    wait_for_steps(process, out)
+    os.killpg(process.pid, signal.SIGINT)  # Ctrl-C
+    assert end(process) == 130
+
+    with log.open("wb") as file:
+        process = start(out, workers=2, log=file)
+        wait_for_steps(process, out)
+        (worker, _) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(worker), signal.SIGKILL)  # as where memory has run out
+        assert end(process) == 2
+    told = (
+        rf"^zoo: workers=2: a worker, process {worker}, was killed by signal 9 \(SIGKILL\); .* memory has run out. Set "
+    )
+    assert re.search(f"{told}fewer, such as --workers 1 with --resume, .* below 4$", log.read_text(), re.MULTILINE)
+
+    process = start(out, workers=2)
+    wait_for_steps(process, out)
+    process.kill()
+    assert end(process) == -signal.SIGKILL
+
+    assert end(start(out, workers=1)) == 0
+    files = [(folder / "model.safetensors").read_bytes() for folder in (out, tmp_path / "whole")]
+    assert files[0] == files[1]
+    histories = [json.loads((folder / "training.json").read_text())["history"] for folder in (out, tmp_path / "whole")]
+    assert histories[0] == histories[1]
