@@ -7,7 +7,7 @@ from zoo.data.batched_corpus import (
     evaluation_mode as evaluation_mode,
     to_device as to_device,
 )
-from zoo.data.cache import cached_file as cached_file
+from zoo.data.cache import cache_folder as cache_folder, cached_file as cached_file
 from zoo.data.corpus import Batch as Batch, open_corpus as open_corpus
 from zoo.data.labels import (
     labels_of as labels_of,
@@ -23,7 +23,14 @@ from zoo.data.skip_report import (
     read_each as read_each,
 )
 from zoo.data.source_options import parse as parse
-from zoo.data.splits import Parts as Parts, complete as complete, fingerprint as fingerprint
+from zoo.data.splits import (
+    Parts as Parts,
+    by_hash as by_hash,
+    complete as complete,
+    fingerprint as fingerprint,
+    hash_names as hash_names,
+    mix as mix,
+)
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo
 from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores
 from zoo.data.workers import (

@@ -5,7 +5,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
 import torch
+from jaxtyping import Int, Int64, UInt64
 
 from zoo.errors import DataError
 from zoo.names import counted
@@ -63,6 +65,65 @@ def complete(
         parts[part] = [example for example in train if home[key(example)] == rank]
     rest = [example for example in train if home[key(example)] >= len(wanted)]
     return Parts(rest, parts["validation"], parts["test"])
+
+
+def hash_names(names: Iterable[bytes]) -> UInt64[np.ndarray, " n"]:
+    """Hash the names of examples, such as relative paths, for `by_hash`: blake2b, 64 bits."""
+    digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    return np.frombuffer(digests, np.uint64)
+
+
+def by_hash(
+    hashes: UInt64[np.ndarray, " n"],
+    seed: int,
+    classes: Int[np.ndarray, " n"] | None = None,
+    held_out: Sequence[str] = ("validation", "test"),
+    share: float = 1 / _SHARE,
+) -> dict[str, Int64[np.ndarray, " part"]]:
+    """Draw `train` and the parts held out by a hash of each example, and give the indices of each part in order.
+
+    An example is in the same part whatever others come or go, but for the first examples of a class: a class that has
+    as many as there are parts has at least one in each.
+
+    Args:
+        hashes: of the examples, see `hash_names`.
+        seed: of the draw.
+        classes: of the examples, from 0; each has its share in each part. None for one class.
+        held_out: the parts besides `train`.
+        share: of the examples in each part held out.
+    """
+    classes = np.zeros(len(hashes), np.int64) if classes is None else classes
+    drawn = mix(hashes, seed) / np.float64(2**64)
+    bucket = np.minimum((drawn / share).astype(np.int64), len(held_out))
+    kinds = int(classes.max(initial=0)) + 1
+    counts = np.bincount(classes * (len(held_out) + 1) + bucket, minlength=kinds * (len(held_out) + 1))
+    ends = _at_least_one(counts.reshape(kinds, -1)).cumsum(1)
+    order = np.lexsort((drawn, classes))
+    sizes = ends[:, -1]
+    rank = np.arange(len(order)) - np.repeat(sizes.cumsum() - sizes, sizes)
+    part = np.empty(len(order), np.int64)
+    part[order] = (rank[:, None] >= ends[classes[order], :-1]).sum(1)
+    return {name: np.flatnonzero(part == place) for place, name in enumerate((*held_out, "train"))}
+
+
+def mix(hashes: UInt64[np.ndarray, " n"], word: int) -> UInt64[np.ndarray, " n"]:
+    """Derive other hashes by a number: the finalizer of splitmix64 (doi:10.1145/2660193.2660195)."""
+    (salt,) = np.random.SeedSequence(word).generate_state(1, np.uint64)
+    mixed = hashes ^ salt
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _at_least_one(counts: Int64[np.ndarray, "classes parts"]) -> Int64[np.ndarray, "classes parts"]:
+    """Move an example of the largest part of a class to each empty one, where the class has enough."""
+    counts = counts.copy()
+    enough = counts.sum(1) >= counts.shape[1]
+    for part in counts.T:
+        lacking = enough & (part == 0)
+        counts[lacking, counts[lacking].argmax(1)] -= 1
+        part[lacking] = 1
+    return counts
 
 
 def fingerprint(pieces: Iterable[str]) -> str:

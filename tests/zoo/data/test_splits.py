@@ -1,6 +1,10 @@
-import pytest
+from collections.abc import Iterable
 
-from zoo.data.splits import complete, fingerprint
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from zoo.data.splits import by_hash, complete, fingerprint, hash_names
 from zoo.errors import DataError
 
 
@@ -44,3 +48,45 @@ def test_too_few_different_examples() -> None:
 def test_a_fingerprint_tells_where_texts_end() -> None:
     assert fingerprint(["ab", "c"]) != fingerprint(["a", "bc"])
     assert fingerprint(["ab", "c"]) == fingerprint(["ab", "c"])
+
+
+def named(numbers: Iterable[int]) -> NDArray[np.uint64]:
+    return hash_names(b"%d.png" % number for number in numbers)
+
+
+def test_an_example_stays_in_its_part_when_others_come_and_go() -> None:
+    few, more = by_hash(named(range(500)), 0), by_hash(named(range(400, 3000)), 0)
+    for part in few:
+        assert {place - 400 for place in few[part] if place >= 400} == {place for place in more[part] if place < 100}
+
+
+def test_parts_drawn_by_hash_have_their_share_of_each_class() -> None:
+    classes = np.arange(9000) % 3
+    parts = by_hash(named(range(9000)), 1, classes, share=0.15)
+    assert sorted(np.concatenate([*parts.values()])) == list(range(9000))
+    for part, share in (("train", 0.7), ("validation", 0.15), ("test", 0.15)):
+        counts = np.bincount(classes[parts[part]])
+        assert np.abs(counts / 3000 - share).max() < 0.03
+
+
+def test_a_class_of_three_is_in_each_part_and_one_of_two_is_not_counted_twice() -> None:
+    classes = np.repeat([0, 1, 2], [3, 2, 40])
+    for seed in range(20):
+        parts = by_hash(named(range(45)), seed, classes)
+        assert [np.bincount(classes[places], minlength=3)[0] for places in parts.values()] == [1, 1, 1]
+        assert sorted(np.concatenate([*parts.values()])) == list(range(45))
+
+
+def test_another_seed_draws_other_parts() -> None:
+    one, other = (by_hash(named(range(100)), seed)["test"].tolist() for seed in (0, 1))
+    assert one != other
+
+
+def test_only_the_parts_that_are_asked_for_are_drawn() -> None:
+    parts = by_hash(named(range(100)), 0, held_out=("validation",))
+    assert set(parts) == {"validation", "train"}
+    assert sum(map(len, parts.values())) == 100
+
+
+def test_no_examples_have_empty_parts() -> None:
+    assert {len(places) for places in by_hash(named(range(0)), 0).values()} == {0}
