@@ -12,9 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zoo import ConfigError, ModelSpec
-from zoo.core import cross_entropy
+from zoo.core import IGNORED, count_targets, cross_entropy
 from zoo.data import Batch, StudyInfo, write_text
-from zoo.plugins.vision import data
+from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
+from zoo.plugins.vision.data.folder import Folder
+from zoo.plugins.vision.data.pictures import Looks
 from zoo.plugins.vision.image_source import Examples, ImageSource
 
 Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
@@ -71,6 +73,16 @@ class ImageCorpus:
         """Give the training examples, as bytes."""
         return self.source.train(self.source.limit or UNLIMITED, self.seed)
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether images are read from files when they are needed."""
+        return isinstance(self.source, Folder)
+
+    @property
+    def cacheable(self) -> bool:
+        """Whether `--cache` would keep images after decoding, and nothing does so."""
+        return isinstance(self.source, Folder) and self.source.reader.cache is None
+
     def overrides(self) -> dict[str, Any]:
         """See `Corpus.overrides`."""
         size = {"image_size": self.source.image_size} if self.fixed_size else {}
@@ -82,14 +94,20 @@ class ImageCorpus:
 
     def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
         """See `Corpus.batch`."""
-        pictures = self.source.prepare(self.train.inputs[index])
-        return Batch((self.source.augment(pictures, generator),), self.train.labels[index])
+        inputs, labels = read(self.train, index)
+        return Batch((augment(self.source, inputs, generator),), labels)
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """See `Corpus.held_out`."""
+        count = self.sizes[split]
+        for start in range(0, count, batch_size):
+            yield self.examples(split, start, min(count, start + batch_size))
+
+    def examples(self, split: str, start: int, end: int) -> Batch:
+        """Give some examples of `validation` or `test`; the target of an image that cannot be read is -100."""
         part = self.source.test() if split == "test" else self.source.validation()
-        for inputs, labels in zip(part.inputs.split(batch_size), part.labels.split(batch_size), strict=True):
-            yield Batch((self.source.prepare(inputs),), labels)
+        inputs, labels = read(part, torch.arange(start, end))
+        return Batch((self.source.prepare(inputs),), labels)
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""
@@ -101,9 +119,10 @@ class ImageCorpus:
         right, loss, count = 0, 0.0, 0
         for (inputs,), labels in self.held_out(split, batch_size):
             answer = model(inputs.to(like.device, like.dtype)).float().cpu()
+            known = int(count_targets(labels))
             right += int((answer.argmax(-1) == labels).sum())
-            loss += float(cross_entropy(answer, labels)) * len(labels)
-            count += len(labels)
+            loss += float(cross_entropy(answer, labels)) * known
+            count += known
         return {"accuracy": right / count, "loss": loss / count}
 
     def metrics(self, model: nn.Module) -> tuple[str, ...]:
@@ -157,12 +176,29 @@ class ImageSubset(ImageCorpus):
 
     def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
         """See `Corpus.batch`."""
-        images = self.source.prepare(self.train.inputs[index])
-        return Batch((self.source.augment(images, generator) if self.augmented else images,), self.train.labels[index])
+        inputs, labels = read(self.train, index)
+        images = augment(self.source, inputs, generator) if self.augmented else self.source.prepare(inputs)
+        return Batch((images,), labels)
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""
         return functional.cross_entropy(answer, target, label_smoothing=smoothing)
+
+
+def augment(source: ImageSource, inputs: Tensor, generator: torch.Generator) -> Tensor:
+    """Prepare and augment images; our sources move pixels, which is faster while those are bytes."""
+    if isinstance(source, Looks) and inputs.shape[-1] == source.image_size:
+        return source.prepare(source.augment(inputs, generator))
+    return source.augment(source.prepare(inputs), generator)
+
+
+def read(examples: Examples, index: Tensor) -> tuple[Tensor, Tensor]:
+    """Read some examples; the label of an image that cannot be read is -100."""
+    labels = examples.labels[index]
+    if isinstance(examples.inputs, Tensor):
+        return examples.inputs[index], labels
+    inputs, good = examples.inputs.read(index)
+    return inputs, labels.where(good, IGNORED)
 
 
 def adapt(source: ImageSource, spec: ModelSpec, seed: int, tokenizer: str = "") -> ImageCorpus:
@@ -188,5 +224,10 @@ def _opening(entry: Callable[[str, int], ImageSource]) -> Open:
     return lambda argument, spec, seed, tokenizer: adapt(entry(argument, seed), spec, seed, tokenizer)
 
 
-cards, digits = _opening(data.open_cards), _opening(data.open_digits)
-folder, npz = _opening(data.open_folder), _opening(data.open_npz)
+def folder(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ImageCorpus:
+    """Open a folder, at the size that a model reads from the first."""
+    size = spec.config.get("image_size")
+    return adapt(open_folder(argument, seed, *([size] if size else [])), spec, seed, tokenizer)
+
+
+cards, digits, npz = _opening(open_cards), _opening(open_digits), _opening(open_npz)

@@ -2,16 +2,29 @@
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.data import Reference
 
 
-class Examples(NamedTuple):
-    """Hold examples in memory: raw inputs, one row each, and their classes."""
+class InputsOnDisk(Protocol):
+    """Raw inputs that are read when they are needed."""
 
-    inputs: Tensor
+    def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Read some, one row each, and tell which of them could be read."""
+
+    def take(self, index: NDArray[np.int64]) -> "InputsOnDisk":
+        """Choose some; nothing is read."""
+
+
+class Examples(NamedTuple):
+    """Examples: raw inputs, in memory one row each, or on disk, and their classes."""
+
+    inputs: Any
+    """A tensor, or `InputsOnDisk`."""
     labels: Tensor
 
 

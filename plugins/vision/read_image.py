@@ -57,6 +57,9 @@ def name_of(image: Any, place: int) -> str:
 
 def is_constant(image: "Image") -> bool:
     """Tell whether all pixels of an image are equal."""
+    width, height = image.size
+    if image.getpixel((0, 0)) != image.getpixel((width // 2, height // 2)):
+        return False  # nearly always, and a hundred times faster
     extrema: Any = image.getextrema()
     return all(low == high for low, high in ([extrema] if len(image.getbands()) == 1 else extrema))
 

@@ -1,7 +1,7 @@
 """Subsets of the training examples, for learning curves on any corpus."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
@@ -137,10 +137,20 @@ def chance_accuracy(corpus: Corpus, batch_size: int = 256) -> float | None:
     return int(counts.max()) / int(counts.sum())
 
 
-def warn_of_notes(corpus: Corpus) -> None:
-    """Warn of what the user has to know of a corpus, where nothing else tells it, as the report of a study does."""
-    for note in corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else ():
-        warnings.warn(f"{corpus.name}: {note}", stacklevel=3)
+def warn_of_notes(corpus: Corpus, told: Collection[str] = ()) -> tuple[str, ...]:
+    """Warn of what the user has to know of a corpus, where nothing else tells it, as the report of a study does.
+
+    Args:
+        corpus: any.
+        told: notes of which the user was warned before.
+
+    Returns: the notes, those told before included.
+    """
+    notes = corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else ()
+    for note in notes:
+        if note not in told:
+            warnings.warn(f"{corpus.name}: {note}", stacklevel=3)
+    return notes
 
 
 def correct(corpus: Corpus, model: nn.Module, split: str, batch_size: int) -> Bool[Tensor, " n"]:

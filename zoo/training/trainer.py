@@ -91,6 +91,7 @@ class Trainer:
         command: str = "",
     ) -> None:
         self.initial, self.given, self.folder, self.progress, self.command = initial, given, folder, progress, command
+        self.told: tuple[str, ...] = ()
         logging.getLogger(FABRIC_LOG).setLevel(logging.ERROR)  # announces precision and processes
         self.precision = resolve_precision(folder.precision(given.precision), accelerator_of(devices))
         self.fabric: Fabric = launch(devices, self.precision)
@@ -112,6 +113,8 @@ class Trainer:
             return self._stored(parts, start, record)
         seed_all(self.given.seed, 1 + self.fabric.global_rank)
         outcome, scores = self._run(parts, start)
+        if self.fabric.is_global_zero:
+            warn_of_notes(corpus, self.told)  # of what was found while training
         return Trained(
             parts.model.eval(), self.folder.path, scores, outcome, parts.settings, self.fabric.is_global_zero
         )
@@ -119,13 +122,13 @@ class Trainer:
     def open(self, data: str) -> Corpus:
         """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights.
 
-        What the user has to know of the data, such as files that cannot be read, is a warning.
+        What the user has to know of the data, such as files that cannot be read, is a warning, here or at the end.
         """
         tokenizer = self.folder.saved_tokenizer() or self.given.tokenizer or self.initial.tokenizer
         spec, seed = self.initial.spec, self.given.seed
         corpus = open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
         if self.fabric.is_global_zero:
-            warn_of_notes(corpus)
+            self.told = warn_of_notes(corpus)
         return corpus
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:

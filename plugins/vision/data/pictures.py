@@ -1,13 +1,12 @@
-"""Data sources of pictures: the embedded cards, scikit-learn's digits, the user's folders and arrays.
+"""Pictures that exist, split into parts: scikit-learn's digits, the user's arrays, and what folders share with them.
 
-Pictures are kept as bytes (count, channels, height, width) in one tensor; `prepare` makes them floats of mean 0 and
-deviation 1, `augment` shifts and, where a mirror image means the same, flips them.
+Pictures are bytes (count, channels, height, width); `prepare` makes them floats of mean 0 and deviation 1, `augment`
+shifts and, where a mirror image means the same, flips them.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,18 @@ from torch.nn import functional
 
 from zoo import DataError
 from zoo.data import Reference
-from zoo.plugins.vision.cards_dataset import NUM_CLASSES, SIDE, Split, ignoring_the_cue, make_cards, read_digits
-from zoo.plugins.vision.image_files import read_archive, read_folder
+from zoo.plugins.vision.data.archive import read_archive
+from zoo.plugins.vision.data.cards_dataset import Split
 from zoo.plugins.vision.image_source import Examples
 
-_FOLDER_SIZE = 32
 _DIGITS_SIZE = 24
 """Eight pixels are one patch of the small ViT: enlarged threefold, a digit is nine."""
 _HELD_OUT = 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Looks:
-    """Hold what pictures of all sources have in common: size, normalisation, augmentation."""
+class Looks:
+    """Size, normalisation and augmentation, which all sources of pictures have."""
 
     name: str
     description: str
@@ -41,12 +39,18 @@ class _Looks:
     fingerprint: str
     limit: int | None = None
     reference: Reference | None = None
-    notes: tuple[str, ...] = ()
+    known_notes: tuple[str, ...] = ()
+    """What was found when the data were opened."""
     classes: tuple[str, ...] = ()
     mean: float = 0.5
     deviation: float = 0.25
     shift: int = 1
     mirror: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell what the user has to know, such as pictures that cannot be read."""
+        return self.known_notes
 
     @property
     def preparation(self) -> dict[str, Any]:
@@ -60,7 +64,7 @@ class _Looks:
 
     def prepare(self, inputs: Tensor) -> Tensor:
         """Turn bytes into floats of mean 0 and deviation 1, at the size asked for."""
-        pictures = (inputs.float() / 255 - self.mean) / self.deviation
+        pictures = inputs.to(torch.float32, copy=True).div_(255).sub_(self.mean).div_(self.deviation)
         if pictures.shape[-1] == self.image_size:
             return pictures
         return functional.interpolate(pictures, size=(self.image_size,) * 2, mode="bilinear", antialias=True)
@@ -74,43 +78,13 @@ class _Looks:
         if self.mirror:
             flip = torch.rand(count, 1, generator=generator) < 0.5
             columns = torch.where(flip, columns.flip(1), columns)
-        each = torch.arange(count)[:, None, None]
-        return inputs.permute(0, 2, 3, 1)[each, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        place = (torch.arange(count)[:, None, None] * height + rows[:, :, None]) * width + columns[:, None, :]
+        pixels = inputs.permute(0, 2, 3, 1).reshape(count * height * width, -1)
+        return pixels.index_select(0, place.flatten()).view(count, height, width, -1).permute(0, 3, 1, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cards(_Looks):
-    """Make pictures as they are asked for; the digits in them are split, so no test digit was trained on."""
-
-    seed: int
-    held_out: tuple[int, int] = (500, 2000)
-    """Validation and test pictures."""
-
-    def resized(self, image_size: int) -> "Cards":
-        """Enlarge or shrink the pictures."""
-        return replace(self, image_size=image_size)
-
-    def train(self, count: int, seed: int) -> Examples:
-        """Make training pictures; each seed has its own stream."""
-        return _made("train", count, (self.seed, 0, seed))
-
-    def validation(self) -> Examples:
-        """Make the validation pictures, always the same."""
-        return _made("validation", self.held_out[0], (self.seed, 1))
-
-    def test(self) -> Examples:
-        """Make the test pictures, always the same."""
-        return _made("test", self.held_out[1], (self.seed, 2))
-
-
-@lru_cache(maxsize=4)
-def _made(split: Split, count: int, seed: tuple[int, ...]) -> Examples:
-    pictures, labels = make_cards(read_digits(split, seed[0]), count, seed)
-    return Examples(torch.from_numpy(np.ascontiguousarray(pictures)), torch.from_numpy(labels))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pictures(_Looks):
+class Pictures(Looks):
     """Hold pictures that exist, split once: for each class alike, 15 % validation, 15 % test, the rest the pool."""
 
     splits: dict[Split, Examples] = field(repr=False)
@@ -132,7 +106,8 @@ class Pictures(_Looks):
                 "validation and test"
             )
         order = _balanced_order(pool.labels.numpy(), seed)[:count]
-        return Examples(pool.inputs[order], pool.labels[order])
+        inputs = pool.inputs[order] if isinstance(pool.inputs, Tensor) else pool.inputs.take(order)
+        return Examples(inputs, pool.labels[order])
 
     def validation(self) -> Examples:
         """Give the validation pictures."""
@@ -141,25 +116,6 @@ class Pictures(_Looks):
     def test(self) -> Examples:
         """Give the test pictures."""
         return self.splits["test"]
-
-
-def open_cards(argument: str = "", seed: int = 0) -> Cards:
-    """Open the embedded source: a digit to read and a cue to bind it to."""
-    return Cards(
-        name="cards",
-        description=(
-            "`cards` was designed to need both skills: reading a shifted handwritten digit, where convolution saves "
-            "examples, and finding the digit whose hue a far cue names, one step of attention. On other tasks made of "
-            "the same digits the CNN was ahead; `--data digits` shows that side."
-        ),
-        num_classes=NUM_CLASSES,
-        channels=3,
-        image_size=SIDE,
-        fingerprint=f"cards-1-{seed}",
-        reference=Reference(ignoring_the_cue(), "reads the digits, ignores the cue"),
-        mean=0.1,
-        seed=seed,
-    )
 
 
 def open_digits(argument: str = "", seed: int = 0) -> Pictures:
@@ -178,37 +134,12 @@ def open_digits(argument: str = "", seed: int = 0) -> Pictures:
     )
 
 
-def open_folder(argument: str, seed: int = 0) -> "Folder":
-    """Open a folder with one sub-folder of pictures for each class."""
-    return Folder.open(Path(argument).expanduser(), _FOLDER_SIZE, seed)
-
-
 def open_npz(argument: str, seed: int = 0) -> Pictures:
     """Open a NumPy archive of pictures and labels."""
     path = Path(argument).expanduser()
     pictures, labels, classes, notes = read_archive(path)
     described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes."
-    return replace(_pictures(f"npz:{path.name}", described, pictures, labels, seed, classes), notes=notes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Folder(Pictures):
-    """Hold a folder's pictures; another size is read from the files again, not resized twice."""
-
-    path: Path
-    seed: int
-
-    @classmethod
-    def open(cls, path: Path, image_size: int, seed: int) -> "Folder":
-        """Read and split the folder."""
-        pictures, labels, classes, notes = read_folder(path, image_size)
-        described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes, your own."
-        plain = _pictures(f"folder:{path.name}", described, pictures, labels, seed, classes)
-        return cls(**{**vars(plain), "notes": notes, "mirror": True}, path=path, seed=seed)
-
-    def resized(self, image_size: int) -> "Folder":
-        """Read the files again at another size."""
-        return self if image_size == self.image_size else Folder.open(self.path, image_size, self.seed)
+    return replace(_pictures(f"npz:{path.name}", described, pictures, labels, seed, classes), known_notes=notes)
 
 
 def _pictures(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from zoo.plugins.vision.cards_dataset import GROUND, HUES, SIDE, ignoring_the_cue, make_cards, read_digits
+from zoo.plugins.vision.data.cards_dataset import GROUND, HUES, SIDE, ignoring_the_cue, make_cards, read_digits
 
 
 def test_the_digits_are_split_once_into_parts_without_a_common_digit() -> None:

@@ -1,0 +1,5 @@
+"""Public names for sources of images."""
+
+from zoo.plugins.vision.data.cards import open_cards as open_cards
+from zoo.plugins.vision.data.folder import open_folder as open_folder
+from zoo.plugins.vision.data.pictures import open_digits as open_digits, open_npz as open_npz

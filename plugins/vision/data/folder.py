@@ -1,0 +1,120 @@
+"""The data source `folder:PATH`: class folders of pictures, of any number; a picture is read when it is asked for."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zoo import DataError
+from zoo.data import shown
+from zoo.plugins.vision.data.cards_dataset import Split
+from zoo.plugins.vision.data.folder_index import FolderIndex
+from zoo.plugins.vision.data.folder_listing import shown_name
+from zoo.plugins.vision.data.lazy_images import ImageReader, LazyImages, read_all
+from zoo.plugins.vision.data.pictures import Pictures
+from zoo.plugins.vision.data.pixel_cache import open_cache
+from zoo.plugins.vision.image_source import Examples
+
+SIZE = 32
+_SAMPLE = 512
+"""Training pictures that mean and deviation are measured on: they are within 0.02 of those of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder(Pictures):
+    """Pictures of a folder at one size.
+
+    Args:
+        index: of the pictures.
+        reader: of them.
+        seed: of the split.
+        cache: whether decoded pictures are cached; None for where they fit in a quarter of the free memory.
+    """
+
+    index: FolderIndex
+    reader: ImageReader
+    seed: int
+    cache: bool | None = None
+
+    @classmethod
+    def open(cls, path: Path, image_size: int, seed: int) -> "Folder":
+        """List a folder, and measure mean and deviation if that was not done before.
+
+        Raises:
+            DataError: If the folder cannot be used.
+        """
+        return cls.of(FolderIndex.open(path), image_size, seed, None)
+
+    @classmethod
+    def of(cls, index: FolderIndex, image_size: int, seed: int, cache: bool | None) -> "Folder":
+        """Give the pictures of an index at a size."""
+        reader = ImageReader(index, image_size, open_cache(index, image_size, cache))
+        parts = index.parts(seed)
+        mean, deviation = index.kept(f"moments-{image_size}-{seed}", lambda: _moments(reader, parts["train"]))
+        name = shown_name(os.fsencode(index.root.name))
+        labels = torch.from_numpy(np.array(index.arrays["labels"]))
+
+        def examples(part: Split) -> Examples:
+            images = LazyImages(reader, parts[part], parts[part] if part == "train" else None)
+            return Examples(images, labels[torch.from_numpy(parts[part])])
+
+        return cls(
+            name=f"folder:{name}",
+            description=f"`{name}` holds {len(index):,} pictures of {len(index.classes)} classes, your own.",
+            num_classes=len(index.classes),
+            channels=3,
+            image_size=image_size,
+            fingerprint=f"{index.fingerprint}-{seed}",
+            limit=len(parts["train"]),
+            classes=index.classes,
+            mean=mean,
+            deviation=deviation,
+            mirror=True,
+            splits={"train": examples("train"), "validation": examples("validation"), "test": examples("test")},
+            index=index,
+            reader=reader,
+            seed=seed,
+            cache=cache,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Tell what was left out, and which pictures were found that cannot be read."""
+        return self.index.notes + self.reader.notes.texts(len(self.index))
+
+    def resized(self, image_size: int) -> "Folder":
+        """Read the files at another size."""
+        return self if image_size == self.image_size else Folder.of(self.index, image_size, self.seed, self.cache)
+
+    def cached(self, wanted: bool) -> "Folder":
+        """Decode all pictures into the cache now, behind a progress bar, or do without a cache.
+
+        What was decoded before is not decoded again, also where that was interrupted.
+        """
+        folder = Folder.of(self.index, self.image_size, self.seed, wanted)
+        if folder.reader.cache is not None:
+            missing = folder.reader.cache.missing()
+            for _ in shown(read_all(folder.reader, missing), len(missing), "decoding pictures"):
+                pass
+        return folder
+
+
+def open_folder(argument: str, seed: int = 0, image_size: int = SIZE) -> Folder:
+    """Open a folder with one sub-folder of pictures for each class."""
+    return Folder.open(Path(argument).expanduser(), image_size, seed)
+
+
+def _moments(reader: ImageReader, train: NDArray[np.int64]) -> tuple[float, float]:
+    """Measure mean and deviation of a sample of the training pictures, the same whoever measures."""
+    sample = reader.index.sample(train, _SAMPLE)
+    read = [pixels for pixels in read_all(reader, sample) if pixels is not None]
+    if not read:
+        why = next(iter(reader.notes.own.values()))
+        raise DataError(f"folder:{reader.index.root}: none of {len(sample):,} training pictures can be read ({why})")
+    total = sum(pixels.size for pixels in read)
+    mean = sum(int(pixels.sum(dtype=np.int64)) for pixels in read) / total
+    square = sum(int(np.square(pixels, dtype=np.int64).sum()) for pixels in read) / total
+    return mean / 255, max((square - mean**2) ** 0.5 / 255, 1e-3)
