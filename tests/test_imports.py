@@ -147,7 +147,7 @@ def test_every_file_lies_in_a_package() -> None:
 
 
 ORDER = {
-    "zoo": "core spec version errors names hookspecs registry weights factory pipeline data training bench viz cli "
+    "zoo": "core spec version errors names hookspecs registry weights factory data pipeline training bench viz cli "
     "testing plugins",
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers losses mechanisms generation models",

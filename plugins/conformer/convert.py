@@ -344,7 +344,7 @@ def is_convolution_first(model: nn.Module) -> bool:
 def _check_config(state: StateDict, model: nn.Module) -> None:
     """Refuse weights whose model is made otherwise; sizes show by their shapes."""
     block: Any = next(part for part in model.modules() if isinstance(part, ConformerBlock))
-    encoder: Any = model.encoder if isinstance(model, Composition) else model
+    stack: Any = next(part for part in model.modules() if isinstance(part, Stack))
     depthwise, told = block.convolution.depthwise, keywords_of(state)
     assert told is not None
     told |= {"convolution_first": False}  # but of torchaudio's, where nothing tells it
@@ -354,7 +354,7 @@ def _check_config(state: StateDict, model: nn.Module) -> None:
         "position": told["position"] == _position_of(block),
         "norm": isinstance(block.convolution.inner_norm, NORMS[told["norm"]]),  # type: ignore[arg-type]
         "convolution_first": TORCHAUDIO.found(state) is not None or not is_convolution_first(model),
-        "last_norm": told["last_norm"] == isinstance(encoder.norm, nn.LayerNorm),
+        "last_norm": told["last_norm"] == isinstance(stack.norm, nn.LayerNorm),
         "num_heads": told.get("num_heads", block.attention.num_heads) == block.attention.num_heads,
     }
     others = [f"{keyword}={told[keyword]!r}" for keyword, same_as in fits.items() if not same_as]

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, count_targets, cross_entropy
-from zoo.data import Batch, StudyInfo, write_text
+from zoo.data import Batch, StudyInfo, read_ahead, write_text
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.folder import Folder
 from zoo.plugins.vision.data.pictures import Looks
@@ -100,8 +100,8 @@ class ImageCorpus:
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """See `Corpus.held_out`."""
         count = self.sizes[split]
-        for start in range(0, count, batch_size):
-            yield self.examples(split, start, min(count, start + batch_size))
+        ends = ((split, start, min(count, start + batch_size)) for start in range(0, count, batch_size))
+        yield from read_ahead(self.examples, ends)
 
     def examples(self, split: str, start: int, end: int) -> Batch:
         """Give some examples of `validation` or `test`; the target of an image that cannot be read is -100."""

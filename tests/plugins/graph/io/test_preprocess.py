@@ -11,8 +11,6 @@ import zoo
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.graph.io.preprocess import Preprocess
 
-pytestmark = pytest.mark.usefixtures("float64")
-
 INDEX = torch.tensor([[0, 1], [1, 2]])
 DATA = Data(x=torch.randn(3, 2), edge_index=INDEX, edge_attr=torch.tensor([[1.0], [2.0]]))
 

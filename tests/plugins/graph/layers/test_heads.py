@@ -8,8 +8,6 @@ import torch
 from zoo.core import Classify, ConfigError, Segments, Tokens
 from zoo.plugins.graph.layers.heads import Link, NodeFeatures, NodeTag, node_head
 
-pytestmark = pytest.mark.usefixtures("float64")
-
 TOKENS = Tokens(torch.randn(1, 5, 4), keys=Segments(torch.tensor([[0, 0, 1, 1, 1]])))
 PAIRS = torch.tensor([[0, 2, 4], [1, 2, 3]])
 

@@ -9,8 +9,6 @@ from torch import Tensor
 from zoo.core import ConfigError, InputError
 from zoo.plugins.graph.structure.edge_rules import EdgeRules
 
-pytestmark = pytest.mark.usefixtures("float64")
-
 INDEX = torch.tensor([[0, 1, 1, 2, 2], [1, 0, 1, 0, 0]])
 """0 and 1 read each other, 1 itself, and 0 reads 2 twice."""
 ATTR = torch.tensor([[1.0], [2.0], [3.0], [4.0], [6.0]])

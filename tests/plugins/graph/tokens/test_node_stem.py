@@ -9,8 +9,6 @@ from zoo.plugins.graph.structure.edge_rules import EdgeRules
 from zoo.plugins.graph.structure.graph_pattern import Graph
 from zoo.plugins.graph.tokens.node_stem import NodeStem
 
-pytestmark = pytest.mark.usefixtures("float64")
-
 INDEX = torch.tensor([[0, 1, 2], [1, 2, 0]])
 X = torch.randn(3, 2)
 
