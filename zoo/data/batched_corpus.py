@@ -58,8 +58,6 @@ class BatchedCorpus(ABC):
     """Scores that choose the checkpoint where the metric is equal, before the loss and the perplexity."""
     best: float = 1.0
     """The best value of the metric; 0 where its name begins with a minus sign."""
-    reads_files = False
-    """Whether batches are read from files when they are needed, so that workers pay by default."""
 
     def __init__(self, about: DatasetInfo, spec: ModelSpec, lengths: Mapping[str, Tensor]) -> None:
         self.name, self.description, self.fingerprint = about
@@ -75,6 +73,11 @@ class BatchedCorpus(ABC):
     @abstractmethod
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Evaluate a model on a split; the metric comes first."""
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether batches are read from files when they are needed, so that workers pay by default."""
+        return False
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""

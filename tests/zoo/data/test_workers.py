@@ -42,6 +42,10 @@ class Numbers:
         raise ZeroDivisionError("of the author's")
 
 
+def terminate(result: tuple[int, int]) -> None:
+    os.kill(result[1], signal.SIGTERM)
+
+
 def each(numbers: Iterator[int] | range) -> Iterator[tuple[int]]:
     return ((number,) for number in numbers)
 
@@ -133,7 +137,7 @@ def test_a_signal_to_the_whole_group_is_for_the_process_that_reads() -> None:
 def test_a_second_sigterm_ends_a_worker() -> None:
     data = Numbers()
     with pytest.raises(WorkerDiedError, match="SIGTERM"), Workers(data, workers=1):
-        deque(os.kill(process, signal.SIGTERM) for _, process in read_ahead(data.square, each(count())))
+        deque(map(terminate, read_ahead(data.square, each(count()))))
 
 
 @pytest.mark.parametrize("flush", [False, True])

@@ -165,7 +165,7 @@ def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> 
     assert all(0 <= record["waiting_for_data"] <= 1 for record in records)
 
 
-TRAIN = ["train", "vit-micro", "--data", "digits", "--steps", "120", "--validations", "120", "--batch-size", "4"]
+TRAIN = ["train", "vit-micro", "--data", "digits", "--steps", "40", "--validations", "40", "--batch-size", "4"]
 PLAIN = ["--precision", "32-true", *(f"--set={key}={value}" for key, value in SIZE.items()), "--set=dropout=0.2"]
 
 
