@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +136,13 @@ def test_the_curve_of_the_loss_goes_on_too(
     assert [step for step, _ in losses[0]] == [3, 6, 9, 12]
 
 
-@pytest.mark.parametrize("options", [{}, {"patience": 1, "learning_rate": 1e-9}, {"precision": "bf16-true"}])
+@pytest.mark.parametrize("options", [{}, {"patience": 1}, {"precision": "bf16-true"}])
 def test_a_finished_training_gives_its_stored_result_without_work(
     train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
+    calls = count(1)
+    if "patience" in options:  # scores that fall on every processor
+        monkeypatch.setattr("tests.zoo.training.conftest.Quadrants.score", lambda *_: {"accuracy": 1 / next(calls)})
     whole = train(tmp_path / "out", **options)
     files = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
     for work in ("zoo.training.trainer.fit", "tests.zoo.training.conftest.Quadrants.score"):
