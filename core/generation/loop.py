@@ -115,7 +115,7 @@ def collect(steps: Iterable[StepOutput], alpha: float, symbols: Symbols) -> Gene
         written.append(ids)
     every = torch.stack(written, dim=1)
     lengths = count - ended(every, count, symbols)
-    return Generated(every[:, None], lengths[:, None], (total / length_penalty(count, alpha))[:, None])
+    return Generated(every[:, None], lengths[:, None], (total / length_penalty(count.to(total), alpha))[:, None])
 
 
 def ended(ids: Int[Tensor, "b t"], count: Int[Tensor, " b"], symbols: Symbols) -> Int[Tensor, " b"]:
