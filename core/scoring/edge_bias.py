@@ -109,7 +109,8 @@ class EdgeBias(Bias):
             compared: the score and the keys, where the score is no product.
         """
         parts, _ = self._parts(q, i, j, scale, compared)
-        return parts.logsumexp(0).masked_fill((parts == torch.finfo(parts.dtype).min).all(0), 0)
+        joined = parts.logsumexp(0) if len(parts) > 1 else parts[0]  # of one -inf, its second derivative would be NaN
+        return joined.masked_fill((parts == torch.finfo(parts.dtype).min).all(0), 0)
 
     def values(self, lowest: int, highest: int) -> None:
         """See `Bias.values`.

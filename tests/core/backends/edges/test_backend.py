@@ -405,3 +405,17 @@ def test_no_rows_give_no_answers() -> None:
     y = answer(tensors, graph(3, 3, 0))
     assert y.shape == (0, 3, 4, 6)
     assert [g.shape for g in with_gradients(y, tensors)[1:]] == [x.shape for x in tensors]
+
+
+def test_a_bias_that_closes_an_edge_has_second_derivatives_on_other_backends() -> None:
+    q, k, v = draw(1, 2, 2, h=1, g=1)
+    added = torch.tensor([[0.5], [-torch.inf], [1.0]], dtype=torch.float64, requires_grad=True)
+    pattern = Edges(torch.tensor([[0, 1, 1], [0, 0, 1]]))
+
+    def second(backend: str) -> tuple[Tensor, ...]:
+        y = attend(q, k, v, pattern, bias=EdgeBias(pattern, added), backend=backend)
+        once = torch.autograd.grad(y.sin().sum(), [q, added], create_graph=True)
+        return torch.autograd.grad(once[0].sum() + once[1].sum(), [q, k, v, added])
+
+    for backend in ("dense", "scatter"):
+        torch.testing.assert_close(second(backend), second("explicit"))
