@@ -33,6 +33,7 @@ class Rotation(nn.Module):
         return torch.stack([self.rate * cosine, -self.rate * sine], dim=1).flatten()
 
 
+@pytest.mark.usefixtures("float64")
 def test_with_rotating_dynamics_it_is_the_sinusoidal_encoding() -> None:
     turning = Rotation(10)
     encoding = Floater(10, prefix=1, dynamics=turning, start=turning.start, delta=1.0, step=1 / 32)
@@ -63,6 +64,7 @@ def test_the_error_falls_with_the_fourth_power_of_the_step() -> None:
     assert 13 < errors[1] / errors[2] < 17
 
 
+@pytest.mark.usefixtures("float64")
 def test_positions_are_delta_apart_and_know_no_longest_length() -> None:
     encoding = Floater(4, delta=0.25)
     torch.testing.assert_close(encoding((5,)), encoding.at_times([0.0, 0.25, 0.5, 0.75, 1.0]))

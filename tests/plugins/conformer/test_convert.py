@@ -90,16 +90,13 @@ ORDERS = pytest.mark.parametrize("first", [False, True])
 
 @ORDERS
 @pytest.mark.parametrize("group", [False, True])
-@pytest.mark.parametrize(("dtype", "limit"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
-def test_torchaudios_conformer_gives_the_same_and_its_weights_return(
-    group: bool, first: bool, dtype: torch.dtype, limit: float
-) -> None:
-    theirs = torchaudios(group, first).to(dtype)
-    x = torch.randn(2, 9, 16, dtype=dtype)
+def test_torchaudios_conformer_gives_the_same_and_its_weights_return(group: bool, first: bool) -> None:
+    theirs = torchaudios(group, first)
+    x = torch.randn(2, 9, 16)
     wanted = theirs(x, torch.tensor([9, 9]))[0]
     told = body(theirs.state_dict(), 4, convolution_first=first).eval()
     for stack in (body(theirs).eval(), told):
-        torch.testing.assert_close(stack(Tokens(x)).x, wanted, atol=limit, rtol=0)
+        torch.testing.assert_close(stack(Tokens(x)).x, wanted)
         returned(to_torchaudio(stack), theirs)
     other = body(theirs.state_dict(), 4, convolution_first=not first).eval()
     assert (other(Tokens(x)).x - wanted).abs().max() > 0.01

@@ -17,13 +17,13 @@ def test_the_cases_are_listed_without_a_model(monkeypatch: pytest.MonkeyPatch) -
     assert all(0 < case.target <= 2.15 for case in found)
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small", "float64")
 def test_without_positions_both_bodies_compute_the_same_function() -> None:
     ours, theirs = (model.eval() for model in body.pair())
     weights = {key.removeprefix("encoder."): value for key, value in theirs.state_dict().items()}
     ours.load_state_dict({f"encoder.{key}": value for key, value in to_zoo(weights, ours).items()})
     x = torch.randn(2, 9, 8)
-    torch.testing.assert_close(ours(x, None), theirs(x, None), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x, None), theirs(x, None))
 
 
 @pytest.mark.usefixtures("small")

@@ -7,7 +7,7 @@ import zoo
 from zoo.plugins.speech.bench import duration
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small", "float64")
 def test_the_window_and_full_attention_have_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duration, "MINUTES", 0.1)
     ours, full = (job.args[0] for job in duration.beside_full("transformer-xl"))  # type: ignore[attr-defined]
