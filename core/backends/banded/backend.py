@@ -83,7 +83,7 @@ class Banded:
         if products:
             windows = laid.filled(p.batch * p.heads // p.grouped) * p.grouped
         else:
-            redone = 0 if p.padded or p.bias else len(shape.redone) * p.batch
+            redone = 0 if p.padded or p.bias or p.batch == 1 else len(shape.redone) * p.batch  # see `in_place`
             windows = (laid.filled(p.batch) + redone) * p.heads
         pairs = windows * laid.size * (laid.width + len(shape.columns))
         whole = p.batch * p.heads * len(shape.rows) * p.keys

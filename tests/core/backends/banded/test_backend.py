@@ -301,14 +301,15 @@ PROBLEMS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: str(problem["pattern"]))
-def test_the_planned_operations_are_those_counted(problem: dict[str, Any], grad: bool) -> None:
+def test_the_planned_operations_are_those_counted(problem: dict[str, Any], grad: bool, batch: int) -> None:
     queries, start = problem["queries"], problem.get("start", 0)
     keys = problem.get("keys", queries)
-    tensors = [x.detach().float().requires_grad_(grad) for x in draw(0, 2, queries, keys)]
-    padding = Lengths(torch.full((2,), keys)) if problem.get("padded") else None
-    shapes = {"keys": keys, "heads": 4, "kv_heads": 2, "head_dim": 4, "value_dim": 3, "batch": 2, "grad": grad}
+    tensors = [x.detach().float().requires_grad_(grad) for x in draw(0, batch, queries, keys)]
+    padding = Lengths(torch.full((batch,), keys)) if problem.get("padded") else None
+    shapes = {"keys": keys, "heads": 4, "kv_heads": 2, "head_dim": 4, "value_dim": 3, "batch": batch, "grad": grad}
     chosen = plan(**(problem | shapes), backend="banded")
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     with counter:
