@@ -23,8 +23,6 @@ from zoo.training.objectives import (
     rising,
 )
 
-pytestmark = pytest.mark.usefixtures("float64")
-
 Make = Callable[..., Generator]
 
 
