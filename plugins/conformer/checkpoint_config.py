@@ -1,5 +1,6 @@
 """Keywords that a checkpoint of another library's Conformer tells: by Hugging Face's files, or by its tensors."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -37,15 +38,23 @@ def configure(
             names all of it.
     """
     told: dict[str, Any] = {}
+    untold = False
     config = read_json(repository, "config.json") if repository else {}
     if config.get("model_type") == FAMILY:
         told = _of_transformers(str(repository), config)
     if state:
-        from zoo.plugins.conformer.convert import keywords_of
+        from zoo.plugins.conformer.convert import TORCHAUDIO, keywords_of
 
         told = (keywords_of(state) or {}) | told
+        untold = TORCHAUDIO.found(state) is not None and "convolution_first" not in given
     told = told_vocabulary(state, told, spec, given)
     check_asked([*_asked_sizes(told, spec, given), *asked_labels(state, told, spec, given)])
+    if untold:
+        warnings.warn(
+            "weights of torchaudio's Conformer do not tell whether the convolution stands before the attention: "
+            "convolution_first=False is taken; give convolution_first=True where they were trained so",
+            stacklevel=2,
+        )
     return told
 
 

@@ -110,9 +110,10 @@ def test_torchaudios_conformer_is_asked_for_once(group: bool, first: bool, tmp_p
 
 
 @pytest.mark.usefixtures("float64")
-def test_weights_of_the_sizes_of_a_name_have_its_heads() -> None:
+def test_weights_of_the_sizes_of_a_name_have_its_heads_and_the_convolution_behind_with_a_warning() -> None:
     net = Conformer(96, 4, 384, 6, 31)
-    model: Any = zoo.create("conformer-tiny", weights=net.state_dict(), task="features").eval()
+    with pytest.warns(UserWarning, match="give convolution_first=True where they were trained so"):
+        model: Any = zoo.create("conformer-tiny", weights=net.state_dict(), task="features").eval()
     assert model.encoder.blocks[0].attention.num_heads == 4
     x = torch.randn(1, 9, 96)
     torch.testing.assert_close(model(x), net.eval()(x, torch.tensor([9]))[0])

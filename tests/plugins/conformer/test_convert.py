@@ -235,8 +235,9 @@ def test_a_model_by_name_takes_blocks_behind_its_own_stem() -> None:
     torch.manual_seed(0)
     fresh: Any = zoo.create("conformer-small", **SIZES, **ALIKE)
     weights = {**fresh.state_dict(), **theirs.state_dict()}
+    options: dict[str, Any] = {"task": "tag", "num_classes": 3, "convolution_first": False, **SIZES, **ALIKE}
     with pytest.warns(UserWarning, match=r"no weights for head\.linear\.weight, head\.linear\.bias"):
-        model: Any = zoo.create("conformer-small", weights=weights, task="tag", num_classes=3, **SIZES, **ALIKE).eval()
+        model: Any = zoo.create("conformer-small", weights=weights, **options).eval()
     x = 0.1 * torch.randn(2, 4_000)
     stem = fresh.eval().stem(x)
     same(model.stem(x).x, stem.x)
@@ -247,7 +248,9 @@ def test_a_model_by_name_takes_blocks_behind_its_own_stem() -> None:
 
 def test_blocks_alone_have_no_stem() -> None:
     with pytest.raises(WeightsError, match=r"none of a stem: make the model with stem='vectors', .* or give \{"):
-        zoo.create("conformer-small", weights=torchaudios().state_dict(), stem="mel", **SIZES, **ALIKE)
+        zoo.create(
+            "conformer-small", weights=torchaudios().state_dict(), convolution_first=False, stem="mel", **SIZES, **ALIKE
+        )
     with pytest.raises(WeightsError, match=r"no weights of a Conformer's blocks: none of conformer_layers\.0\.self"):
         body({"weight": torch.zeros(1)}, 4)
 
@@ -263,7 +266,7 @@ def test_blocks_alone_have_no_stem() -> None:
 )
 def test_a_model_made_otherwise_is_refused_with_what_to_change(options: dict[str, Any], advice: str) -> None:
     with pytest.raises(WeightsError, match=re.escape(f"make the model with {advice}") + "$"):
-        zoo.create("conformer-small", weights=torchaudios().state_dict(), **SIZES, **options)
+        zoo.create("conformer-small", weights=torchaudios().state_dict(), convolution_first=False, **SIZES, **options)
 
 
 def test_weights_without_a_place_there_are_refused() -> None:
