@@ -16,22 +16,16 @@ def sounds(b: int, t: int, seed: int = 0) -> torch.Tensor:
 @pytest.mark.parametrize("rate", [16_000, 8_000, 22_050])
 @pytest.mark.parametrize("bands", [80, 40])
 def test_features_are_those_of_kaldi(rate: int, bands: int) -> None:
-    x = sounds(2, 9_000)
+    x = sounds(2, 9_000).double()
     theirs = torch.stack([fbank(row[None], num_mel_bins=bands, sample_frequency=rate) for row in x])
-    torch.testing.assert_close(LogMel(bands, rate)(x), theirs, atol=3e-4, rtol=0)
-
-
-def test_features_of_double_sounds_agree_to_the_rounding_of_their_bands() -> None:
-    x = sounds(1, 4_000).double()
-    theirs = fbank(x, num_mel_bins=80)[None]
-    torch.testing.assert_close(LogMel()(x), theirs, atol=1e-4, rtol=0)
+    torch.testing.assert_close(LogMel(bands, rate)(x), theirs, atol=1e-4, rtol=0)  # their bands are float32
 
 
 def test_features_of_long_sounds_come_from_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = sounds(2, 8_000)
+    x = sounds(2, 8_000).double()
     whole = LogMel()(x)
     monkeypatch.setattr(log_mel, "BLOCK", 10)
-    torch.testing.assert_close(LogMel()(x), whole, atol=1e-5, rtol=0)
+    torch.testing.assert_close(LogMel()(x), whole)
 
 
 @pytest.mark.parametrize("samples", [0, 399, 400, 559, 560, 561, 16_000, 16_079, 16_080])
