@@ -167,7 +167,9 @@ def postprocess(name: "str | torch.nn.Module") -> Callable[..., Any]:
     """
     spec, tag = _described(name)
     if spec.postprocess is None:
-        raise ConfigError(f"Model '{spec.name}' gives scores, and nothing turns them into names")
+        raise ConfigError(
+            f"Model '{spec.name}' has no postprocessing: its answer is read as it is, vectors or scores without names"
+        )
     return entry_loading.load(spec, spec.postprocess)(_placed(spec, tag))
 
 

@@ -58,7 +58,7 @@ def test_no_modality_invents_labels_of_vectors(name: str, options: dict[str, Any
         Tokenizer.byte_level().save(tmp_path / "tokenizer.json")
     answer = model(*zoo.example(folder)).detach()
     for reference in (name, folder):
-        with pytest.raises((InputError, ConfigError), match=r"holds vectors|nothing turns them into names"):
+        with pytest.raises((InputError, ConfigError), match=r"holds vectors|read as it is, vectors or scores"):
             zoo.postprocess(reference)(answer)
     with pytest.raises(ConfigError, match=r"without labels: it returns feature vectors"):
         zoo.Pipeline(folder).predict(["an input"])
