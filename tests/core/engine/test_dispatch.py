@@ -114,6 +114,18 @@ def test_a_bias_is_added_after_scaling_and_gets_its_gradient(backend: str) -> No
     )
 
 
+@pytest.mark.parametrize("backend", ANY_PATTERN)
+@pytest.mark.parametrize("pattern", [Full(), Causal()])
+def test_a_bias_of_nan_is_not_hidden_and_one_of_minus_infinity_takes_pairs_out(backend: str, pattern: Pattern) -> None:
+    q, k, v = (torch.randn(1, 3, 2, 4) for _ in range(3))
+    bias = torch.zeros(1, 1, 3, 3)
+    bias[..., 1, :], bias[..., 2, 0] = -torch.inf, torch.nan
+    y = attend(q, k, v, pattern, bias=bias, backend=backend)
+    assert y[:, 0].isfinite().all()
+    assert not y[:, 1].any()
+    assert y[:, 2].isnan().all()
+
+
 def test_the_worked_example_of_the_lectures() -> None:
     q = torch.tensor([[1.0, 2.0], [1.0, 1.0]])[None, :, None]
     k = v = torch.eye(2)[None, :, None]
