@@ -129,7 +129,8 @@ class Workers:
             return
         _IN_USE.remove(self)
         dead = [each for each in self._processes if each.exitcode] if isinstance(error, RuntimeError) else []
-        self._source._shutdown_workers()  # as Lightning does: an error that is handled keeps the iterator alive
+        with suppress(RuntimeError):  # where one is dead, PyTorch's handler raises again as the others end
+            self._source._shutdown_workers()  # as Lightning does: an error that is handled keeps the iterator alive
         self._source = None
         if dead:
             raise WorkerDiedError(f"{_cause_of_death(dead[0], self.workers)}{self.advice}") from error

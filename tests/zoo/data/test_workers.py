@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from zoo.data import workers as module
 from zoo.data.workers import WorkerDiedError, Workers, default_workers, flushes_denormal, read_ahead
@@ -121,6 +122,22 @@ def test_a_worker_that_the_system_kills_is_an_error_that_says_what_to_set() -> N
     assert re.match(r"workers=2: a worker, process \d+, was killed by signal 9 \(SIGKILL\); ", str(error.value))
     assert str(error.value).endswith("memory has run out. Set fewer, such as --workers 1, or smaller batches")
     assert not multiprocessing.active_children()
+
+
+def test_a_dead_worker_is_told_even_if_pytorch_raises_again_while_the_others_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = Numbers()
+    end = _MultiProcessingDataLoaderIter._shutdown_workers
+
+    def shut_down(self: _MultiProcessingDataLoaderIter) -> None:
+        monkeypatch.undo()  # once: it is called again where the iterator is freed
+        end(self)
+        raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
+
+    monkeypatch.setattr(_MultiProcessingDataLoaderIter, "_shutdown_workers", shut_down)
+    with pytest.raises(WorkerDiedError, match="SIGKILL"), Workers(data, workers=2):
+        list(read_ahead(data.die, each(range(20))))
 
 
 def test_a_signal_to_the_whole_group_is_for_the_process_that_reads() -> None:
