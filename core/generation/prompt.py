@@ -9,6 +9,7 @@ from torch import Tensor
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.token_embedding import ValidMask, as_keys
 from zoo.core.ops.tensor_check import check_tensor
+from zoo.core.patterns.padding import Segments
 from zoo.core.special_tokens import Symbols
 
 
@@ -42,6 +43,8 @@ def prompt_of(ids: Tensor, valid: ValidMask, symbols: Symbols) -> Prompt:
     if b == 0:
         raise InputError("a prompt of 0 rows: at least one is needed")
     keys = as_keys(valid)
+    if isinstance(keys, Segments):
+        raise InputError("several documents in a row of the prompt: each row is continued once, give each its own")
     mask = torch.ones_like(ids, dtype=torch.bool) if keys is None else keys.valid(b, n, ids.device)
     means = mask if symbols.pad in (symbols.bos, symbols.eos) else mask & (ids != symbols.pad)
     empty = ~means.any(1)

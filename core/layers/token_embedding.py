@@ -9,13 +9,14 @@ from torch import Tensor, nn
 
 from zoo.core.errors import InputError
 from zoo.core.ops.tensor_check import check_tensor
-from zoo.core.patterns.padding import Keys, Lengths, Valid
+from zoo.core.patterns.padding import Keys, Lengths, Segments, Valid
 from zoo.core.positions.absolute import Learned, position_encoding
 from zoo.core.positions.floater import Walk
 from zoo.core.tokens import Tokens
 
 ValidMask = Shaped[Tensor, " b"] | Shaped[Tensor, "b n"] | None
-"""Which tokens are there: how many of each row, whole numbers; a boolean mask; or None for all."""
+"""Which tokens are there: how many of each row, whole numbers (b,); a boolean mask (b, n); None for all; or of several
+documents packed into a row, which each token belongs to, whole numbers (b, n): 1, 2, … and 0 for padding."""
 
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
@@ -56,8 +57,8 @@ class TokenEmbed(nn.Module):
 
         Args:
             ids: tokens, whole numbers; what is not there may be any of the vocabulary.
-            valid: how many tokens each row has, from its front, or which; all if None.
-            position: where they stand; counted from the first token that is there if None.
+            valid: how many tokens each row has, from its front, or which, or of which document; all if None.
+            position: where they stand; counted from the first token that is there, of each document, if None.
 
         Raises:
             InputError: If an id is no token of the vocabulary, or `valid` is neither lengths nor a mask.
@@ -66,6 +67,8 @@ class TokenEmbed(nn.Module):
         keys = as_keys(valid)
         if position is None and isinstance(keys, Valid):
             position = (keys.mask.long().cumsum(1) - 1).to(ids.device)
+        elif position is None and isinstance(keys, Segments):
+            position = places_within(keys.ids).to(ids.device)
         return Tokens(self.dropout(self.vectors(ids, position)), None, keys, position)
 
     def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], valid: ValidMask = None) -> Tokens:
@@ -117,10 +120,12 @@ class TokenEmbed(nn.Module):
 
 
 def as_keys(valid: ValidMask) -> Keys | None:
-    """Turn lengths or a mask into keys.
+    """Turn lengths, a mask or the numbers of documents into keys.
+
+    A mask of 0 and 1 is one document in each row.
 
     Raises:
-        InputError: If it is neither.
+        InputError: If it is none of these.
     """
     if valid is None:
         return None
@@ -128,10 +133,30 @@ def as_keys(valid: ValidMask) -> Keys | None:
         return Valid(valid)
     if valid.dtype in _WHOLE and valid.ndim == 1:
         return Lengths(valid)
+    if valid.dtype in _WHOLE and valid.ndim == 2:
+        return _documents(valid)
     raise InputError(
-        f"padding mask of shape {tuple(valid.shape)} of {valid.dtype}: give lengths (b,), whole numbers, or a "
-        "boolean mask (b, n); mask.bool() makes one of 0 and 1"
+        f"padding mask of shape {tuple(valid.shape)} of {valid.dtype}: give lengths (b,), whole numbers, a boolean "
+        "mask (b, n), or the number of each token's document (b, n), 0 for padding"
     )
+
+
+def _documents(number: Int[Tensor, "b n"]) -> Keys | None:
+    """Give the simplest keys that say the same."""
+    if number.is_meta or torch.compiler.is_compiling() or not number.numel():
+        return Segments(number.long() - 1)
+    lowest, highest = (int(one) for one in number.aminmax())
+    if highest > 1:
+        return Segments(number.long() - 1)
+    return None if lowest == 1 else Valid(number > 0)
+
+
+def places_within(ids: Int[Tensor, "b n"]) -> Int[Tensor, "b n"]:
+    """Count places from the first of each run of equal numbers: positions of packed sets."""
+    place = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    begins = torch.ones_like(ids, dtype=torch.bool)
+    begins[:, 1:] = ids[:, 1:] != ids[:, :-1]
+    return place - place.where(begins, 0).cummax(1).values
 
 
 def check_ids(ids: Shaped[Tensor, "b n"], vocab_size: int) -> None:

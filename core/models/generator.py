@@ -16,9 +16,12 @@ from zoo.core.generation.loop import Generated, collect, write
 from zoo.core.generation.prompt import Prompt, new_token_limits, prompt_of
 from zoo.core.generation.sampling import choice
 from zoo.core.generation.stepping import DecodingStep, decoding_step, evaluating
-from zoo.core.layers.token_embedding import ValidMask
+from zoo.core.layers.packing import packable
+from zoo.core.layers.token_embedding import TokenEmbed, ValidMask
+from zoo.core.layers.transformer import Decoder
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.ops.tensor_check import check_tensor
+from zoo.core.patterns.canonical import by_offset
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
 
@@ -69,6 +72,16 @@ class Generator(Composition):
     def input_names(self) -> list[str]:
         """See `Composition.input_names`; with an encoder the target is the last."""
         return [*super().input_names(), *(["target"] if self.encoder is not None else [])]
+
+    def packs(self) -> bool:
+        """Tell whether documents packed into one row are read as if each were alone, at no more cost; see `ValidMask`.
+
+        So it is of a decoder alone whose attention keeps sets apart.
+        """
+        decoder = self.decoder
+        if self.encoder is not None or not (isinstance(self.target, TokenEmbed) and isinstance(decoder, Decoder)):
+            return False
+        return by_offset(decoder.pattern) and packable(decoder.blocks)
 
     def read(self, *inputs: Any) -> tuple[Tokens, Tokens | None]:
         """Give the target's tokens, and the encoder's of the source if there is one."""

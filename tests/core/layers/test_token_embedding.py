@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.core import InputError, Lengths, TokenEmbed, Valid
+from zoo.core import InputError, Lengths, Segments, TokenEmbed, Valid, as_keys
 
 IDS = torch.tensor([[3, 4, 5, 1], [2, 2, 0, 0]])
 
@@ -97,12 +97,31 @@ def test_more_than_was_learned_is_refused_with_both_lengths() -> None:
 
 
 def test_which_are_there_is_said_by_lengths_or_a_boolean_mask() -> None:
-    for valid in (torch.ones(2, 4, dtype=torch.long), torch.ones(2, 4), torch.ones(2)):
-        text = f"padding mask of shape {tuple(valid.shape)} of {valid.dtype}: give lengths (b,), whole numbers, or a"
+    for valid in (torch.ones(2, 4), torch.ones(2)):
+        text = f"padding mask of shape {tuple(valid.shape)} of {valid.dtype}: give lengths (b,), whole numbers, a bool"
         with pytest.raises(InputError, match=re.escape(text)):
             embed()(IDS, valid)
         with pytest.raises(InputError, match=re.escape(text)):
             embed().follow(IDS, 0, valid)
+
+
+@pytest.mark.parametrize("position", ["learned", "sinusoidal", "floater"])
+def test_each_document_of_a_row_counts_its_own_positions(position: str) -> None:
+    part = embed(position)
+    tokens = part(IDS, torch.tensor([[1, 1, 2, 3], [2, 2, 0, 0]]))
+    assert isinstance(tokens.keys, Segments)
+    assert tokens.keys.ids.tolist() == [[0, 0, 1, 2], [1, 1, -1, -1]]
+    assert tokens.position is not None
+    assert tokens.position[0].tolist() == [0, 1, 0, 0]
+    for row, start, end in ((0, 0, 2), (0, 2, 3), (0, 3, 4), (1, 0, 2)):
+        torch.testing.assert_close(tokens.x[row, start:end], part(IDS[row : row + 1, start:end]).x[0])
+
+
+def test_a_mask_of_zeros_and_ones_is_one_document_in_each_row() -> None:
+    keys = as_keys(torch.tensor([[1, 1, 0], [0, 1, 1]]))
+    assert isinstance(keys, Valid)
+    assert keys.mask.tolist() == [[True, True, False], [False, True, True]]
+    assert as_keys(torch.ones(2, 3, dtype=torch.long)) is None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])

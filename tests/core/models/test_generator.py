@@ -8,7 +8,21 @@ from typing import Any
 import pytest
 import torch
 
-from zoo.core import Attention, ConfigError, Decoder, Encoder, Generator, InputError, NextToken, TokenEmbed
+from zoo.core import (
+    Attention,
+    Causal,
+    Chunk,
+    ConfigError,
+    Decoder,
+    Encoder,
+    Generator,
+    InputError,
+    NextToken,
+    TokenEmbed,
+    Window,
+)
+from zoo.core.engine.tracing import watch
+from zoo.core.patterns.pattern import Pattern
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -178,6 +192,41 @@ def test_numbers_of_things_are_whole(writer: Maker, name: str) -> None:
         generate(writer(), IDS, **{"max_len": 3, name: 2.5})
 
 
-def test_a_mask_of_whole_numbers_is_refused(writer: Maker) -> None:
-    with pytest.raises(InputError, match=re.escape("padding mask of shape (2, 3) of torch.int64: give lengths")):
-        writer().generate(IDS, torch.ones_like(IDS), max_len=3)
+POSITIONS = ["none", "sinusoidal", "learned", "floater", "rotary", "alibi", "relative", "transformer-xl", "shaw"]
+DOCUMENTS = torch.tensor([[1] * 40 + [2] * 1 + [3] * 30 + [4] * 50 + [0] * 2, [3] * 60 + [5] * 63])
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("pattern", [Causal(), Window(5, 0)])
+def test_documents_packed_into_a_row_are_read_as_if_each_were_alone(
+    writer: Maker, position: str, pattern: Pattern
+) -> None:
+    model = writer(position=position, pattern=pattern, max_len=64)
+    assert model.packs()
+    ids = torch.randint(1, 7, DOCUMENTS.shape, generator=torch.Generator().manual_seed(0))
+    scores = model(ids, DOCUMENTS)
+    for row, numbers in enumerate(DOCUMENTS):
+        for number in numbers.unique()[numbers.unique() > 0]:
+            own = numbers == number
+            torch.testing.assert_close(scores[row, own], model(ids[row : row + 1, own])[0], atol=1e-10, rtol=0)
+
+
+def test_scores_between_documents_are_never_made(writer: Maker) -> None:
+    model, queries = writer(position="rotary", max_len=1024), []
+    with watch(lambda plan, problem: queries.append((problem.batch, problem.queries))):
+        model(torch.ones(2, 800, dtype=torch.long), torch.arange(8).repeat_interleave(100).add(1).expand(2, 800))
+    assert queries == [(16, 100)] * 2
+
+
+def test_what_mixes_documents_does_not_pack(writer: Maker) -> None:
+    assert not writer(encoder=True).packs()
+    assert not writer(mean=True).packs()
+    assert not writer(pattern=Chunk(4)).packs()
+
+
+def test_a_prompt_is_one_document_in_each_row(writer: Maker) -> None:
+    with pytest.raises(InputError, match="several documents in a row of the prompt"):
+        writer().generate(IDS, torch.tensor([[1, 1, 2], [1, 1, 1]]), max_len=2)
+    padded = writer().generate(IDS, torch.tensor([[0, 1, 1], [1, 1, 1]]), max_len=2)
+    alone = writer().generate(IDS, torch.tensor([[False, True, True], [True] * 3]), max_len=2)
+    assert padded.best() == alone.best()
