@@ -7,7 +7,11 @@ from zoo.data.batched_corpus import (
     evaluation_mode as evaluation_mode,
     to_device as to_device,
 )
-from zoo.data.cache import cache_folder as cache_folder, cached_file as cached_file
+from zoo.data.cache import (
+    cache_folder as cache_folder,
+    cached_file as cached_file,
+    cached_folder as cached_folder,
+)
 from zoo.data.corpus import Batch as Batch, open_corpus as open_corpus
 from zoo.data.labels import (
     labels_of as labels_of,
@@ -16,7 +20,11 @@ from zoo.data.labels import (
     ranked as ranked,
 )
 from zoo.data.progress import shown as shown
-from zoo.data.ragged_ids import RaggedIds as RaggedIds
+from zoo.data.ragged_ids import (
+    RaggedIds as RaggedIds,
+    RaggedWriter as RaggedWriter,
+    offsets_of as offsets_of,
+)
 from zoo.data.skip_report import (
     Skipped as Skipped,
     list_skipped as list_skipped,
@@ -28,6 +36,7 @@ from zoo.data.splits import (
     by_hash as by_hash,
     complete as complete,
     fingerprint as fingerprint,
+    hash_fraction as hash_fraction,
     hash_names as hash_names,
     mix as mix,
 )

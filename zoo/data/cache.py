@@ -1,10 +1,11 @@
-"""Cache of files that are made once, written atomically; `ZOO_CACHE` sets the folder."""
+"""Cache of files and folders that are made once, written atomically; `ZOO_CACHE` sets the folder."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from zoo.atomic_write import atomic_path
+from zoo.atomic_write import atomic_path, sync
 from zoo.errors import DataError
 
 
@@ -31,10 +32,42 @@ def cached_file(name: str, make: Callable[[Path], None]) -> Path:
     path = cache_folder() / name
     if path.exists():
         return path
+    with _written(path), atomic_path(path) as scratch:
+        make(scratch)
+    return path
+
+
+def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
+    """Give a folder of the cache; it is made if it is not there.
+
+    One process makes it while others wait. What it is stopped in stays, under another name, for the next to go on with.
+
+    Args:
+        name: of the folder; it says all that decides its content.
+        make: writes its files into a folder, in which files of a stopped process may be.
+
+    Raises:
+        DataError: If it cannot be written.
+    """
+    from filelock import FileLock
+
+    path = cache_folder() / name
+    if path.exists():
+        return path
+    scratch = path.with_name(f"{path.name}.partial")
+    with _written(path), FileLock(path.with_name(f"{path.name}.lock")):
+        if not path.exists():
+            scratch.mkdir(exist_ok=True)
+            make(scratch)
+            scratch.replace(path)
+            sync(path.parent)
+    return path
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as scratch:
-            make(scratch)
+        yield
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error}; set ZOO_CACHE to a folder that has room") from error
-    return path

@@ -126,6 +126,13 @@ def _at_least_one(counts: Int64[np.ndarray, "classes parts"]) -> Int64[np.ndarra
     return counts
 
 
+def hash_fraction(name: str, seed: int) -> float:
+    """Give the number in [0, 1) that an example of this name has, whatever other examples there are."""
+    salt = (seed % 2**64).to_bytes(8, "little")
+    digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8, salt=salt).digest()
+    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+
+
 def fingerprint(pieces: Iterable[str]) -> str:
     """Give a text that changes with any of some texts."""
     digest = hashlib.blake2b(digest_size=8)

@@ -1,10 +1,11 @@
 """What is kept is whole or not there, and made once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from zoo.data.cache import cache_folder, cached_file
+from zoo.data.cache import cache_folder, cached_file, cached_folder
 from zoo.errors import DataError
 
 
@@ -63,3 +64,35 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file"))
     with pytest.raises(DataError, match="set ZOO_CACHE to a folder that has room"):
         cached_file("a.txt", lambda path: None)
+
+
+def test_a_folder_is_made_by_one_while_others_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+    made: list[Path] = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        (folder / "a.txt").write_text("whole")
+
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: cached_folder("some/thing", make), range(4)))
+    assert found == {tmp_path / "some" / "thing"}
+    assert len(made) == 1
+    assert (tmp_path / "some" / "thing" / "a.txt").read_text() == "whole"
+
+
+def test_a_folder_that_was_not_finished_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+
+    def stopped(folder: Path) -> None:
+        (folder / "a.txt").write_text("half")
+        raise KeyboardInterrupt
+
+    def go_on(folder: Path) -> None:
+        (folder / "a.txt").write_text((folder / "a.txt").read_text() + " and half")
+
+    with pytest.raises(KeyboardInterrupt):
+        cached_folder("thing", stopped)
+    assert not (tmp_path / "thing").exists()
+    assert (cached_folder("thing", go_on) / "a.txt").read_text() == "half and half"
+    assert not (tmp_path / "thing.partial").exists()

@@ -36,3 +36,11 @@ def test_items_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch)
 
 def test_nothing_is_nothing() -> None:
     assert list(shown([], 0, "counting")) == []
+
+
+def test_items_of_unequal_size_fill_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80)
+    assert list(shown([1, 4, 5], 10, "counting", console, size=float)) == [1, 4, 5]
+    assert "100%" in out.getvalue()

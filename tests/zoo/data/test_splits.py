@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from zoo.data.splits import by_hash, complete, fingerprint, hash_names
+from zoo.data.splits import by_hash, complete, fingerprint, hash_fraction, hash_names
 from zoo.errors import DataError
 
 
@@ -90,3 +90,13 @@ def test_only_the_parts_that_are_asked_for_are_drawn() -> None:
 
 def test_no_examples_have_empty_parts() -> None:
     assert {len(places) for places in by_hash(named(range(0)), 0).values()} == {0}
+
+
+def test_a_hash_is_that_of_name_and_seed_and_evenly_spread() -> None:
+    places = [hash_fraction(f"größer {number}", 3) for number in range(4000)]
+    assert places == [hash_fraction(f"größer {number}", 3) for number in range(4000)]
+    assert places != [hash_fraction(f"größer {number}", -3) for number in range(4000)]
+    assert all(0 <= place < 1 for place in places)
+    for tenth in range(10):
+        assert sum(tenth <= 10 * place < tenth + 1 for place in places) == pytest.approx(400, abs=100)
+    assert 0 <= hash_fraction("half a character: \ud800", 0) < 1
