@@ -1,13 +1,13 @@
 """`choose_tokenizer`: from the value of `tokenizer=` to a tokenizer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from zoo import ConfigError
 from zoo.plugins.shared.text import vocabulary
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 
 
-def choose_tokenizer(name: str, default: str, texts: Sequence[str]) -> Tokenizer:
+def choose_tokenizer(name: str, default: str, texts: Iterable[str]) -> Tokenizer:
     """Make or read the tokenizer that a user names: `byte`, `char`, `word`, `bpe:8000`, `wordpiece:8000`, a file.
 
     Raises:

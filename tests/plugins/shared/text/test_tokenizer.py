@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tokenizers
 import torch
@@ -46,6 +47,34 @@ def test_a_symbol_in_a_text_is_text(text: str) -> None:
         (row,) = tokenizer.rows([text])
         assert not set(row) & tokenizer.symbols
         assert tokenizer.decode(row) == text
+
+
+def listed(tokenizer: Tokenizer, texts: list[str], frame: Frame) -> list[list[int]]:
+    rows = tokenizer.ragged(texts, frame)
+    return [rows[place] for place in range(len(rows))]
+
+
+@given(st.lists(TEXT, min_size=1, max_size=5))
+def test_rows_in_one_array_are_those_of_the_library_whatever_reads_them(texts: list[str]) -> None:
+    texts = [*texts, "<0x41></s>", "a<mask>", "größer"]  # bytes are read without the library, unless there is a mask
+    for tokenizer in (BYTES, PAIRS, PIECES, BYTES.with_mask(), BYTES.with_frame(Frame((1,)))):
+        wanted = [encoding.ids for encoding in tokenizer._encodings(texts)]
+        assert listed(tokenizer, texts, Frame()) == wanted
+        assert listed(tokenizer, texts, Frame((1, 2), (0,))) == [[1, 2, *row, 0] for row in wanted]
+
+
+def test_ids_have_the_bits_that_the_vocabulary_needs() -> None:
+    assert PAIRS.ragged(["a"]).flat.dtype == BYTES.ragged(["é"]).flat.dtype == np.uint16
+    many = words(*(f"w{number}" if number else "</s>" for number in range(2**16 + 1)))
+    rows = many.ragged(["w1 w65536"])
+    assert rows.flat.dtype == np.uint32
+    assert rows[0] == [1, 65536]
+
+
+def test_half_a_character_is_refused_in_rows_too() -> None:
+    for tokenizer in (BYTES, PAIRS):
+        with pytest.raises(InputError, match="is no Unicode text"):
+            tokenizer.ragged(["a", "\ud800"])
 
 
 def test_a_mask_in_a_text_is_a_mask() -> None:
