@@ -92,16 +92,16 @@ class BatchedCorpus(ABC):
         """Give a batch of training examples."""
         return self.examples("train", index.tolist(), generator)
 
-    def epoch(self, generator: torch.Generator, batch_size: int) -> list[Int[Tensor, " b"]]:
+    def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
         """Give the index batches of one epoch, each example once, those of a batch of nearly equal length.
 
         The examples are shuffled, those of every 50 batches sorted, and the batches shuffled.
         """
         order = torch.randperm(self.sizes["train"], generator=generator)
-        pools = order.split(batch_size * _POOL)
         lengths = self.lengths["train"]
-        batches = [batch for pool in pools for batch in pool[lengths[pool].argsort(stable=True)].split(batch_size)]
-        return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+        for pool in order.split(batch_size * _POOL):
+            pool.copy_(pool[lengths[pool].argsort(stable=True)])
+        return _Batches(order, batch_size, generator)
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Give the batches of a split, short examples first."""
@@ -129,6 +129,23 @@ class BatchedCorpus(ABC):
         if self.labels:
             text = json.dumps(self.labels, ensure_ascii=False, indent=1)
             write_text(folder / "labels.json", text + "\n")
+
+
+class _Batches(Sequence[Int[Tensor, " b"]]):
+    """Batches of an order, shuffled: slices that are made when they are asked for, of however many examples."""
+
+    def __init__(self, order: Int[Tensor, " n"], batch_size: int, generator: torch.Generator) -> None:
+        self._order, self._size = order, batch_size
+        self._places = torch.randperm(-(-len(order) // batch_size), generator=generator)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        start = int(self._places[range(len(self))[place]]) * self._size
+        return self._order[start : start + self._size]
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_sounds_of_a_batch_are_filled_up_with_zeros() -> None:
 
 def test_sounds_of_a_batch_are_of_nearly_equal_length() -> None:
     batches = corpus().epoch(draw(), 2)
-    assert sorted(torch.cat(batches).tolist()) == list(range(6))
+    assert sorted(torch.cat(list(batches)).tolist()) == list(range(6))
     assert all(len({int(LENGTHS[place]) // 200 for place in batch}) <= 2 for batch in batches)
     assert [int(batch.inputs[1].max()) for batch in corpus().held_out("test", 2)] == [600, 800, 1_000]
 
