@@ -51,7 +51,8 @@ SOURCES = (
     _source(
         "lines",
         "FILE",
-        "your texts, one in each line, for models of language and masked tokens",
+        "your texts, one in each line or JSON object, for models of language and masked tokens; a pattern such as "
+        "'corpus/*.txt.gz' or a folder names many; FILE?pack=no gives each text of a decoder its own row",
         reads=(".txt",),
     ),
     _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "data.synthetic.tasks"),

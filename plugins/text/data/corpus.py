@@ -1,9 +1,11 @@
 """Base class of text corpora: the saved tokenizer, length limits and special tokens."""
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+from jaxtyping import Int
 from torch import Tensor
 
 from zoo import DataError, ModelSpec
@@ -32,20 +34,26 @@ class TextCorpus(BatchedCorpus, ABC):
 
 
 def check_lengths(
-    rows: Sequence[Sequence[int]], places: Sequence[str], texts: Sequence[str], limit: int | None
+    lengths: Int[np.ndarray, " rows"], limit: int | None, where: Callable[[int], tuple[str, str]]
 ) -> None:
     """Refuse a row that is longer than the model reads.
+
+    Args:
+        lengths: of rows, in tokens.
+        limit: of the model; None for none.
+        where: gives the place and the text of a row.
 
     Raises:
         DataError: If there is one; the text names where it comes from.
     """
-    for row, place, text in zip(rows, places, texts, strict=True):
-        if limit is not None and len(row) > limit:
-            start = text if len(text) <= 40 else f"{text[:40]}…"
-            raise DataError(
-                f"{place}: {len(row)} tokens ({start!r}) are more than the model's max_len={limit}: "
-                f"make it with max_len={len(row)}, or shorten the text"
-            )
+    if limit is None or not (longer := np.flatnonzero(lengths > limit)).size:
+        return
+    place, text = where(int(longer[0]))
+    length, start = int(lengths[longer[0]]), text if len(text) <= 40 else f"{text[:40]}…"
+    raise DataError(
+        f"{place}: {length} tokens ({start!r}) are more than the model's max_len={limit}: "
+        f"make it with max_len={length}, or shorten the text"
+    )
 
 
 def symbols_of(spec: ModelSpec, tokenizer: Tokenizer) -> dict[str, Any]:

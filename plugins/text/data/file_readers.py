@@ -1,19 +1,21 @@
-"""Reading the user's texts: tables, parallel files, CoNLL columns and plain lines, with errors that name the line."""
+"""Rows of the user's files: tables, parallel files, CoNLL columns and plain lines, with errors that name the line."""
 
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from zoo import DataError
+from zoo.plugins.text.data.text_files import TABLES, ending, lines
 
-PARTS = {"train": ("train",), "validation": ("validation", "valid", "dev", "val"), "test": ("test",)}
-"""The parts of a folder, and the names their files may have."""
-_TABLES = (".tsv", ".csv", ".jsonl")
 _HEADINGS = {"text", "sentence", "label", "labels", "category", "source", "target", "src", "tgt", "input", "output"}
 """Words of which, where a first line holds nothing else, it is a header."""
+
+
+Example = TypeVar("Example")
 
 
 class Row(NamedTuple):
@@ -31,44 +33,8 @@ class Sentence(NamedTuple):
     place: str
 
 
-def locate(place: str, languages: Sequence[str] = ()) -> dict[str, tuple[Path, ...]]:
-    """Find the files: one, or two with a comma between, for `train` alone; or those of each part of a folder.
-
-    Args:
-        place: a path, or two.
-        languages: endings of the two files of each part, where a folder has such.
-
-    Raises:
-        DataError: If there is no such file, or the folder does not say which is which.
-    """
-    path = Path(place).expanduser()
-    if path.is_dir():
-        return _locate_parts(path, languages)
-    paths = (path,) if path.exists() or "," not in place else tuple(Path(one).expanduser() for one in place.split(","))
-    for one in paths:
-        if not one.is_file():
-            raise DataError(f"there is no file {str(one)!r}")
-    return {"train": paths}
-
-
-def _locate_parts(folder: Path, languages: Sequence[str]) -> dict[str, tuple[Path, ...]]:
-    found = {}
-    for part, stems in PARTS.items():
-        files = sorted(file for file in folder.iterdir() if file.is_file() and file.name.split(".")[0] in stems)
-        if languages and not any(file.suffix in _TABLES for file in files):
-            files = [file for language in languages for file in files if file.suffix == f".{language}"]
-        if len(files) > max(1, len(languages)):
-            names = ", ".join(file.name for file in files)
-            raise DataError(f"{folder} has several files for {part}: {names}; give one, or name two languages")
-        if files:
-            found[part] = tuple(files)
-    if "train" not in found:
-        raise DataError(f"{folder} has no file for training, such as train.tsv")
-    return found
-
-
-def read_table(path: Path, keys: Sequence[str], options: Mapping[str, str]) -> list[Row]:
-    """Read columns of a .tsv or .csv file, or keys of a .jsonl file.
+def read_table(path: Path, keys: Sequence[str], options: Mapping[str, str]) -> Iterator[Row]:
+    """Read columns of a .tsv or .csv file, or keys of a .jsonl file, as rows are asked for.
 
     Args:
         path: of the file. A .csv has a header; a .tsv has none unless options name its columns.
@@ -79,46 +45,33 @@ def read_table(path: Path, keys: Sequence[str], options: Mapping[str, str]) -> l
         DataError: If the ending is unknown, the file empty, or a line lacks something.
     """
     names = [options.get(key, key) for key in keys]
-    ending = path.suffix.lower()
-    if ending == ".jsonl":
-        rows = list(_json_rows(path, names))
-    elif ending == ".csv":
-        rows = list(_header_rows(path, _csv_cells(path), keys, names))
-    elif ending == ".tsv":
+    kind = ending(path)
+    if kind == ".jsonl":
+        rows = _json_rows(path, names, keys)
+    elif kind == ".csv":
+        rows = _header_rows(path, _csv_cells(path), keys, names)
+    elif kind == ".tsv":
         cells = ((number, line.split("\t")) for number, line in lines(path) if line.strip())
         named = any(key in options and not options[key].isdigit() for key in keys)
-        rows = list(_header_rows(path, cells, keys, names) if named else _tab_rows(path, cells, keys, options))
+        rows = _header_rows(path, cells, keys, names) if named else _tab_rows(path, cells, keys, options)
     else:
         raise DataError(
-            f"{path}: a table ends in one of {', '.join(_TABLES)}, not {ending!r}; two files of lines are "
+            f"{path}: a table ends in one of {', '.join(TABLES)}, not {kind!r}; two files of lines are "
             "parallel:SOURCE,TARGET"
         )
-    if not rows:
-        raise DataError(f"{path} is empty: it has no examples")
-    return rows
+    return _some(rows, f"{path} is empty: it has no examples")
 
 
-def read_side_by_side(one: Path, other: Path) -> list[Row]:
-    """Read two files whose lines belong together; lines that are blank in both are nothing.
+def read_side_by_side(one: Path, other: Path) -> Iterator[Row]:
+    """Read two files whose lines belong together, as rows are asked for; lines blank in both are nothing.
 
     Raises:
         DataError: If one has more lines than the other, or both have none.
     """
-    left, right = ([line for _, line in lines(path)] for path in (one, other))
-    if len(left) != len(right):
-        longer, shorter = (one, other) if len(left) > len(right) else (other, one)
-        raise DataError(
-            f"{one} has {len(left)} lines, {other} has {len(right)}: line by line they belong together, and "
-            f"{longer}:{min(len(left), len(right)) + 1} has no counterpart in {shorter}"
-        )
-    pairs = enumerate(zip(left, right, strict=True), 1)
-    rows = [Row(pair, f"{one}:{number}") for number, pair in pairs if any(text.strip() for text in pair)]
-    if not rows:
-        raise DataError(f"{one} and {other} are empty: they have no examples")
-    return rows
+    return _some(_pairs_of_lines(one, other), f"{one} and {other} are empty: they have no examples")
 
 
-def read_columns(path: Path, options: Mapping[str, str]) -> list[Sentence]:
+def read_columns(path: Path, options: Mapping[str, str]) -> Iterator[Sentence]:
     """Read sentences in CoNLL columns: a word and its label in each line, a blank line between sentences.
 
     Args:
@@ -128,19 +81,62 @@ def read_columns(path: Path, options: Mapping[str, str]) -> list[Sentence]:
     Raises:
         DataError: If a line has too few columns, both are the same, or there is no sentence.
     """
-    universal = path.suffix.lower() == ".conllu"
+    universal = ending(path) == ".conllu"
     token = _number(path, options, "token", 2 if universal else 1)
     tag = _number(path, options, "tag", 4) if universal or "tag" in options else None
     if token == tag:
         raise DataError(f"{path}: token and tag are both column {token}")
+    sentences = _column_rows(path, token, tag, universal)
+    return _some(sentences, f"{path} is empty: it has no sentences")
+
+
+def read_lines(path: Path, options: Mapping[str, str]) -> Iterator[Row]:
+    """Read a text from each line that is not blank, or from the key `text` of a .jsonl file, as rows are asked for.
+
+    Raises:
+        DataError: If there is none.
+    """
+    if ending(path) == ".jsonl":
+        return read_table(path, ("text",), options)
+    rows = (Row((line,), f"{path}:{number}") for number, line in lines(path) if line and not line.isspace())
+    return _some(rows, f"{path} is empty: it has no lines of text")
+
+
+def _some(rows: Iterable[Example], otherwise: str) -> Iterator[Example]:
+    """Give rows, of which there has to be one."""
+    empty = True
+    for row in rows:
+        empty = False
+        yield row
+    if empty:
+        raise DataError(otherwise)
+
+
+def _pairs_of_lines(one: Path, other: Path) -> Iterator[Row]:
+    counts = [0, 0]
+    for pair in zip_longest(lines(one), lines(other)):
+        texts = []
+        for side, line in enumerate(pair):
+            counts[side] += line is not None
+            texts.append("" if line is None else line[1])
+        if counts[0] == counts[1] and any(text.strip() for text in texts):
+            yield Row(tuple(texts), f"{one}:{counts[0]}")
+    if counts[0] != counts[1]:
+        longer, shorter = (one, other) if counts[0] > counts[1] else (other, one)
+        raise DataError(
+            f"{one} has {counts[0]} lines, {other} has {counts[1]}: line by line they belong together, and "
+            f"{longer}:{min(counts) + 1} has no counterpart in {shorter}"
+        )
+
+
+def _column_rows(path: Path, token: int, tag: int | None, universal: bool) -> Iterator[Sentence]:
     needed = token + 1 if tag is None else max(token, tag)
-    sentences: list[Sentence] = []
     words: list[tuple[str, str]] = []
     start = 1
-    for number, line in [*lines(path), (0, "")]:
+    for number, line in chain(lines(path), [(0, "")]):
         if not line.strip():
             if words:
-                sentences.append(Sentence(*_both(words), f"{path}:{start}"))
+                yield Sentence(*_both(words), f"{path}:{start}")
             words = []
             continue
         if line.startswith("-DOCSTART-"):
@@ -152,41 +148,6 @@ def read_columns(path: Path, options: Mapping[str, str]) -> list[Sentence]:
             raise DataError(f"{path}:{number}: {_columns(len(cells))}, {needed} wanted: word … label")
         start = start if words else number
         words.append((cells[token - 1], cells[-1 if tag is None else tag - 1]))
-    if not sentences:
-        raise DataError(f"{path} is empty: it has no sentences")
-    return sentences
-
-
-def read_lines(path: Path, options: Mapping[str, str]) -> list[Row]:
-    """Read a text from each line that is not blank, or from the key `text` of a .jsonl file.
-
-    Raises:
-        DataError: If there is none.
-    """
-    if path.suffix.lower() == ".jsonl":
-        return read_table(path, ("text",), options)
-    rows = [Row((line,), f"{path}:{number}") for number, line in lines(path) if line.strip()]
-    if not rows:
-        raise DataError(f"{path} is empty: it has no lines of text")
-    return rows
-
-
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Give the lines of a file with their numbers, from 1.
-
-    Raises:
-        DataError: If the file cannot be read, or a line is no UTF-8.
-    """
-    try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                if number == 1:
-                    raw = raw.removeprefix(b"\xef\xbb\xbf")
-                yield number, raw.decode().removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}:{number}: no UTF-8, {error.reason} at byte {error.start} of the line") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
 
 
 def _tab_rows(
@@ -244,7 +205,7 @@ def _header_rows(
         yield Row(tuple(row[place] for place in at), f"{path}:{number}")
 
 
-def _json_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
+def _json_rows(path: Path, names: Sequence[str], keys: Sequence[str]) -> Iterator[Row]:
     for number, line in lines(path):
         if not line.strip():
             continue
@@ -257,9 +218,19 @@ def _json_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
         for name in names:
             if name not in found:
                 raise DataError(f"{path}:{number}: no {name!r} among {', '.join(found) or 'no keys'}")
-            if not isinstance(found[name], str):
-                raise DataError(f"{path}:{number}: {name}={found[name]!r} is no text")
-        yield Row(tuple(found[name] for name in names), f"{path}:{number}")
+        place = f"{path}:{number}"
+        values = (_json_text(found[name], f"{place}: {name}", key) for name, key in zip(names, keys, strict=True))
+        yield Row(tuple(values), place)
+
+
+def _json_text(value: Any, where: str, key: str) -> str:
+    """Give a text, or the name of a label, which may be a whole number."""
+    if key == "label" and isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str):
+        what = "label: labels are names or whole numbers, one for each text" if key == "label" else "text"
+        raise DataError(f"{where}={value!r} is no {what}")
+    return value
 
 
 def _number(path: Path, options: Mapping[str, str], key: str, default: int) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -12,6 +13,7 @@ from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, toke
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths
 from zoo.plugins.text.data.file_readers import Sentence
+from zoo.plugins.text.data.text_stream import TextStream, encoded
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 
 
@@ -57,26 +59,33 @@ class LabelledCorpus(_Labels):
     task = "classify"
 
     def __init__(
-        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Labelled], labels: Sequence[str]
+        self,
+        about: DatasetInfo,
+        spec: ModelSpec,
+        tokenizer: Tokenizer,
+        parts: Parts[Labelled] | TextStream[Labelled],
+        labels: Sequence[str],
     ) -> None:
         tokenizer, frame = _framed(about, spec, tokenizer)
-        self.rows, self.classes = {}, {}
         classes = {label: number for number, label in enumerate(labels)}
-        for split, examples in parts.by_name().items():
+        limit = limit_of(spec.config)
+
+        def encode(split: str, examples: Sequence[Labelled]) -> list[RaggedIds]:
             _check_known(((each.label, each.place) for each in examples), classes)
-            rows = tokenizer.rows([each.text for each in examples], frame)
-            check_lengths(
-                rows, [each.place for each in examples], [each.text for each in examples], limit_of(spec.config)
-            )
-            self.rows[split] = RaggedIds(rows)
-            self.classes[split] = torch.tensor([classes[each.label] for each in examples])
+            rows = tokenizer.ragged([each.text for each in examples], frame)
+            check_lengths(np.diff(rows.offsets), limit, lambda row: (examples[row].place, examples[row].text))
+            return [rows, RaggedIds([[classes[each.label]] for each in examples])]
+
+        columns = encoded(parts, encode, f"labelled {tokenizer.content} {frame} {limit} {labels}")
+        self.rows = {split: rows for split, (rows, _) in columns.items()}
+        self.classes = {split: torch.tensor(numbers.flat, dtype=torch.int32) for split, (_, numbers) in columns.items()}
         super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
         self.labels = list(labels)
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give texts, lengths and classes."""
         rows = [self.rows[split][place] for place in places]
-        return Batch(pad_rows(rows, self.tokenizer.pad), self.classes[split][list(places)])
+        return Batch(pad_rows(rows, self.tokenizer.pad), self.classes[split][list(places)].long())
 
 
 class TaggedCorpus(_Labels):
@@ -97,27 +106,33 @@ class TaggedCorpus(_Labels):
     task = "tag"
 
     def __init__(
-        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Sentence], labels: Sequence[str]
+        self,
+        about: DatasetInfo,
+        spec: ModelSpec,
+        tokenizer: Tokenizer,
+        parts: Parts[Sentence] | TextStream[Sentence],
+        labels: Sequence[str],
     ) -> None:
         tokenizer, frame = _framed(about, spec, tokenizer)
-        self.rows, self.targets = {}, {}
         classes = {label: number for number, label in enumerate(labels)}
-        for split, sentences in parts.by_name().items():
+        limit = limit_of(spec.config)
+
+        def encode(split: str, sentences: Sequence[Sentence]) -> list[RaggedIds]:
             _check_known(((tag, each.place) for each in sentences for tag in each.tags), classes)
             found = tokenizer.word_rows([each.words for each in sentences], frame)
+            rows = RaggedIds([row for row, _ in found])
             check_lengths(
-                [row for row, _ in found],
-                [each.place for each in sentences],
-                [" ".join(each.words) for each in sentences],
-                limit_of(spec.config),
+                np.diff(rows.offsets), limit, lambda row: (sentences[row].place, " ".join(sentences[row].words))
             )
-            self.rows[split] = RaggedIds([row for row, _ in found])
-            self.targets[split] = RaggedIds(
-                [
-                    _spread(len(row), starts, [classes[tag] for tag in each.tags])
-                    for (row, starts), each in zip(found, sentences, strict=True)
-                ]
+            targets = (
+                _spread(len(row), starts, [classes[tag] for tag in each.tags])
+                for (row, starts), each in zip(found, sentences, strict=True)
             )
+            return [rows, RaggedIds(list(targets))]
+
+        columns = encoded(parts, encode, f"tagged {tokenizer.content} {frame} {limit} {labels}")
+        self.rows = {split: rows for split, (rows, _) in columns.items()}
+        self.targets = {split: targets for split, (_, targets) in columns.items()}
         super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
         self.labels = list(labels)
 

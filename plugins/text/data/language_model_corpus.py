@@ -10,12 +10,17 @@ from torch import Tensor, nn
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, token_scores
-from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
+from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, framed, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, symbols_of
+from zoo.plugins.text.data.packed_rows import PackedRows, cut
+from zoo.plugins.text.data.text_stream import TextStream, encoded
 from zoo.plugins.text.io.preprocess import frame_of
 
 _HIDDEN, _MASKED, _RANDOM = 0.15, 0.8, 0.1
 """Shares of the tokens that are asked for, and of those that show a mask or a random token, arXiv:1810.04805 A.1."""
+_ROW = 512
+"""Tokens of a packed row for a model without a length."""
+_ENDLESS = 2**31
 _SEEDS = {"validation": 1, "test": 2}
 
 
@@ -45,11 +50,15 @@ class _Texts(TextCorpus):
 class LinesCorpus(_Texts):
     """Serve texts to a decoder alone, from begin to end; longer ones than it reads follow in pieces.
 
+    Packed, the texts of the training stand one after another in rows without padding, and do not read each other, see
+    `PackedRows`. Validation and test always have one text in a row, so that their scores do not depend on packing.
+
     Args:
         about: the data.
         spec: of the model.
         tokenizer: of the texts.
         parts: the texts.
+        pack: whether training is packed, for a model that keeps documents apart.
 
     Raises:
         ConfigError: If the model is no decoder alone.
@@ -57,26 +66,40 @@ class LinesCorpus(_Texts):
 
     task = "generate"
 
-    def __init__(self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
+    def __init__(
+        self,
+        about: DatasetInfo,
+        spec: ModelSpec,
+        tokenizer: Tokenizer,
+        parts: Parts[Line] | TextStream[Line],
+        pack: bool = False,
+    ) -> None:
         if spec.reads != "prompt":
             raise ConfigError(f"'{about.name}' are lines of text to continue, and '{spec.name}' is no decoder alone")
         tokenizer = tokenizer.with_frame(Frame((tokenizer.bos,)))
         self.symbols = symbols_of(spec, tokenizer)
-        self.rows = {}
-        for split, examples in parts.by_name().items():
-            whole = tokenizer.rows([each.text for each in examples], Frame((tokenizer.bos,), (tokenizer.eos,)))
-            step = spec.config.get("max_len") or max(map(len, whole))
-            self.rows[split] = RaggedIds(
-                [row[at : at + step + 1] for row in whole for at in range(0, len(row) - 1, step)]
-            )
-        super().__init__(about, spec, tokenizer, {split: rows.lengths for split, rows in self.rows.items()})
+        frame, length = Frame((tokenizer.bos,), (tokenizer.eos,)), spec.config.get("max_len")
+
+        def encode(split: str, lines: Sequence[Line]) -> list[RaggedIds]:
+            whole = tokenizer.ragged([line.text for line in lines], frame)
+            return [whole if not length or (pack and split == "train") else cut(whole, length, overlap=1)]
+
+        columns = encoded(parts, encode, f"lines {tokenizer.content} {frame} {length} {pack}")
+        self.rows = {split: rows for split, (rows,) in columns.items()}
+        self.packed = PackedRows(self.rows["train"], length or _ROW) if pack else None
+        lengths = {split: rows.lengths for split, rows in self.rows.items()}
+        if self.packed is not None:
+            lengths["train"] = self.packed.lengths
+        super().__init__(about, spec, tokenizer, lengths)
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create`, the symbols among them where the model takes them."""
         return super().overrides() | self.symbols
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
-        """Give texts without their last token, and without their first."""
+        """Give texts without their last token, and without their first; packed, with the text of each token."""
+        if split == "train" and self.packed is not None:
+            return self.packed.batch(places, self.tokenizer.pad)
         rows = [self.rows[split][place] for place in places]
         inputs = pad_rows([row[:-1] for row in rows], self.tokenizer.pad)
         return Batch(inputs, pad_rows([row[1:] for row in rows], IGNORED)[0])
@@ -99,17 +122,20 @@ class MaskedCorpus(_Texts):
 
     task = "masked-token"
 
-    def __init__(self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line]) -> None:
+    def __init__(
+        self, about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer, parts: Parts[Line] | TextStream[Line]
+    ) -> None:
         if spec.reads != "encoder":
             raise ConfigError(f"'{about.name}' are lines of text with gaps, and '{spec.name}' is no encoder")
-        frame = frame_of(tokenizer, "encoder")
+        frame, length = frame_of(tokenizer, "encoder"), spec.config.get("max_len")
         tokenizer = tokenizer.with_frame(frame).with_mask()
-        self.rows = {}
-        for split, examples in parts.by_name().items():
-            whole = tokenizer.rows([each.text for each in examples])
-            step = (spec.config.get("max_len") or max(map(len, whole)) + len(frame)) - len(frame)
-            pieces = [row[at : at + step] for row in whole for at in range(0, len(row), step)]
-            self.rows[split] = RaggedIds([[*frame.before, *piece, *frame.behind] for piece in pieces])
+
+        def encode(split: str, lines: Sequence[Line]) -> list[RaggedIds]:
+            whole = tokenizer.ragged([line.text for line in lines])
+            return [framed(cut(whole, (length or _ENDLESS) - len(frame)), frame)]
+
+        columns = encoded(parts, encode, f"masked {tokenizer.content} {frame} {tokenizer.mask} {length}")
+        self.rows = {split: rows for split, (rows,) in columns.items()}
         assert tokenizer.mask is not None
         self.hidden = tokenizer.mask
         self.words = torch.tensor([place for place in range(tokenizer.vocab_size) if place not in tokenizer.symbols])

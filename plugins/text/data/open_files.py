@@ -1,129 +1,194 @@
-"""The user's data for `zoo train`: the sources `parallel:FILE`, `labelled:FILE`, `tagged:FILE` and `lines:FILE`."""
+"""The user's data for `zoo train`: the sources `parallel:FILE`, `labelled:FILE`, `tagged:FILE` and `lines:FILE`.
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+A FILE is a path, several with commas between, a pattern such as `corpus/*.txt.gz`, or a folder. Up to `LARGE` bytes
+examples are held in memory; more are a `TextStream`.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Parts, complete, fingerprint, names_of, parse
+import zoo
+from zoo import ConfigError, DataError, ModelSpec, ZooError
+from zoo.data import DatasetInfo, Parts, complete, fingerprint, names_of, parse, write_text
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
-from zoo.plugins.text.data.file_readers import (
-    Sentence,
-    locate,
-    read_columns,
-    read_lines,
-    read_side_by_side,
-    read_table,
-)
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.shared.text.vocabulary import LEARNERS, LISTS
+from zoo.plugins.text.data.file_readers import Sentence, read_columns, read_lines, read_side_by_side, read_table
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
+from zoo.plugins.text.data.text_files import TABLES, ending, locate, text_size
+from zoo.plugins.text.data.text_stream import HELD_OUT, MOST, SAMPLE, TextStream
 
-Example = TypeVar("Example", Pair, Labelled, Sentence, Line)
+Example = TypeVar("Example", bound=tuple[Any, ...])
 DEFAULT_TOKENIZER = "bpe:8000"
 """Learned from the training part."""
-
-
-class Opened(NamedTuple):
-    """Names of a user's files, and whether they had validation and test splits."""
-
-    place: str
-    given: frozenset[str]
+LARGE = 32 * 2**20
+"""Bytes of text from which on examples are streamed, split by hash and, for models of language, packed."""
 
 
 def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
-    """Open pairs of texts: a table, two files `A,B`, or a folder; `?source=KEY&target=KEY` names columns or keys.
+    """Open pairs of texts: tables, two files `A,B`, or a folder; `?source=KEY&target=KEY` names columns or keys.
 
     `?units=char` lets BLEU count characters, for languages without spaces; see `scores.bleu`.
     """
     place, options = parse(argument, ("source", "target", "units"))
     keys = [options[key] for key in ("source", "target") if key in options]
 
-    def read(paths: tuple[Path, ...]) -> list[Pair]:
-        if len(paths) > 2:
-            raise DataError(f"{place}: {len(paths)} files, where two belong together")
-        rows = read_side_by_side(*paths) if len(paths) == 2 else read_table(paths[0], ("source", "target"), options)
-        for row in rows:
+    def read(paths: Sequence[Path]) -> Iterator[Pair]:
+        sides = len(paths) == 2 and ("," in place or ending(paths[0]) not in TABLES)
+        tables = (row for path in paths for row in read_table(path, ("source", "target"), options))
+        for row in read_side_by_side(*paths) if sides else tables:
             for side, text in zip(("source", "target"), row.values, strict=True):
                 if not text.strip():
                     raise DataError(f"{row.place}: the {side} is empty")
-        return [Pair(row.values[0], row.values[1], row.place) for row in rows]
+            yield Pair(row.values[0], row.values[1], row.place)
 
-    opened, parts = _open(place, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
-    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [text for pair in parts.train for text in pair[:2]])
-    about = _about(opened, "pairs of texts", parts, (f"{seed}{chosen.content}",))
-    return ParallelCorpus(about, spec, chosen, parts, units=options.get("units", "13a"))
+    data = _Data("pairs", place, options, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
+    chosen = data.tokenizer(tokenizer, lambda pair: pair[:2])
+    return ParallelCorpus(
+        data.about("pairs of texts", chosen), spec, chosen, data.parts, units=options.get("units", "13a")
+    )
 
 
 def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LabelledCorpus:
-    """Open texts with a label each: a table, or a folder; `?text=KEY&label=KEY` names columns or keys."""
+    """Open texts with a label each: tables, or a folder; `?text=KEY&label=KEY` names columns or keys."""
     place, options = parse(argument, ("text", "label"))
 
-    def read(paths: tuple[Path, ...]) -> list[Labelled]:
-        rows = read_table(_single(paths), ("text", "label"), options)
-        for row in rows:
-            if not row.values[1].strip():
-                raise DataError(f"{row.place}: the label is empty")
-        return [Labelled(row.values[0], row.values[1].strip(), row.place) for row in rows]
+    def read(paths: Sequence[Path]) -> Iterator[Labelled]:
+        for path in paths:
+            for row in read_table(path, ("text", "label"), options):
+                if not row.values[1].strip():
+                    raise DataError(f"{row.place}: the label is empty")
+                yield Labelled(row.values[0], row.values[1].strip(), row.place)
 
-    opened, parts = _open(place, read, lambda example: example.text, seed)
-    known = parts.train if opened.given else [example for part in parts for example in part]
+    data = _Data("labelled", place, options, read, lambda example: example.text, seed)
     hint = (
         "If they are texts to be generated, such as translations, train a model that generates: "
         f"zoo train transformer-tiny --data parallel:{place}"
     )
-    labels = names_of((example.label for example in known), opened.place, hint)
-    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [example.text for example in parts.train])
-    about = _about(opened, f"texts with {len(labels)} labels", parts, (f"{seed}{chosen.content}",))
-    return LabelledCorpus(about, spec, chosen, parts, labels)
+    labels = data.labels(lambda example: (example.label,), hint)
+    chosen = data.tokenizer(tokenizer, lambda example: (example.text,))
+    about = data.about(f"texts with {len(labels)} labels", chosen)
+    return LabelledCorpus(about, spec, chosen, data.parts, labels)
 
 
 def open_tagged(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:
     """Open sentences with a label for each word, in CoNLL columns; `?token=1&tag=4` names columns by number."""
     place, options = parse(argument, ("token", "tag"))
-    opened, parts = _open(place, lambda paths: read_columns(_single(paths), options), lambda each: each.words, seed)
-    known = parts.train if opened.given else [sentence for part in parts for sentence in part]
-    labels = names_of((tag for sentence in known for tag in sentence.tags), opened.place)
-    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [" ".join(sentence.words) for sentence in parts.train])
-    what = f"sentences with {len(labels)} labels of words"
-    return TaggedCorpus(_about(opened, what, parts, (f"{seed}{chosen.content}",)), spec, chosen, parts, labels)
+
+    def read(paths: Sequence[Path]) -> Iterator[Sentence]:
+        return (sentence for path in paths for sentence in read_columns(path, options))
+
+    data = _Data("tagged", place, options, read, lambda sentence: " ".join(sentence.words), seed)
+    labels = data.labels(lambda sentence: sentence.tags)
+    chosen = data.tokenizer(tokenizer, lambda sentence: (" ".join(sentence.words),))
+    about = data.about(f"sentences with {len(labels)} labels of words", chosen)
+    return TaggedCorpus(about, spec, chosen, data.parts, labels)
 
 
 def open_lines(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LinesCorpus | MaskedCorpus:
-    """Open texts, one in each line, for the task that the model has: the next token, or tokens that are hidden."""
-    place, options = parse(argument, ("text",))
+    """Open texts, one in each line, for the task that the model has: the next token, or tokens that are hidden.
 
-    def read(paths: tuple[Path, ...]) -> list[Line]:
-        return [Line(row.values[0], row.place) for row in read_lines(_single(paths), options)]
+    `?pack=yes` packs the training of a decoder, `?pack=no` does not; without it, texts of `LARGE` bytes are packed.
+    """
+    place, options = parse(argument, ("text", "pack"))
 
-    opened, parts = _open(place, read, lambda line: line.text, seed)
-    chosen = choose_tokenizer(tokenizer, DEFAULT_TOKENIZER, [line.text for line in parts.train])
-    about = _about(opened, "lines of text", parts, (f"{seed}{chosen.content}",))
-    kind = MaskedCorpus if spec.reads == "encoder" else LinesCorpus
-    return kind(about, spec, chosen, parts)
+    def read(paths: Sequence[Path]) -> Iterator[Line]:
+        return (Line(row.values[0], row.place) for path in paths for row in read_lines(path, options))
 
-
-def _open(
-    place: str,
-    read: Callable[[tuple[Path, ...]], list[Example]],
-    key: Callable[[Example], Hashable],
-    seed: int,
-    languages: Sequence[str] = (),
-) -> tuple[Opened, Parts[Example]]:
-    found: Mapping[str, tuple[Path, ...]] = locate(place, languages)
-    given = {part: read(paths) for part, paths in found.items()}
-    name = Path(place.partition(",")[0]).name
-    return Opened(name, frozenset(given) - {"train"}), complete(given, key, seed, name)
+    data = _Data("lines", place, options, read, lambda line: line.text, seed)
+    chosen = data.tokenizer(tokenizer, lambda line: (line.text,))
+    if spec.reads == "encoder":
+        return MaskedCorpus(data.about("lines of text", chosen), spec, chosen, data.parts)
+    pack = _packs(options.get("pack", ""), spec, isinstance(data.parts, TextStream))
+    about = data.about("lines of text", chosen, *(["pack"] if pack else []))
+    return LinesCorpus(about, spec, chosen, data.parts, pack)
 
 
-def _single(paths: tuple[Path, ...]) -> Path:
-    if len(paths) != 1:
-        raise DataError(f"{', '.join(map(str, paths))}: one file wanted, not {len(paths)}")
-    return paths[0]
+class _Data(Generic[Example]):
+    """A user's examples, in memory or streamed, and what is told of them."""
+
+    def __init__(
+        self,
+        kind: str,
+        place: str,
+        options: Mapping[str, str],
+        read: Callable[[Sequence[Path]], Iterator[Example]],
+        text: Callable[[Example], str],
+        seed: int,
+        languages: Sequence[str] = (),
+    ) -> None:
+        files = locate(place, languages)
+        self.name, self.seed = Path(place.partition(",")[0]).name, seed
+        self.given = bool(files.keys() - {"train"})
+        self.parts: Parts[Example] | TextStream[Example]
+        if sum(map(text_size, files.values())) >= LARGE:
+            self.parts = TextStream(files, read, text, seed, self.name, f"{kind} {sorted(options.items())}")
+        else:
+            self.parts = complete({part: list(read(paths)) for part, paths in files.items()}, text, seed, self.name)
+
+    def labels(self, labels: Callable[[Example], Iterable[str]], hint: str = "") -> list[str]:
+        """Give the names of labels: those of the training, where that is given apart."""
+        parts, given = self.parts, self.given
+        if not isinstance(parts, TextStream):
+            known = parts.train if given else [example for part in parts for example in part]
+            return names_of((label for example in known for label in labels(example)), self.name, hint)
+        found = (label for part, example in parts if part == "train" or not given for label in labels(example))
+
+        def name(path: Path) -> None:
+            write_text(path, json.dumps(names_of(found, self.name, hint)))
+
+        names: list[str] = json.loads(parts.cached("labels.json", name).read_text(encoding="utf-8"))
+        return names
+
+    def tokenizer(self, name: str, texts: Callable[[Example], Iterable[str]]) -> Tokenizer:
+        """Read the tokenizer, or learn it from the training part: of a stream, units of a sample, once."""
+        parts = self.parts
+        kind, _, size = (name or DEFAULT_TOKENIZER).partition(":")
+        if not isinstance(parts, TextStream):
+            return choose_tokenizer(name, DEFAULT_TOKENIZER, (text for each in parts.train for text in texts(each)))
+        if kind not in (*LEARNERS, *LISTS):
+            return choose_tokenizer(name, DEFAULT_TOKENIZER, ())
+        sample = parts.sample(texts, SAMPLE if kind in LEARNERS else math.inf)  # a list holds all there is
+
+        def learn(path: Path) -> None:
+            choose_tokenizer(name, DEFAULT_TOKENIZER, sample).save(path)
+
+        return Tokenizer.load(parts.cached(f"{kind}-{size}.tokenizer.json", learn))
+
+    def about(self, what: str, chosen: Tokenizer, *further: str) -> DatasetInfo:
+        """Describe the data; their fingerprint is that of the texts, or of a stream's files."""
+        parts = self.parts
+        if isinstance(parts, TextStream):
+            split = "your own split" if self.given else f"{HELD_OUT:.0%} each for validation and test, {MOST:,} at most"
+            told = f"`{self.name}` holds {parts.bytes / 1e6:,.0f} MB of {what}, {split}."
+            return DatasetInfo(self.name, told, fingerprint([*parts.signature, chosen.content, *further]))
+        split = "your own split" if self.given else "a tenth each for validation and test"
+        told = f"`{self.name}` holds {sum(map(len, parts)):,} {what}, {split}."
+        texts = (repr(tuple(example)[:2]) for part in parts for example in part)
+        return DatasetInfo(self.name, told, fingerprint([*texts, f"{self.seed}{chosen.content}", *further]))
 
 
-def _about(opened: Opened, what: str, parts: Parts[Example], further: Iterable[str]) -> DatasetInfo:
-    counts = f"{sum(map(len, parts)):,} {what}"
-    split = "your own split" if opened.given else "a tenth each for validation and test"
-    texts: list[str] = [repr(tuple(example)[:2]) for part in parts for example in part]
-    return DatasetInfo(opened.place, f"`{opened.place}` holds {counts}, {split}.", fingerprint([*texts, *further]))
+def _packs(wanted: str, spec: ModelSpec, large: bool) -> bool:
+    """Tell whether training is packed."""
+    if wanted not in ("", "yes", "no"):
+        raise DataError(f"pack={wanted!r} is neither yes nor no")
+    if spec.reads != "prompt" or wanted == "no" or not (wanted or large):
+        return False
+    able = _keeps_documents_apart(spec)
+    if wanted and not able:
+        raise ConfigError(f"pack=yes, and '{spec.name}' does not keep documents of one row apart: leave it out")
+    return able
+
+
+def _keeps_documents_apart(spec: ModelSpec) -> bool:
+    """Ask a model without memory."""
+    try:
+        packs = getattr(zoo.create(spec.name, False, device="meta", **spec.config), "packs", None)
+    except ZooError:  # a model that is not made by its name
+        return False
+    return callable(packs) and bool(packs())

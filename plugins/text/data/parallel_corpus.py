@@ -1,17 +1,21 @@
 """`ParallelCorpus`: pairs of texts, for models that write one after reading the other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import starmap
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, has_own_loss
-from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, own_loss, token_scores
+from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, offsets_of, own_loss, token_scores
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
 from zoo.plugins.text.data.metrics import bleu, exact_match
+from zoo.plugins.text.data.text_stream import TextStream, encoded
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 
 _LONGER = 2
@@ -60,7 +64,7 @@ class ParallelCorpus(TextCorpus):
         about: DatasetInfo,
         spec: ModelSpec,
         tokenizer: Tokenizer,
-        parts: Parts[Pair],
+        parts: Parts[Pair] | TextStream[Pair],
         metric: str = "BLEU",
         units: str = "13a",
     ) -> None:
@@ -72,14 +76,12 @@ class ParallelCorpus(TextCorpus):
         self.symbols = symbols_of(spec, tokenizer)
         self.metric, self.units = metric, units
         self.best = 100.0 if metric == "BLEU" else 1.0
-        self.parts = parts.by_name()
-        self.sources: dict[str, RaggedIds] = {}
-        self.targets: dict[str, RaggedIds] = {}
-        for split, pairs in self.parts.items():
-            self.sources[split], self.targets[split] = _rows(pairs, tokenizer, frame, limit_of(spec.config), self.alone)
-        lengths = {
-            split: torch.maximum(self.sources[split].lengths, self.targets[split].lengths) for split in self.parts
-        }
+        encode = partial(_columns, tokenizer=tokenizer, frame=frame, limit=limit_of(spec.config), alone=self.alone)
+        columns = encoded(parts, encode, f"pairs {tokenizer.content} {frame} {limit_of(spec.config)} {self.alone}")
+        self.parts = parts.by_name() if isinstance(parts, Parts) else _texts(columns)
+        self.sources = {split: found[0] for split, found in columns.items()}
+        self.targets = {split: found[1] for split, found in columns.items()}
+        lengths = {split: torch.maximum(self.sources[split].lengths, self.targets[split].lengths) for split in columns}
         super().__init__(about, spec, tokenizer, lengths)
 
     def overrides(self) -> dict[str, Any]:
@@ -148,20 +150,37 @@ class ParallelCorpus(TextCorpus):
         return pad_rows(rows, self.tokenizer.pad)
 
 
-def _rows(
-    pairs: Sequence[Pair], tokenizer: Tokenizer, frame: Frame, limit: int | None, alone: bool
-) -> tuple[RaggedIds, RaggedIds]:
-    sources = tokenizer.rows([pair.source for pair in pairs], frame)
-    targets = tokenizer.rows([pair.target for pair in pairs], Frame((tokenizer.bos,), (tokenizer.eos,)))
-    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    checked = (
-        [([left + right[2:] for left, right in zip(sources, targets, strict=True)], texts[0])]
-        if alone
-        else [(sources, texts[0]), ([row[1:] for row in targets], texts[1])]
+def _columns(
+    split: str, pairs: Sequence[Pair], tokenizer: Tokenizer, frame: Frame, limit: int | None, alone: bool
+) -> list[RaggedIds]:
+    """Give sources and targets, and of what is evaluated, whose texts are compared, their UTF-8."""
+    sources = tokenizer.ragged([pair.source for pair in pairs], frame)
+    targets = tokenizer.ragged([pair.target for pair in pairs], Frame((tokenizer.bos,), (tokenizer.eos,)))
+    left, right = np.diff(sources.offsets), np.diff(targets.offsets)
+    if alone:
+        check_lengths(left + right - 2, limit, lambda row: (pairs[row].place, pairs[row].source))
+    else:
+        check_lengths(left, limit, lambda row: (pairs[row].place, pairs[row].source))
+        check_lengths(right - 1, limit, lambda row: (pairs[row].place, pairs[row].target))
+    if split == "train":
+        return [sources, targets]
+    return [sources, targets, *(_utf8([pair[side] for pair in pairs]) for side in (0, 1))]
+
+
+def _utf8(texts: Sequence[str]) -> RaggedIds:
+    found = [text.encode() for text in texts]
+    return RaggedIds.of(
+        np.frombuffer(b"".join(found), np.uint8), offsets_of(np.array([len(text) for text in found], np.int64))
     )
-    for rows, own in checked:
-        check_lengths(rows, [pair.place for pair in pairs], own, limit)
-    return RaggedIds(sources), RaggedIds(targets)
+
+
+def _texts(columns: Mapping[str, Sequence[RaggedIds]]) -> dict[str, Sequence[Pair]]:
+    """Give the pairs that are evaluated, of a stream, which does not hold those of the training."""
+    found: dict[str, Sequence[Pair]] = {"train": ()}
+    for split in ("validation", "test"):
+        sides = ((bytes(side[row]).decode() for row in range(len(side))) for side in columns[split][2:])
+        found[split] = list(starmap(Pair, zip(*sides, strict=True)))
+    return found
 
 
 def _room(model: Any, wanted: int, prompt: int) -> int:

@@ -1,5 +1,6 @@
 """Texts through `zoo.train`: a table of pairs, a vocabulary that is learned, the aids, what is left in the folder."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -79,5 +80,50 @@ def test_hard_attention_is_trained_by_reinforce_and_resumes_exactly(
 def test_the_data_have_to_be_the_same(pairs: Path) -> None:
     train(pairs)
     pairs.write_text(pairs.read_text().replace("afj", "xyz"))
-    with pytest.raises(zoo.ConfigError, match=r"was another.*\n  fingerprint"):
+    with pytest.raises(
+        zoo.ConfigError,
+        match=r"was another.*\n  fingerprint(.*\n)*The fingerprint is that",
+    ):
         train(pairs, resume=True)
+
+
+@pytest.fixture
+def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write two compressed files of lines, and let them be a stream."""
+    monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
+    monkeypatch.setattr("zoo.plugins.text.data.open_files.LARGE", 0)
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    for part in "ab":
+        text = "".join(f"line {part} {number} of {number * 7919 % 1000} words\n" for number in range(500))
+        (tmp_path / f"{part}.txt.gz").write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+def train_lines(folder: Path, data: str = "", **options: Any) -> Trained:
+    settings: dict[str, Any] = {"steps": 4, "validations": 2, "batch_size": 8, "precision": "32-true", "max_len": 32}
+    return zoo.train("decoder-tiny", f"lines:{folder}/*.txt.gz{data}", folder / "out", **(settings | TINY | options))
+
+
+@pytest.mark.parametrize("tokenizer", ["byte", "bpe:300"])
+def test_a_training_on_packed_texts_goes_on_bit_for_bit(
+    lines: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("zoo.training.callbacks.signals.StopOnSignal.request", lambda self: Request(True, True))
+        assert train_lines(lines, tokenizer=tokenizer).outcome.steps == 1
+    resumed = train_lines(lines, tokenizer=tokenizer, resume=True)
+    assert resumed.outcome.steps == 4
+    whole = train_lines(lines, tokenizer=tokenizer, overwrite=True).model.state_dict()
+    assert all(torch.equal(value, whole[key]) for key, value in resumed.model.state_dict().items())
+
+
+def test_a_file_added_or_removed_is_told_where_a_training_goes_on(lines: Path) -> None:
+    train_lines(lines, tokenizer="byte")
+    (lines / "c.txt.gz").write_bytes((lines / "a.txt.gz").read_bytes())
+    with pytest.raises(zoo.ConfigError, match="The fingerprint is that of the data: files were added, removed"):
+        train_lines(lines, tokenizer="byte", resume=True)
+    (lines / "c.txt.gz").unlink()
+    assert train_lines(lines, tokenizer="byte", resume=True).outcome.steps == 4
+    (lines / "b.txt.gz").unlink()
+    with pytest.raises(zoo.ConfigError, match="The fingerprint is that of the data: files were added, removed"):
+        train_lines(lines, tokenizer="byte", resume=True)

@@ -192,6 +192,11 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
     if differ:
         lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
         notes = [f"Its command was: {record['command']}"] if record.get("command") else []
+        if "fingerprint" in differ:
+            notes.append(
+                "The fingerprint is that of the data: files were added, removed or written to since, or are read, "
+                "split or cut into tokens in another way"
+            )
         if "steps" in differ:
             notes.append(
                 "The learning rate follows the number of steps, so that with another the training is another: to train "

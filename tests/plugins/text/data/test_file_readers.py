@@ -1,12 +1,14 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from zoo.data.source_options import parse
 from zoo.errors import DataError
-from zoo.plugins.text.data.file_readers import locate, read_columns, read_lines, read_side_by_side, read_table
+from zoo.plugins.text.data import file_readers
+from zoo.plugins.text.data.file_readers import Row, Sentence
 
 Write = Callable[[str, str | bytes], Path]
 PAIR = ("source", "target")
@@ -20,6 +22,22 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return make
+
+
+def read_table(*given: Any) -> list[Row]:
+    return list(file_readers.read_table(*given))
+
+
+def read_side_by_side(one: Path, other: Path) -> list[Row]:
+    return list(file_readers.read_side_by_side(one, other))
+
+
+def read_columns(*given: Any) -> list[Sentence]:
+    return list(file_readers.read_columns(*given))
+
+
+def read_lines(*given: Any) -> list[Row]:
+    return list(file_readers.read_lines(*given))
 
 
 def refused(text: str) -> "pytest.RaisesExc[DataError]":
@@ -192,29 +210,6 @@ def test_options_stand_behind_a_question_mark() -> None:
         parse("a.tsv?sorce=en", PAIR)
 
 
-def test_files_are_found_one_two_or_in_a_folder_by_part(write: Write, tmp_path: Path) -> None:
-    one, other = write("a.en", "x"), write("a.de", "y")
-    assert locate(str(one)) == {"train": (one,)}
-    assert locate(f"{one},{other}") == {"train": (one, other)}
-    with refused(f"there is no file {str(tmp_path / 'none.tsv')!r}"):
-        locate(str(tmp_path / "none.tsv"))
-    with refused("has no file for training, such as train.tsv"):
-        locate(str(tmp_path))
-    train, valid = write("train.tsv", "a\tb"), write("valid.tsv", "a\tb")
-    assert locate(str(tmp_path)) == {"train": (train,), "validation": (valid,)}
-    write("train.csv", "")
-    with refused("has several files for train: train.csv, train.tsv"):
-        locate(str(tmp_path))
-
-
-def test_the_two_files_of_a_part_are_found_by_their_languages(write: Write, tmp_path: Path) -> None:
-    de, en, test = write("train.de", "x"), write("train.en", "x"), write("test.en", "x")
-    found = locate(str(tmp_path), ("en", "de"))
-    assert found == {"train": (en, de), "test": (test,)}
-    with refused("name two languages"):
-        locate(str(tmp_path))
-
-
 def test_token_and_tag_are_named_one_by_one(write: Write) -> None:
     path = write("a.conll", "The DT x O\n")
     found = [read_columns(path, options)[0][:2] for options in ({"tag": "2"}, {"token": "3"})]
@@ -232,3 +227,20 @@ def test_spaces_and_tabs_part_columns_and_no_other_space_does(write: Write) -> N
     assert read_columns(write("a.conll", " 10\u00a0000  NUM \n"), {})[0][:2] == (("10\u00a0000",), ("NUM",))
     universal = write("a.conllu", "1\t10 000\t_\tNUM\n")
     assert read_columns(universal, {})[0][:2] == (("10 000",), ("NUM",))
+
+
+@pytest.mark.parametrize(("value", "name"), [('"a"', "a"), ("3", "3"), ("true", "True")])
+def test_a_label_is_a_name_or_a_whole_number(write: Write, value: str, name: str) -> None:
+    path = write("a.jsonl", f'{{"text": "x", "label": {value}}}\n')
+    assert read_table(path, ("text", "label"), {})[0].values == ("x", name)
+
+
+@pytest.mark.parametrize("value", ["0.5", "null", '["a", "b"]', "{}"])
+def test_a_label_that_is_none_names_its_line(write: Write, value: str) -> None:
+    path = write("a.jsonl", f'{{"text": "x", "label": "a"}}\n{{"text": "x", "label": {value}}}\n')
+    with pytest.raises(DataError, match=r"a.jsonl:2: label=.* is no label: labels are names or whole numbers, one for"):
+        read_table(path, ("text", "label"), {})
+    with refused("a.jsonl:1: no 'tag' among text, label"):
+        read_table(path, ("text", "label"), {"label": "tag"})
+    with refused("b.jsonl:1: text=3 is no text"):
+        read_table(write("b.jsonl", '{"text": 3, "label": "a"}\n'), ("text", "label"), {})

@@ -1,6 +1,8 @@
+import gzip
 import math
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,13 @@ import torch
 from tokenizers import models
 from torch import Tensor, nn
 
+from zoo.data import fingerprint
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError, DataError
+from zoo.factory.create import info
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.text.data import open_files, text_stream
 from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import LinesCorpus, MaskedCorpus, choose
 from zoo.plugins.text.data.open_files import open_labelled, open_lines, open_parallel, open_tagged
@@ -163,11 +168,11 @@ def test_what_is_saved_prepares_a_source_as_training_saw_it(
 def test_an_epoch_has_each_example_once_and_little_padding(pairs: str) -> None:
     corpus = open_parallel(pairs, SOURCE, 0, "byte")
     batches = corpus.epoch(draw(), 8)
-    assert torch.cat(batches).sort().values.tolist() == everything(corpus).tolist()
+    assert torch.cat(list(batches)).sort().values.tolist() == everything(corpus).tolist()
     assert [batch.tolist() for batch in corpus.epoch(draw(), 8)] == [batch.tolist() for batch in batches]
     assert [batch.tolist() for batch in corpus.epoch(draw(1), 8)] != [batch.tolist() for batch in batches]
 
-    def computed(order: list[Tensor]) -> int:
+    def computed(order: Sequence[Tensor]) -> int:
         return sum(corpus.batch(batch, draw()).target.numel() for batch in order)
 
     needed = int((corpus.batch(everything(corpus), draw()).target != -100).sum())
@@ -450,3 +455,165 @@ def test_a_pair_with_an_empty_side_names_its_line(write: Write) -> None:
     one, other = write("p.en", "a\n\n\nd\n"), write("p.de", "a\n\nc\nd\n")
     with pytest.raises(DataError, match=r"p.en:3: the source is empty"):
         open_parallel(f"{one},{other}", SOURCE, 0, "byte")
+
+
+def digest(corpus: Any) -> str:
+    """Give a text that changes with any batch of an epoch, of validation or of the test."""
+    batches = [corpus.batch(index, draw()) for index in corpus.epoch(draw(), 7)]
+    batches += [batch for split in ("validation", "test") for batch in corpus.held_out(split, 7)]
+    return fingerprint(repr(each.tolist()) for batch in batches for each in (*batch.inputs, batch.target))
+
+
+OPENED: list[tuple[Callable[..., Any], str, ModelSpec]] = [
+    (open_lines, "l.txt", spec("prompt", max_len=16)),
+    (open_lines, "l.txt", spec("encoder", max_len=12)),
+    (open_parallel, "p.tsv", SOURCE),
+    (open_parallel, "p.tsv", PROMPT),
+    (open_labelled, "l.csv", ENCODER),
+    (open_tagged, "t.conll", ENCODER),
+]
+BEFORE = [
+    ("1a8ef078756d78d6", "633adecb487e1d53"),
+    ("1a8ef078756d78d6", "37f720d030e6de63"),
+    ("4da5f47e9517dde9", "32a6a44d48e1660e"),
+    ("4da5f47e9517dde9", "af47b25146a45e0d"),
+    ("21fec9b22e11f1a3", "b91ac0de7a264b27"),
+    ("875afa12f7f2efe5", "bd961819737af090"),
+]
+"""Fingerprints and digests of before there were streams (ae9cb69): a training begun then goes on as it began."""
+
+
+@pytest.fixture
+def files(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write("l.txt", "".join(f"{'größer ' * (n % 5)}{n}\n" for n in range(60)))
+    write("p.tsv", "".join(f"{n} apples\t{n} {'Äpfel ' * (n % 7 + 1)}\n" for n in range(60)))
+    write("l.csv", "text,label\n" + "".join(f"t{n},{'no' if n % 3 else 'yes'}\n" for n in range(60)))
+    tagged = ("".join(f"{word}{n} {tag}\n" for word, tag in (("a", "N"), ("b", "V"))[: n % 2 + 1]) for n in range(60))
+    write("t.conll", "\n".join(tagged))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("opened", "before"), list(zip(OPENED, BEFORE, strict=True)))
+def test_small_files_give_what_they_gave_before(files: Path, opened: Any, before: tuple[str, str]) -> None:
+    make, path, made = opened
+    corpus = make(path, made, 0, "byte")
+    assert (corpus.fingerprint, digest(corpus)) == before
+
+
+@pytest.fixture
+def streamed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let all files be large, and a third each be held out."""
+    monkeypatch.setenv("ZOO_CACHE", str(files / "cache"))
+    monkeypatch.setattr(open_files, "LARGE", 0)
+    monkeypatch.setattr(text_stream, "HELD_OUT", 1 / 3)
+    return files
+
+
+@pytest.mark.parametrize("opened", OPENED)
+@pytest.mark.parametrize("tokenizer", ["byte", "bpe:300", "word"])
+def test_large_files_give_batches_of_the_same_examples(streamed: Path, opened: Any, tokenizer: str) -> None:
+    make, path, made = opened
+    first, again = (make(path, made, 0, tokenizer) for _ in range(2))
+    assert (first.fingerprint, digest(first)) == (again.fingerprint, digest(again))
+    assert first.tokenizer.content == again.tokenizer.content
+    assert make(path, made, 1, tokenizer).fingerprint != first.fingerprint
+    seen = digest(first)
+    os.utime(path, ns=(1, 1))
+    changed = make(path, made, 0, tokenizer)
+    assert changed.fingerprint != first.fingerprint
+    assert digest(changed) == seen
+
+
+def test_large_and_small_files_hold_the_same(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = open_parallel("p.tsv", SOURCE, 0, "byte")
+    monkeypatch.setenv("ZOO_CACHE", str(files / "cache"))
+    monkeypatch.setattr(open_files, "LARGE", 0)
+    monkeypatch.setattr(text_stream, "HELD_OUT", 1 / 3)
+    large = open_parallel("p.tsv", SOURCE, 0, "byte")
+    assert sum(large.sizes.values()) == sum(small.sizes.values())
+
+    def pairs_of(corpus: ParallelCorpus) -> set[tuple[str, ...]]:
+        sides = corpus.sources, corpus.targets
+        return {
+            tuple(corpus.tokenizer.decode(side[split][place]) for side in sides)
+            for split in corpus.sizes
+            for place in range(corpus.sizes[split])
+        }
+
+    assert pairs_of(large) == pairs_of(small)
+    scores = large.score(knowing(large), "test", 4)
+    assert scores["BLEU"] == pytest.approx(100)
+    assert scores["exact match"] == 1
+    assert large.parts["train"] == ()
+
+
+def test_labels_of_a_large_file_are_those_of_all_examples(streamed: Path) -> None:
+    corpus = open_labelled("l.csv", ENCODER, 0, "byte")
+    assert corpus.labels == ["no", "yes"]
+    for split, rows in corpus.rows.items():
+        for place, number in enumerate(corpus.classes[split]):
+            text = corpus.tokenizer.decode(rows[place])
+            assert corpus.labels[number] == ("no" if int(text[1:]) % 3 else "yes")
+    (_, lengths), target = corpus.batch(everything(corpus), draw())
+    assert (target.dtype, len(lengths)) == (torch.int64, corpus.sizes["train"])
+
+
+DECODER = info("decoder-tiny").with_config(max_len=24)
+
+
+def test_large_lines_are_packed_for_a_decoder_unless_they_are_not_to_be(streamed: Path) -> None:
+    packed, alone = open_lines("l.txt", DECODER, 0, "byte"), open_lines("l.txt?pack=no", DECODER, 0, "byte")
+    assert isinstance(packed, LinesCorpus)
+    assert packed.packed is not None
+    assert isinstance(alone, LinesCorpus)
+    assert alone.packed is None
+    (ids, numbers), target = packed.batch(everything(packed), draw())
+    assert ids.shape == numbers.shape == target.shape == (packed.sizes["train"], 24)
+    asked = [corpus.batch(everything(corpus), draw()).target for corpus in (packed, alone)]
+    one, other = (sorted(target[target != -100].tolist()) for target in asked)
+    assert one == other
+    assert digest_of_test(packed) == digest_of_test(alone)
+    assert packed.fingerprint != alone.fingerprint
+
+
+def digest_of_test(corpus: Any) -> str:
+    return fingerprint(repr(batch) for batch in corpus.held_out("test", 4))
+
+
+def test_small_lines_are_packed_where_that_is_asked_for(files: Path) -> None:
+    assert open_lines("l.txt", DECODER, 0, "byte").packed is None
+    packed = open_lines("l.txt?pack=yes", DECODER, 0, "byte")
+    assert packed.packed is not None
+    assert packed.fingerprint != open_lines("l.txt", DECODER, 0, "byte").fingerprint
+    with pytest.raises(DataError, match="pack='maybe' is neither yes nor no"):
+        open_lines("l.txt?pack=maybe", DECODER, 0, "byte")
+
+
+def test_a_model_that_mixes_documents_is_not_packed(streamed: Path) -> None:
+    chunks = DECODER.with_config(attention="linear")
+    assert open_lines("l.txt", chunks, 0, "byte").packed is None
+    with pytest.raises(ConfigError, match="pack=yes, and 'decoder-tiny' does not keep documents of one row apart"):
+        open_lines("l.txt?pack=yes", chunks, 0, "byte")
+
+
+@pytest.mark.parametrize("argument", ["*.txt.gz", "a.txt.gz,b.txt.gz", "folder"])
+def test_several_compressed_files_are_one_text(files: Path, argument: str) -> None:
+    lines = (files / "l.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    (files / "folder").mkdir()
+    for folder in (files, files / "folder"):
+        for name, part in (("a", lines[:20]), ("b", lines[20:])):
+            (folder / f"{name}.txt.gz").write_bytes(gzip.compress("".join(part).encode()))
+    found, whole = open_lines(argument, DECODER, 0, "byte"), open_lines("l.txt", DECODER, 0, "byte")
+    assert digest(found) == digest(whole)
+    assert found.fingerprint != whole.fingerprint  # in which the files are named
+
+
+def test_folders_and_patterns_of_tables_and_of_columns(files: Path) -> None:
+    (files / "more").mkdir()
+    for name in ("l.csv", "t.conll", "p.tsv"):
+        for number in (1, 2):
+            (files / "more" / f"{number}{name}").write_bytes((files / name).read_bytes())
+    assert sum(open_labelled("more/*.csv", ENCODER, 0, "byte").sizes.values()) == 120
+    assert sum(open_tagged("more/*.conll", ENCODER, 0, "byte").sizes.values()) == 120
+    assert sum(open_parallel("more/*.tsv", SOURCE, 0, "byte").sizes.values()) == 120

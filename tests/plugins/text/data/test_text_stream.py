@@ -1,0 +1,161 @@
+"""Streams of texts: parts by hash, columns in files, gone on with after a stop."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.data import RaggedIds, hash_fraction
+from zoo.errors import DataError
+from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.text.data import text_stream
+from zoo.plugins.text.data.text_files import lines
+from zoo.plugins.text.data.text_stream import HELD_OUT, TextStream
+
+BYTES = Tokenizer.byte_level()
+LINES = [f"line {number} größer" for number in range(6000)]
+
+
+def read(paths: Sequence[Path]) -> Iterator[str]:
+    return (line for path in paths for _, line in lines(path))
+
+
+def encode(part: str, texts: Sequence[str]) -> list[RaggedIds]:
+    return [BYTES.ragged(list(texts)), RaggedIds([[len(text)] for text in texts])]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "texts"
+
+
+def stream(folder: Path, seed: int = 0, **files: list[str]) -> TextStream[str]:
+    found = {}
+    for part, texts in (files or {"train": LINES}).items():
+        (folder / part).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        found[part] = (folder / part,)
+    return TextStream(found, read, str, seed, "some")
+
+
+def parts(found: TextStream[str]) -> dict[str, list[str]]:
+    listed: dict[str, list[str]] = {"train": [], "validation": [], "test": []}
+    for part, text in found:
+        listed[part].append(text)
+    return listed
+
+
+def texts(columns: dict[str, list[RaggedIds]]) -> dict[str, list[str]]:
+    return {part: BYTES.decode_batch(rows[place] for place in range(len(rows))) for part, (rows, _) in columns.items()}
+
+
+def test_a_hundredth_each_is_held_out_and_the_rest_keeps_its_order(tmp_path: Path) -> None:
+    found = parts(stream(tmp_path))
+    held = {*found["validation"], *found["test"]}
+    assert found["train"] == [line for line in LINES if line not in held]
+    for part in ("validation", "test"):
+        assert len(found[part]) == pytest.approx(HELD_OUT * len(LINES), rel=0.4)
+        assert found[part] == [line for line in LINES if line in set(found[part])]
+    assert parts(stream(tmp_path, seed=1))["test"] != found["test"]
+
+
+def test_an_example_stays_in_its_part_when_others_come_or_go(tmp_path: Path) -> None:
+    before, fewer = parts(stream(tmp_path)), parts(stream(tmp_path, train=LINES[::2]))
+    for part in before:
+        assert fewer[part] == [line for line in before[part] if line in set(LINES[::2])]
+
+
+def test_equal_texts_are_in_one_part(tmp_path: Path) -> None:
+    found = parts(stream(tmp_path, train=LINES * 2))
+    assert not set(found["train"]) & {*found["validation"], *found["test"]}
+    assert not set(found["validation"]) & set(found["test"])
+
+
+def test_of_what_is_held_out_the_lowest_hashes_are_read_and_the_rest_is_not_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = parts(stream(tmp_path))
+    monkeypatch.setattr(text_stream, "MOST", 10)
+    few = parts(stream(tmp_path))
+    assert few["train"] == whole["train"]
+    lowest = sorted(whole["test"], key=lambda line: hash_fraction(line, 0))[:10]
+    assert few["test"] == [line for line in whole["test"] if line in lowest]
+
+
+def test_parts_that_are_given_stay(tmp_path: Path) -> None:
+    found = parts(stream(tmp_path, train=LINES, test=["a", "b"]))
+    assert found["test"] == ["a", "b"]
+    assert len(found["train"]) + len(found["validation"]) == len(LINES)
+    assert 30 < len(found["validation"]) < 90
+
+
+def test_columns_hold_what_was_encoded_once(tmp_path: Path, cache: Path) -> None:
+    found = stream(tmp_path)
+    columns = found.encoded(encode, "bytes")
+    assert texts(columns) == parts(found)
+    assert columns["train"][1].flat.tolist() == [len(text) for text in parts(found)["train"]]
+
+    def never(*given: Any) -> Any:
+        raise AssertionError("read or encoded again")
+
+    assert texts(TextStream(found.files, never, str, 0, "some").encoded(never, "bytes")) == texts(columns)
+    assert sorted(path.suffix for path in cache.iterdir()) == ["", ".lock"]
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5])
+def test_what_was_encoded_before_a_stop_is_not_encoded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    monkeypatch.setattr(text_stream, "_BATCH", 20_000)
+    monkeypatch.setattr(text_stream, "_EVERY", -1.0)
+    counts = [0, 0]
+
+    def stopped(part: str, examples: Sequence[str]) -> list[RaggedIds]:
+        counts[0] += 1
+        if counts[0] > stop:
+            raise KeyboardInterrupt
+        return encode(part, examples)
+
+    def go_on(part: str, examples: Sequence[str]) -> list[RaggedIds]:
+        counts[1] += len(examples)
+        return encode(part, examples)
+
+    found = stream(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        found.encoded(stopped, "bytes")
+    assert texts(found.encoded(go_on, "bytes")) == parts(found)
+    total = sum(map(len, parts(found).values()))
+    assert counts[1] <= total - (stop - 1) * 800
+
+
+def test_a_file_that_changes_is_encoded_anew(tmp_path: Path) -> None:
+    first, second = stream(tmp_path), stream(tmp_path, train=[*LINES, "one more"])
+    assert first.signature != second.signature
+    second.encoded(encode, "bytes")
+    assert "one more" in texts(second.encoded(encode, "bytes"))["train"]
+
+
+def test_a_sample_is_of_the_training_alone_and_bounded(tmp_path: Path) -> None:
+    found = stream(tmp_path)
+    training = parts(found)["train"]
+    assert list(found.sample(lambda text: (text,))) == training
+    size = sum(len(text.encode()) + 1 for text in LINES)
+    sample = list(found.sample(lambda text: (text,), size / 4))
+    assert set(sample) <= set(training)
+    assert len(sample) == pytest.approx(len(training) / 4, rel=0.2)
+    few = list(found.sample(lambda text: (text,) * 10, size / 4))
+    assert sum(map(len, few)) < size / 4 + 200
+
+
+def test_texts_that_are_too_few_for_a_part_say_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"some has no example for .*: give a file for it, or more texts that differ"):
+        stream(tmp_path, train=["the same"] * 100).encoded(encode, "bytes")
+
+
+def test_columns_that_are_wrong_are_told_as_they_are(tmp_path: Path) -> None:
+    def wrong(part: str, examples: Sequence[str]) -> list[RaggedIds]:
+        raise DataError(f"no {examples[0]}")
+
+    with pytest.raises(DataError, match="no line 0"):
+        stream(tmp_path).encoded(wrong, "bytes")
