@@ -25,7 +25,7 @@ from zoo.data import (
     shown,
     write_text,
 )
-from zoo.plugins.text.data.text_files import signature, text_size
+from zoo.plugins.text.data.text_files import PARTS, signature, text_size
 
 Example = TypeVar("Example")
 Item = TypeVar("Item")
@@ -126,24 +126,22 @@ class TextStream(Generic[Example]):
             DataError: If a part has no examples, or they cannot be written.
         """
         folder = cached_folder(f"texts/{self._key}-{fingerprint([how])}", lambda scratch: self._write(scratch, encode))
-        found = {
-            part: [RaggedIds.mapped(column) for column in sorted((folder / part).iterdir())] for part in _parts(folder)
-        }
-        for part in Parts.__dataclass_fields__:
-            if not found.get(part) or not len(found[part][0]):
+        for part in PARTS:
+            if not (folder / part).exists():
                 raise DataError(f"{self.name} has no example for {part}: give a file for it, or more texts that differ")
-        return found
+        return {part: [RaggedIds.mapped(column) for column in sorted((folder / part).iterdir())] for part in PARTS}
 
     def _write(self, folder: Path, encode: Encode[Example]) -> None:
         with ExitStack() as opened, ThreadPoolExecutor(1) as pool:
             columns = _Columns(folder, opened)
             batches = _batches(islice(self, columns.examples, None), self.text)
-            bar = shown(
-                batches, self.bytes // 10**6, f"tokenizing {self.name}, MB of text", size=lambda one: one[2] / 1e6
-            )
+            what = f"tokenizing {self.name}, MB of text"
+            bar = shown(batches, self.bytes // 10**6, what, size=lambda one: one[2] / 1e6)
             for part, examples, found in _ahead(lambda one: (*one[:2], encode(*one[:2])), bar, pool):
                 columns.add(part, len(examples), found)
             columns.save()
+        if self.signature[:-2] != signature(self.files):
+            raise DataError(f"{self.name} was written to while it was read: start again when its files are whole")
         (folder / _JOURNAL).unlink()
 
 
@@ -194,10 +192,6 @@ def encoded(
     if isinstance(parts, TextStream):
         return parts.encoded(encode, how)
     return {part: encode(part, examples) for part, examples in parts.by_name().items()}
-
-
-def _parts(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir() if path.is_dir()]
 
 
 def _batches(

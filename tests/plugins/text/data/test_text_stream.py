@@ -159,3 +159,14 @@ def test_columns_that_are_wrong_are_told_as_they_are(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match="no line 0"):
         stream(tmp_path).encoded(wrong, "bytes")
+
+
+def test_a_file_that_is_written_to_while_it_is_read_is_told(tmp_path: Path) -> None:
+    found = stream(tmp_path)
+
+    def slow(part: str, examples: Sequence[str]) -> list[RaggedIds]:
+        (tmp_path / "train").write_text("another\n")
+        return encode(part, examples)
+
+    with pytest.raises(DataError, match="some was written to while it was read: start again when its files are whole"):
+        found.encoded(slow, "bytes")
