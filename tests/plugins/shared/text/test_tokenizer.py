@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tokenizers
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers
 
@@ -34,6 +34,7 @@ def test_bytes_are_tokens_behind_four_symbols() -> None:
     assert (BYTES.vocab_size, BYTES.pad, BYTES.bos, BYTES.eos, BYTES.unk) == (260, *Symbols(), 3)
 
 
+@settings(deadline=None)
 @given(TEXT)
 def test_every_text_comes_back_from_bytes_and_byte_pairs(text: str) -> None:
     for tokenizer in (BYTES, PAIRS):
@@ -54,6 +55,7 @@ def listed(tokenizer: Tokenizer, texts: list[str], frame: Frame) -> list[list[in
     return [rows[place] for place in range(len(rows))]
 
 
+@settings(deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=5))
 def test_rows_in_one_array_are_those_of_the_library_whatever_reads_them(texts: list[str]) -> None:
     texts = [*texts, "<0x41></s>", "a<mask>", "größer"]  # bytes are read without the library, unless there is a mask
@@ -166,6 +168,7 @@ def test_a_batch_is_decoded_as_its_rows_are() -> None:
     assert PAIRS.decode_batch(rows) == [PAIRS.decode(torch.tensor(row)) for row in rows] == TEXTS
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=12))
 def test_bytes_that_are_no_text_leave_the_others_readable(data: bytes) -> None:
     ids = [4 + byte for byte in data]

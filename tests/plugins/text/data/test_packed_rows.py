@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zoo
@@ -18,6 +18,7 @@ def documents(inner: list[list[int]]) -> RaggedIds:
     return RaggedIds([[BEGIN, *row, END] for row in inner])
 
 
+@settings(deadline=None)
 @given(INNER, st.integers(1, 15))
 def test_every_token_but_the_first_of_each_document_is_asked_once(inner: list[list[int]], length: int) -> None:
     packed = PackedRows(documents(inner), length)
@@ -32,6 +33,7 @@ def test_every_token_but_the_first_of_each_document_is_asked_once(inner: list[li
     assert sum(full) == sum(len(row) + 2 for row in inner) - 1
 
 
+@settings(deadline=None)
 @given(INNER, st.integers(1, 15))
 def test_a_number_begins_with_each_document(inner: list[list[int]], length: int) -> None:
     packed = PackedRows(documents(inner), length)
@@ -64,6 +66,7 @@ def test_texts_shorter_than_a_row_make_a_shorter_row() -> None:
     assert (ids.tolist(), numbers.tolist(), target.tolist()) == ([[1, 5]], [[1, 1]], [[5, 2]])
 
 
+@settings(deadline=None)
 @given(INNER, st.integers(1, 6), st.integers(0, 1))
 def test_pieces_are_those_of_a_loop(rows: list[list[int]], length: int, overlap: int) -> None:
     pieces = cut(RaggedIds(rows), length, overlap)
