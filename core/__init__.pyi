@@ -46,9 +46,6 @@ from zoo.core.layers.mlp import (
     ACTIVATIONS as ACTIVATIONS,
     Mlp as Mlp,
     mlp_with as mlp_with,
-    gelu as gelu,
-    relu as relu,
-    silu as silu,
 )
 from zoo.core.layers.packing import keeps_sets_apart as keeps_sets_apart
 from zoo.core.layers.position_factory import with_position as with_position
@@ -112,9 +109,11 @@ from zoo.core.models.model import (
     resolve_indices as resolve_indices,
 )
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
+from zoo.core.ops.activations import gelu as gelu, relu as relu, silu as silu
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.first_order import transforms_active as transforms_active
-from zoo.core.ops.linear import Linear as Linear, multiply as multiply
+from zoo.core.ops.linear import Linear as Linear
+from zoo.core.ops.products import multiply as multiply
 from zoo.core.ops.tensor_check import check_tensor as check_tensor
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
 from zoo.core.patterns.canonical import canonical as canonical

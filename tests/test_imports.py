@@ -153,7 +153,7 @@ ORDER = {
     "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
     "zoo.training": "config distributed resume callbacks loop trainer api",
-    "zoo.bench": "speed engine grid learning_curve",
+    "zoo.bench": "speed engine products grid learning_curve",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",

@@ -13,8 +13,8 @@ from zoo.core.backends.costs import Cost
 from zoo.core.backends.dense_training import Blockwise
 from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.ops.autocast import no_autocast
+from zoo.core.ops.bfloat16 import fast_bfloat16
 from zoo.core.ops.first_order import only_once, transforms_active
-from zoo.core.ops.linear import fast_bfloat16
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
 from zoo.core.scoring.relative_bias import Relative

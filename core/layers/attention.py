@@ -14,7 +14,8 @@ from zoo.core.cache.static import Static
 from zoo.core.engine.dispatch import attend
 from zoo.core.engine.edge_weights import edge_weights
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.ops.linear import Linear, multiply
+from zoo.core.ops.linear import Linear
+from zoo.core.ops.products import multiply
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import by_offset, canonical
 from zoo.core.patterns.edges import Edges

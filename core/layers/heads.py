@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.layers.pooling import check_pool, pooled
-from zoo.core.ops.linear import Linear, multiply
+from zoo.core.ops.linear import Linear
+from zoo.core.ops.products import multiply
 from zoo.core.tokens import Tokens
 
 

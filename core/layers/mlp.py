@@ -1,38 +1,15 @@
-"""Feed-forward networks and their activations."""
+"""Feed-forward networks."""
 
 from collections.abc import Callable
 from functools import partial
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.ops.linear import Linear
+from zoo.core.ops.activations import gelu, gelu_tanh, relu, silu
+from zoo.core.ops.linear import Linear, activated
 from zoo.core.streaming.stages import Pointwise
-
-
-def gelu(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """Give the exact GELU (erf) of a temporary, in place where no gradient can want it: that spares memory traffic."""
-    return nn.functional.gelu(x) if x.requires_grad or torch.compiler.is_compiling() else torch.ops.aten.gelu_(x)
-
-
-def gelu_tanh(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """Give the GELU by its tanh formula (arXiv:1606.08415 sec. 2), in place as `gelu`."""
-    if x.requires_grad or torch.compiler.is_compiling():
-        return nn.functional.gelu(x, approximate="tanh")
-    return torch.ops.aten.gelu_(x, approximate="tanh")
-
-
-def relu(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """ReLU, in place as `gelu`."""
-    return nn.functional.relu(x, inplace=not (x.requires_grad or torch.compiler.is_compiling()))
-
-
-def silu(x: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """Give x * sigmoid(x), also called swish (arXiv:1702.03118), in place as `gelu`."""
-    return nn.functional.silu(x, inplace=not (x.requires_grad or torch.compiler.is_compiling()))
-
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "gelu": gelu, "gelu-tanh": gelu_tanh, "silu": silu}
 """What may stand between the layers of an `Mlp`, by name."""
@@ -71,8 +48,8 @@ class Mlp(nn.Module):
     def forward(self, x: Float[Tensor, "b n d"]) -> Float[Tensor, "b n d"]:
         """Apply to each vector alone."""
         if not self.training:
-            return self.down(self.activation(self.up(x)))
-        return self.dropout(self.down(self.dropout(self.activation(self.up(x)))))
+            return self.down(activated(self.up, x, self.activation))
+        return self.dropout(self.down(self.dropout(activated(self.up, x, self.activation))))
 
     def stream(self) -> Pointwise:
         """Give the stage that does the same while vectors come."""

@@ -14,9 +14,11 @@ from zoo.core.cache.decoder import LayerState
 from zoo.core.errors import ConfigError
 from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import Block
-from zoo.core.layers.mlp import Mlp, relu
+from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.ops.linear import Linear, multiply
+from zoo.core.ops.activations import relu
+from zoo.core.ops.linear import Linear
+from zoo.core.ops.products import multiply
 from zoo.core.tokens import Tokens
 
 

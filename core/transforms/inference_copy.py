@@ -13,7 +13,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from zoo.core.ops.linear import Linear, fast_bfloat16
+from zoo.core.ops.bfloat16 import fast_bfloat16
+from zoo.core.ops.linear import Linear
 
 Part = TypeVar("Part", bound=nn.Module)
 

@@ -86,5 +86,8 @@ def zoo_studies() -> list[StudySpec]:
 
 @hookimpl
 def zoo_suites() -> tuple[SuiteSpec, ...]:
-    """Name the benchmarks of the attention engine."""
-    return (SuiteSpec(name="engine", package="zoo.bench.engine", title="The engine against its peers"),)
+    """Name the benchmarks of the attention engine and of the matrix products."""
+    return (
+        SuiteSpec(name="engine", package="zoo.bench.engine", title="The engine against its peers"),
+        SuiteSpec(name="products", package="zoo.bench.products", title="Ways to multiply, against PyTorch's `linear`"),
+    )

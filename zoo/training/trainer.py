@@ -11,6 +11,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import nn
 
+from zoo.core.ops import products
 from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.data.subsets import nested, warn_of_notes
 from zoo.data.workers import Workers, default_workers
@@ -162,6 +163,7 @@ class Trainer:
             "overrides": {key: str(value) for key, value in self.initial.overrides.items()},
             "processes": self.fabric.world_size,
             "threads": torch.get_num_threads(),
+            "products": products.chosen(),
             "settings": settings.to_dict(),
             "command": self.command,
         }

@@ -25,7 +25,7 @@ from zoo.core.backends import BACKENDS
 from zoo.core.engine import tracing
 from zoo.core.engine.dispatch import attend
 from zoo.core.flops import _MISSING as FORMULAS
-from zoo.core.ops.linear import fast_bfloat16
+from zoo.core.ops.bfloat16 import fast_bfloat16
 from zoo.core.patterns.pattern import And, Pattern
 from zoo.core.scoring.normalizers import Norm
 from zoo.testing.strategies import Case, cases, local_patterns, needing, patterns, random_cases

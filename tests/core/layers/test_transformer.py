@@ -21,8 +21,9 @@ from zoo.core import (
     Window,
 )
 from zoo.core.layers.blocks import Block, DropPath
-from zoo.core.layers.mlp import ACTIVATIONS, gelu, mlp_with
+from zoo.core.layers.mlp import ACTIVATIONS, mlp_with
 from zoo.core.models.inspection import attention_maps
+from zoo.core.ops.activations import gelu
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -1,104 +1,40 @@
-"""Linear layers in the precision that is fast here."""
-
-from typing import Any
+"""Linear layers, alone and with an activation."""
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from zoo.core.ops import linear
-from zoo.core.ops.linear import Linear, fast_bfloat16
-
-
-def gradients(layer: nn.Module, x: Tensor) -> list[Tensor]:
-    x = x.detach().clone().requires_grad_()
-    y = layer(x)
-    return [y.float(), *(g.float() for g in torch.autograd.grad(y.float().square().sum(), [x, *layer.parameters()]))]
-
-
-@pytest.mark.parametrize("fast", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("bias", [True, False])
-def test_values_and_gradients_are_those_of_a_linear_layer(
-    monkeypatch: pytest.MonkeyPatch, fast: bool, dtype: torch.dtype, bias: bool
-) -> None:
-    monkeypatch.setattr(linear, "fast_bfloat16", lambda: fast)
-    layer, x = Linear(6, 5, bias=bias).to(dtype), torch.randn(2, 3, 6, dtype=dtype)
-    exact = nn.Linear(6, 5, bias=bias).double()
-    exact.load_state_dict(layer.state_dict())
-    tolerance = 1e-5 if dtype is torch.float32 else 5e-2
-    for got, wanted in zip(gradients(layer, x), gradients(exact, x.double()), strict=True):
-        torch.testing.assert_close(got, wanted, atol=tolerance, rtol=tolerance)
-    assert layer(x).dtype == dtype
-
-
-def test_slow_bfloat16_has_second_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "fast_bfloat16", lambda: False)
-    layer, x = Linear(6, 5).bfloat16(), torch.randn(3, 6).bfloat16()
-    exact = nn.Linear(6, 5).float()
-    exact.load_state_dict(layer.state_dict())
-
-    def loss(layer: nn.Module) -> Any:
-        return lambda x: layer(x).pow(3).sum()
-
-    wanted = torch.autograd.functional.hvp(loss(exact), x.float(), x.float())[1]
-    for found in (
-        torch.autograd.functional.hvp(loss(layer), x, x)[1],
-        torch.func.jvp(torch.func.grad(loss(layer)), (x,), (x,))[1],
-    ):
-        torch.testing.assert_close(found.float(), wanted, atol=5e-2 * float(wanted.abs().max()), rtol=0)
-
-
-def test_slow_bfloat16_rounds_once_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "fast_bfloat16", lambda: False)
-    layer, x = Linear(64, 3, bias=False).bfloat16(), torch.randn(4, 64).bfloat16()
-    torch.testing.assert_close(layer(x), (x.float() @ layer.weight.float().T).bfloat16(), atol=0, rtol=0)
-
-
-@pytest.mark.parametrize("fast", [True, False])
-def test_autocast_multiplies_in_bfloat16_only_where_that_is_fast(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
-    monkeypatch.setattr(linear, "fast_bfloat16", lambda: fast)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert Linear(4, 4)(torch.randn(2, 4)).dtype == (torch.bfloat16 if fast else torch.float32)
-
-
-@pytest.mark.parametrize(
-    ("can", "fast"),
-    [
-        ({"architecture": "x86_64", "amx_bf16": True}, True),
-        ({"architecture": "x86_64", "avx512_bf16": True}, False),
-        ({"architecture": "x86_64", "avx512_bf16": True, "sse4a": True}, True),
-        ({"architecture": "aarch64"}, True),
-    ],
-)
-def test_processors(monkeypatch: pytest.MonkeyPatch, can: dict[str, object], fast: bool) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: can)
-    assert fast_bfloat16.__wrapped__() is fast
+from zoo.core.ops import products
+from zoo.core.ops.activations import gelu
+from zoo.core.ops.linear import Linear, activated
 
 
 def test_shapes_are_known_on_the_meta_device() -> None:
     assert Linear(4, 3).to("meta")(torch.empty(2, 4, device="meta")).shape == (2, 3)
 
 
-@pytest.mark.parametrize("shape", [(4,), (3, 4), (1, 12)])
-@pytest.mark.parametrize("out", [96, 100])
-@pytest.mark.parametrize("bias", [True, False])
-def test_few_rows_are_multiplied_by_panels_that_are_views(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], out: int, bias: bool
-) -> None:
-    monkeypatch.setattr(linear, "LARGE", 1)
-    layer, x = Linear(16, out, bias=bias), torch.randn(*shape, 16)
-    assert not linear.in_panels(x, layer.weight)  # its gradient is wanted
-    wanted = layer(x)
+@pytest.mark.parametrize("rule", ["mkl", "onednn"])
+def test_an_activation_follows_the_layer(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    monkeypatch.setattr(products, "chosen", lambda: rule)
+    layer, x = Linear(7, 5), torch.randn(3, 7)
+    wanted = nn.functional.gelu(layer(x))
+    torch.testing.assert_close(activated(layer, x, gelu), wanted)
     with torch.no_grad():
-        assert linear.in_panels(x, layer.weight)
-        torch.testing.assert_close(linear.by_panels(x, layer.weight, layer.bias), wanted)
-        torch.testing.assert_close(layer(x), wanted)
+        torch.testing.assert_close(activated(layer, x, gelu), wanted)
 
 
-def test_few_rows_in_bfloat16_are_rounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "fast_bfloat16", lambda: False)
-    layer, x = Linear(64, 8).bfloat16(), torch.randn(2, 64).bfloat16()
+def test_any_module_may_stand_in_the_place_of_the_layer() -> None:
+    assert activated(nn.Identity(), torch.tensor([-1.0, 2.0]), torch.relu).tolist() == [0.0, 2.0]
+
+
+def test_a_hook_sees_the_product_before_the_activation() -> None:
+    layer, seen = Linear(7, 5), []
+
+    def note(module: nn.Module, inputs: tuple[Tensor, ...], answer: Tensor) -> None:
+        seen.append(answer.clone())
+
+    layer.register_forward_hook(note)
+    x = torch.randn(3, 7)
     with torch.no_grad():
-        exact = (x.double() @ layer.weight.double().T + layer.bias.double()).bfloat16()
-        torch.testing.assert_close(layer(x), exact, atol=0.01, rtol=0.01)
+        activated(layer, x, gelu)
+    torch.testing.assert_close(seen, [nn.functional.linear(x, layer.weight, layer.bias)])

@@ -22,7 +22,7 @@ from zoo.core import (
     Window,
     left_padded,
 )
-from zoo.core.ops import linear
+from zoo.core.ops import products
 from zoo.core.positions import relative
 from zoo.core.positions.absolute import sinusoid
 from zoo.core.positions.attention_position import AttentionPosition
@@ -182,7 +182,7 @@ def test_transformer_xl_projects_once_for_all_rows(monkeypatch: pytest.MonkeyPat
 
     def counted(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         sizes.append(len(x))
-        return linear.multiply(x, weight, bias)
+        return products.multiply(x, weight, bias)
 
     monkeypatch.setattr(relative, "multiply", counted)
     layer_with(TransformerXLPosition(DIM, HEADS, SIZE))(Tokens(torch.randn(3, 6, DIM, dtype=torch.float64)))

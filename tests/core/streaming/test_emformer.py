@@ -10,8 +10,9 @@ from torchaudio.models import Emformer
 from zoo.core import Attention, Chunk, Explicit, Lengths, Tokens
 from zoo.core.engine.tracing import watch
 from zoo.core.layers.blocks import PreNormBlock
-from zoo.core.layers.mlp import Mlp, relu
+from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.transformer import Stack
+from zoo.core.ops.activations import relu
 from zoo.core.patterns.pattern import Full, Pattern
 
 pytestmark = pytest.mark.usefixtures("float64")

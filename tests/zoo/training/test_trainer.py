@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 import zoo
+from zoo.core.ops import products
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError, DataError, FolderInUseError, MissingLibraryError, WeightsError
 from zoo.training.config import Devices
@@ -192,6 +193,17 @@ def test_a_training_that_goes_on_with_other_threads_tells_so(train: Train, quadr
     train(tmp_path / "out", Stops(quadrants, 5))
     torch.set_num_threads(2)
     with pytest.warns(UserWarning, match=r"had threads=1 and goes on with threads=2: .* OMP_NUM_THREADS=1 gives the"):
+        train(tmp_path / "out", resume=True)
+
+
+def test_a_training_that_goes_on_with_products_by_another_library_tells_so(
+    train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "chosen", lambda: "mkl")
+    train(tmp_path / "out", Stops(quadrants, 5))
+    monkeypatch.setattr(products, "chosen", lambda: "onednn")
+    said = r"had products=mkl and goes on with products=onednn: .* ZOO_PRODUCTS=mkl gives the same"
+    with pytest.warns(UserWarning, match=said):
         train(tmp_path / "out", resume=True)
 
 

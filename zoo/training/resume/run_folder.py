@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.core.ops import products
 from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.locking import LOCK, locked
 from zoo.training.resume import checkpoint
@@ -23,7 +24,7 @@ UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 
 UNENDED = "running"
 """What the record of a training says of its end while there is none."""
-_FREE = ("command", "threads", "workers")
+_FREE = ("command", "threads", "products", "workers")
 """What may be another when a training is resumed: weights do not depend on it, or a warning tells how."""
 
 
@@ -87,7 +88,7 @@ class RunFolder:
         record = read_record(self.path)
         if record:
             check_same(record, facts, self.path)
-            _tell_of_threads(record, facts, self.path)
+            _tell_of_sums(record, facts, self.path)
         return checkpoint.read(self.path / STATE)
 
     def finished(self) -> dict[str, Any] | None:
@@ -206,16 +207,17 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
         raise ConfigError("\n".join([first, *lines, *notes]))
 
 
-def _tell_of_threads(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path) -> None:
-    """Warn where a training goes on with another number of threads, which changes the order of its sums."""
-    now = facts.get("threads")
-    before = record.get("threads", now)
-    if before != now:
-        warnings.warn(
-            f"the training in {str(folder)!r} had threads={before} and goes on with threads={now}: its numbers differ "
-            f"from those of a training without interruption; OMP_NUM_THREADS={before} gives the same",
-            stacklevel=2,
-        )
+def _tell_of_sums(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path) -> None:
+    """Warn where a training goes on with what changes the order of its sums: threads, or another way to multiply."""
+    for key, variable in (("threads", "OMP_NUM_THREADS"), ("products", products.VARIABLE)):
+        now = facts.get(key)
+        before = record.get(key, now)
+        if before != now:
+            warnings.warn(
+                f"the training in {str(folder)!r} had {key}={before} and goes on with {key}={now}: its numbers differ "
+                f"from those of a training without interruption; {variable}={before} gives the same",
+                stacklevel=2,
+            )
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+"""Float32 and bfloat16 products by oneDNN's operator, which PyTorch has for its compiler; activations are fused.
+
+The operator is private: it is asked once for a small product before it is used, and `linear` computes wherever it is
+missing, wrong, or cannot be followed (`serves`).
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx
+from torch.nn.functional import linear
+
+from zoo.core.ops.activations import gelu, gelu_tanh, relu, silu
+from zoo.core.ops.first_order import transforms_active
+
+Activation = Callable[[Tensor], Tensor]
+
+FUSED: Mapping[Activation, tuple[str, str]] = {
+    gelu: ("gelu", "none"),
+    gelu_tanh: ("gelu", "tanh"),
+    relu: ("relu", ""),
+    silu: ("swish", ""),
+}
+"""What oneDNN computes while it writes a product, with its names for the function and its formula."""
+
+
+def serves(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Tell whether the operator multiplies these: plain dense tensors of one precision, nothing that traces.
+
+    It reads a bias as if it were contiguous, and has no batching rule, no derivative and no shape for tracers.
+    """
+    parts = (x, weight) if bias is None else (x, weight, bias)
+    return (
+        x.dtype in (torch.float32, torch.bfloat16)
+        and all(type(part) in (Tensor, nn.Parameter) and part.dtype is x.dtype and part.is_cpu for part in parts)
+        and x.layout is weight.layout is torch.strided
+        and weight.dim() == 2
+        and min(x.numel(), weight.numel()) > 0
+        and (bias is None or bias.is_contiguous())
+        and not torch.is_autocast_enabled("cpu")
+        and not traced()
+        and works()
+    )
+
+
+def traced() -> bool:
+    """Tell whether something follows the operations: a compiler, an exporter, a counter, or `torch.func`."""
+    return (
+        torch.compiler.is_compiling()
+        or torch._C._get_tracing_state() is not None
+        or torch._C._len_torch_dispatch_stack() > 0
+        or transforms_active()
+    )
+
+
+def works() -> bool:
+    """Tell whether oneDNN is there, switched on, and right on a small product."""
+    return torch._C._get_mkldnn_enabled() and _right()
+
+
+@functools.cache
+def _right() -> bool:
+    x, weight, bias = (torch.arange(n, dtype=torch.float32).sin() for n in (12, 20, 5))
+    x, weight = x.view(3, 4), weight.view(5, 4)
+    try:
+        found = [_operator(x, weight, bias, *FUSED[name]) for name in FUSED]
+        turned = _operator(x.T.contiguous().T, weight.T.contiguous().T, None, "none", "")
+    except (AttributeError, RuntimeError):
+        return False
+    wanted = [name(linear(x, weight, bias)) for name in FUSED]
+    return all(map(_close, [*found, turned], [*wanted, linear(x, weight)]))
+
+
+def _close(found: Tensor, wanted: Tensor) -> bool:
+    return torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def multiply(
+    x: Float[Tensor, "*n d"], weight: Float[Tensor, "e d"], bias: Tensor | None, activation: Activation | None = None
+) -> Float[Tensor, "*n e"]:
+    """Give `activation(x @ weight.T + bias)` without derivatives.
+
+    Args:
+        x: vectors; any strides.
+        weight: a matrix; any strides.
+        bias: contiguous.
+        activation: one of `FUSED`.
+    """
+    rows = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+    y = _operator(_apart(rows), _apart(weight), bias, *(FUSED[activation] if activation else ("none", "")))
+    # Not a view: what is written into one would escape the hooks of sharded modules.
+    return y if x.dim() == 2 else torch.ops.aten._unsafe_view(y, (*x.shape[:-1], len(weight)))
+
+
+def _apart(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    """Copy a view whose rows share numbers, such as windows of a sound, which the operator refuses."""
+    (n, d), (down, across) = x.shape, x.stride()
+    return x if (across == 1 and down >= d) or (down == 1 and across >= n) else x.contiguous()
+
+
+def _operator(x: Tensor, weight: Tensor, bias: Tensor | None, function: str, formula: str) -> Tensor:
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, function, [], formula)
+    return y
+
+
+def differentiable(x: Float[Tensor, "*n d"], weight: Float[Tensor, "e d"], bias: Tensor | None) -> Tensor:
+    """Give `x @ weight.T + bias`; both gradients are products by oneDNN too."""
+    y: Tensor = _Product.apply(x, weight, bias)
+    return y
+
+
+class _Product(torch.autograd.Function):
+    """A linear layer whose first derivatives oneDNN multiplies; further ones are PyTorch's."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return multiply(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
+        need_x, need_weight, need_bias = ctx.needs_input_grad  # type: ignore[attr-defined]
+        followed = torch.is_grad_enabled() or torch._C._functorch.is_legacy_batchedtensor(grad)
+        times = torch.matmul if followed or not serves(grad, weight, None) else _matmul
+        rows = grad.reshape(-1, grad.shape[-1])
+        return (
+            times(grad, weight) if need_x else None,
+            times(rows.T, x.reshape(-1, x.shape[-1])) if need_weight else None,
+            rows.sum(0) if need_bias else None,
+        )
+
+
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    return multiply(a, b.T, None)

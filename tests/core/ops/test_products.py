@@ -1,0 +1,143 @@
+"""The rule by which products are computed, and that it changes no answer."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from zoo.core.errors import ConfigError
+from zoo.core.ops import bfloat16, onednn, products
+from zoo.core.ops.activations import gelu
+from zoo.core.ops.products import RULES, Rule, chosen, multiply, of_processor
+
+
+@pytest.fixture(params=RULES)
+def rule(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(products, "chosen", lambda: request.param)
+    name: str = request.param
+    return name
+
+
+@pytest.mark.parametrize("rows", [1, 2, 16, 40])
+@pytest.mark.parametrize("activation", [None, gelu, torch.tanh])
+def test_every_rule_gives_the_same_values_and_gradients(
+    rule: str, rows: int, activation: onednn.Activation | None
+) -> None:
+    parts = torch.randn(rows, 7), torch.randn(5, 7), torch.randn(5)
+    exact = [part.double().requires_grad_() for part in parts]
+    y = linear(*exact)
+    wanted = activation(y) if activation else y
+    with torch.no_grad():
+        torch.testing.assert_close(multiply(*parts, activation), wanted.float(), rtol=1e-5, atol=1e-5)
+    leaves = [part.requires_grad_() for part in parts]
+    found = torch.autograd.grad(multiply(*parts, activation).square().sum(), leaves)
+    grads = torch.autograd.grad(wanted.square().sum(), exact)
+    torch.testing.assert_close(found, [g.float() for g in grads], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_every_rule_serves_every_precision(rule: str, dtype: torch.dtype) -> None:
+    parts = [part.to(dtype) for part in (torch.randn(20, 7), torch.randn(5, 7), torch.randn(5))]
+    found = multiply(parts[0], parts[1], parts[2], gelu)
+    assert found.dtype == dtype
+    wanted = gelu(linear(*(part.double() for part in parts)))
+    tolerance = 1e-12 if dtype is torch.float64 else 0.1
+    torch.testing.assert_close(found.double(), wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_the_same_product_has_the_same_bits_each_time(rule: str) -> None:
+    x, weight = torch.randn(33, 64), torch.randn(48, 64)
+    with torch.no_grad():
+        assert torch.equal(multiply(x, weight, None, gelu), multiply(x.clone(), weight.clone(), None, gelu))
+
+
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+def test_onednn_multiplies_from_enough_rows_and_work_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[str] = []
+    plain, followed = onednn.multiply, onednn.differentiable
+
+    def without(x: Tensor, weight: Tensor, bias: Tensor | None, activation: onednn.Activation | None = None) -> Tensor:
+        used.append("fused" if activation else "plain")
+        return plain(x, weight, bias, activation)
+
+    def with_gradients(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        used.append("differentiable")
+        return followed(x, weight, bias)
+
+    monkeypatch.setitem(products.RULES, "here", Rule(rows=2, work=70.0, plain=True, fused=frozenset({gelu})))
+    monkeypatch.setattr(products, "chosen", lambda: "here")
+    monkeypatch.setattr(onednn, "multiply", without)
+    monkeypatch.setattr(onednn, "differentiable", with_gradients)
+    for rows, wide in ((1, 14), (2, 3), (2, 7)):  # too few rows, too little to multiply, enough
+        x, weight = torch.randn(rows, wide), torch.randn(5, wide, requires_grad=True)
+        multiply(x, weight, None, gelu)
+        with torch.no_grad():
+            multiply(x, weight, None, torch.tanh)
+            multiply(x, weight, None, gelu)
+    assert used == ["differentiable", "plain", "plain", "fused"]  # the first multiplies as the second
+
+
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+def test_a_rule_may_leave_all_to_pytorch_that_no_activation_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Tensor] = []
+
+    def note(x: Tensor, *more: object) -> bool:
+        asked.append(x)
+        return False
+
+    monkeypatch.setitem(products.RULES, "here", Rule(rows=1, work=0.0, plain=False, fused=frozenset({gelu})))
+    monkeypatch.setattr(products, "chosen", lambda: "here")
+    monkeypatch.setattr(onednn, "serves", note)
+    x, weight = torch.randn(2, 7), torch.randn(5, 7)
+    multiply(x, weight, None)
+    multiply(x, weight, None, torch.tanh)
+    multiply(x.requires_grad_(), weight, None, gelu)
+    assert not asked
+    multiply(x.detach(), weight, None, gelu)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("emulated", "served"), [(True, False), (False, True)])
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+def test_emulated_bfloat16_is_left_to_float32(monkeypatch: pytest.MonkeyPatch, emulated: bool, served: bool) -> None:
+    asked: list[Tensor] = []
+
+    def note(x: Tensor, *more: object) -> bool:
+        asked.append(x)
+        return False
+
+    monkeypatch.setattr(products, "chosen", lambda: "onednn")
+    monkeypatch.setattr(bfloat16, "fast_bfloat16", lambda: not emulated)
+    monkeypatch.setattr(onednn, "serves", note)
+    multiply(torch.randn(40, 7).bfloat16(), torch.randn(5, 7).bfloat16(), None)
+    assert bool(asked) is served
+
+
+@pytest.mark.parametrize(
+    ("can", "name"),
+    [
+        ({"architecture": "x86_64", "avx512_f": True, "sse4a": True}, "amd-avx512"),
+        ({"architecture": "x86_64", "avx512_f": True}, "intel-avx512"),
+        ({"architecture": "x86_64", "avx2": True, "sse4a": True}, "mkl"),
+        ({"architecture": "aarch64"}, "mkl"),
+    ],
+)
+def test_the_rule_follows_the_processor(monkeypatch: pytest.MonkeyPatch, can: dict[str, object], name: str) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: can)
+    assert of_processor() == name
+
+
+@pytest.mark.parametrize("asked", RULES)
+def test_the_variable_overrides_the_processor(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    monkeypatch.setenv("ZOO_PRODUCTS", asked)
+    assert chosen.__wrapped__() == asked
+    monkeypatch.setenv("ZOO_PRODUCTS", "auto")
+    assert chosen.__wrapped__() == of_processor()
+
+
+def test_another_value_of_the_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_PRODUCTS", "fast")
+    with pytest.raises(
+        ConfigError, match=r"^ZOO_PRODUCTS='fast' is not one of auto, mkl, onednn, amd-avx512, intel-avx512$"
+    ):
+        chosen.__wrapped__()
