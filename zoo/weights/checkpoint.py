@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
+from reprlib import repr as shortened
 from typing import Any
 
 import torch
@@ -60,14 +61,16 @@ def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoin
     return read(spec.weights[tag] if tag else next(iter(spec.weights.values())))
 
 
-def read(source: str | os.PathLike[str] | Mapping[str, Tensor]) -> Checkpoint:
+def read(source: Any) -> Checkpoint:
     """Read a state dict, a file, a folder, or a repository.
 
     Raises:
-        WeightsError: If there is none, it cannot be read, or it holds pickled code.
+        WeightsError: If it is none of these, there is none, it cannot be read, or it holds pickled code.
     """
     if isinstance(source, Mapping):
         return Checkpoint(_tensors(source, "the state dict"), "the state dict")
+    if not isinstance(source, str | os.PathLike):
+        raise WeightsError(_no_weights(source))
     text = os.fspath(source)
     if Path(text).is_dir() and not hub.is_repository(text):
         text = f"local-dir:{text}"
@@ -214,6 +217,18 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
     except (OSError, SafetensorError) as error:
         raise WeightsError(f"Cannot save to {str(target)!r}: {error}") from error
     return target
+
+
+def _no_weights(source: object) -> str:
+    """Say what `weights=` takes in place of an object, and what to write for a module."""
+    takes = "it takes a file, a folder, 'hf-hub:org/name' or a state dict"
+    if isinstance(source, nn.Module):
+        return (
+            f"weights={type(source).__name__}(…) is a module; {takes}: write weights=module.state_dict(). To convert a "
+            "layer of PyTorch Geometric, write zoo.plugins.graph.from_pyg(module)"
+        )
+    hint = "; pretrained=True loads the published weights" if source is True else ""
+    return f"weights={shortened(source)} is of type {type(source).__name__}; {takes}{hint}"
 
 
 def _some(keys: list[str]) -> str:

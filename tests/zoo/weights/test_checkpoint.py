@@ -66,6 +66,19 @@ def test_a_saved_model_is_loaded_from_its_folder_and_its_file(model: nn.Module, 
         assert same(zoo.create("toy-small", weights=weights), model)
 
 
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (nn.Linear(2, 3), r"weights=Linear\(…\) is a module; .* state dict: write weights=module.state_dict\(\)"),
+        (3, "weights=3 is of type int; it takes a file, a folder, 'hf-hub:org/name' or a state dict"),
+        (True, "weights=True .* pretrained=True loads the published weights"),
+    ],
+)
+def test_what_is_no_weights_is_told_what_is(weights: Any, text: str) -> None:
+    with pytest.raises(WeightsError, match=text):
+        zoo.create("toy-small", weights=weights)
+
+
 def test_saving_leaves_two_whole_files_and_the_configuration(model: nn.Module, tmp_path: Path) -> None:
     save(model, tmp_path)
     save(model, tmp_path)
