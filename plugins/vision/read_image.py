@@ -64,9 +64,9 @@ def is_constant(image: "Image") -> bool:
     return all(low == high for low, high in ([extrema] if len(image.getbands()) == 1 else extrema))
 
 
-def constant_note(names: Sequence[str], total: int) -> str:
-    """Count and name the images that are constant after reading, of so many."""
-    which = f"{len(names)} of {total} images {'is' if len(names) == 1 else 'are'} constant"
+def constant_note(names: Sequence[str], total: int, what: str = "images") -> str:
+    """Count and name the images that are constant after reading, of so many images or files."""
+    which = f"{len(names)} of {total} {what} {'is' if len(names) == 1 else 'are'} constant"
     return f"{which}, all pixels equal after reading: {listed(names)}"
 
 

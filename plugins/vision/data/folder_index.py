@@ -61,10 +61,8 @@ class FolderIndex:
         """
         folders, notes = list_classes(root)
         found = list_pictures(root, [folder.path for folder in folders])
-        _check_enough(root, folders, [len(each.names) for each in found])
-        if left_out := [shown_name(name) for each in found for name in each.left_out]:
-            what = "entry that is no picture" if len(left_out) == 1 else "entries that are no pictures"
-            notes += (f"{len(left_out)} {what} left out (links, pipes, devices): {listed(left_out)}",)
+        notes += _left_out(found)
+        _check(root, folders, found, notes)
         classes = sorted({folder.name for folder in folders})
         arrays = _arrays(folders, classes, found)
         digest = hashlib.blake2b(repr((_VERSION, classes)).encode(), digest_size=8)
@@ -157,18 +155,36 @@ def _arrays(
     }
 
 
-def _check_enough(root: Path, folders: Sequence[ClassFolder], counts: Sequence[int]) -> None:
-    """Check that each class has enough pictures for the parts that are drawn; name all that have not."""
+def _left_out(found: Sequence[Listed]) -> tuple[str, ...]:
+    """Count and name what is left out, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in found:
+        for why, names in each.left_out.items():
+            by_reason.setdefault(why, []).extend(map(shown_name, names))
+    return tuple(
+        f"{len(names):,} {'file' if len(names) == 1 else 'files'} left out ({why}): {listed(names)}"
+        for why, names in sorted(by_reason.items())
+    )
+
+
+def _check(root: Path, folders: Sequence[ClassFolder], found: Sequence[Listed], notes: Sequence[str]) -> None:
+    """Check that all folders can be read, with enough pictures of each class for the parts that are drawn.
+
+    Raises:
+        DataError: If not; the text names all such folders, and what else is left out.
+    """
     given = {folder.part for folder in folders}
     drawn = ["train", *(part for part in ("validation", "test") if part not in given)]
     few = [
-        f"class {shown_name(folder.name)!r} has {count or 'no'} image{'' if count == 1 else 's'}"
-        for folder, count in zip(folders, counts, strict=True)
-        if folder.part in ("", "train") and count < len(drawn)
+        f"class {shown_name(folder.name)!r} has {len(each.names) or 'no'} image{'' if len(each.names) == 1 else 's'}"
+        for folder, each in zip(folders, found, strict=True)
+        if folder.part in ("", "train") and len(each.names) < len(drawn) and not each.closed
     ]
+    problems = [text for each in found for text in each.closed]
     if few:
         wanted = {1: "Training needs", 2: f"Training and {drawn[-1]} need", 3: "Training, validation and test need"}
-        raise DataError(
-            f"folder:{root}: {'; '.join(few)}. {wanted[len(drawn)]} one of each class: add images, or move the folder "
-            "away"
+        problems.append(
+            f"{'; '.join(few)}. {wanted[len(drawn)]} one of each class: add images, or move the folder away"
         )
+    if problems:
+        raise DataError(f"folder:{root}: " + "\n  ".join([*problems, *notes]))

@@ -6,7 +6,6 @@ followed; one that leads back to a folder above it is left out.
 
 import os
 import stat
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,8 @@ ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".w
 PARTS = {"train": (b"train",), "validation": (b"validation", b"valid", b"val", b"dev"), "test": (b"test",)}
 """Names of the folders of each part, where a folder is split already."""
 _ENDINGS = {ending.encode() for ending in ENDINGS}
+_ENDING, _NO_FILE, _EMPTY, _RIGHTS = "ending of no image", "link, pipe or device", "empty", "no right to read"
+"""Why files are left out."""
 _THREADS = 16
 """Folders listed at a time: what takes long is the waiting for a disk or a network."""
 Identity = tuple[int, int]
@@ -35,8 +36,10 @@ class Listed(NamedTuple):
     """Bytes."""
     times: NDArray[np.int64]
     """Of the last change, ns."""
-    left_out: list[bytes]
-    """Entries with the name of a picture that are no files, and links that lead back to a folder above them."""
+    left_out: dict[str, list[bytes]]
+    """Other files by the reason why they are no pictures, and links that lead back to a folder above them."""
+    closed: list[str]
+    """Folders that cannot be read, and why."""
 
 
 class ClassFolder(NamedTuple):
@@ -91,20 +94,13 @@ def _check_classes(root: Path, found: list[ClassFolder], parts: list[str]) -> No
             f"folder:{root} is split into {listed(parts)}, and 'train' has no sub-folder for each class: move the "
             "pictures into one for each"
         )
-    for each in found:
-        if each.name not in known:
-            raise DataError(
-                f"folder:{root}: {shown_name(each.path)!r} is of a class that is not in 'train', which has "
-                f"{listed([*map(shown_name, known)])}"
-            )
+    if others := [repr(shown_name(each.path)) for each in found if each.name not in known]:
+        which = f"{listed(others)} {'is of a class that is' if len(others) == 1 else 'are of classes that are'}"
+        raise DataError(f"folder:{root}: {which} not in 'train', which has {listed([*map(shown_name, known)])}")
 
 
 def list_pictures(root: Path, folders: list[bytes]) -> list[Listed]:
-    """List the pictures below each of some folders, several at a time.
-
-    Raises:
-        DataError: If a folder cannot be read.
-    """
+    """List the pictures below each of some folders, several at a time, and what is left out."""
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(lambda folder: _list(root, folder), folders))
 
@@ -123,47 +119,57 @@ def _at_least_two(root: Path, classes: list[ClassFolder]) -> list[ClassFolder]:
 
 
 def _sub_folders(root: Path, folder: bytes) -> list[bytes]:
-    found = (entry.name for entry in _scan(root, folder) if _is_folder(entry) and not entry.name.startswith(b"."))
+    try:
+        entries = _scan(root, folder)
+    except OSError as error:
+        raise DataError(f"folder:{root}: {_closed(folder, error)}") from error
+    found = (entry.name for entry in entries if _is_folder(entry) and not entry.name.startswith(b"."))
     above = _identity(os.fsencode(root))
     return sorted(name for name in found if _identity(os.path.join(os.fsencode(root), folder, name)) != above)
 
 
 def _list(root: Path, folder: bytes) -> Listed:
-    names: list[bytes] = []
-    sizes, times, left_out = [], [], []
+    names, states, closed = [], [], []
+    left_out: dict[str, list[bytes]] = {}
     base = os.fsencode(root)
     waiting = [(folder, {_identity(base), _identity(os.path.join(base, folder))})]
     while waiting:
         place, above = waiting.pop()
-        for entry in _scan(root, place):
+        try:
+            entries = _scan(root, place)
+        except OSError as error:
+            closed.append(_closed(place, error))
+            continue
+        for entry in entries:
             name = os.path.join(place, entry.name)
             if _is_folder(entry):
                 identity = _identity(entry.path)
                 if identity in above:
-                    left_out.append(name)
+                    left_out.setdefault(_NO_FILE, []).append(name)
                 else:
                     waiting.append((name, above | {identity}))
-            elif os.path.splitext(entry.name)[1].lower() in _ENDINGS:
-                if (found := _file_state(entry)) is None:
-                    left_out.append(name)
-                else:
+            else:
+                found = _file_state(entry)
+                if isinstance(found, str) and not entry.name.startswith(b"."):
+                    left_out.setdefault(found, []).append(name)
+                elif not isinstance(found, str):
                     names.append(name)
-                    sizes.append(found.st_size)
-                    times.append(found.st_mtime_ns)
+                    states.append((found.st_size, found.st_mtime_ns))
     order = sorted(range(len(names)), key=names.__getitem__)
-    states = np.array([sizes, times], np.int64)[:, order]
-    return Listed([names[place] for place in order], states[0], states[1], sorted(left_out))
+    numbers = np.array(states, np.int64).reshape(-1, 2)[order]
+    left_out = {why: sorted(left_out[why]) for why in sorted(left_out)}
+    return Listed([names[place] for place in order], numbers[:, 0], numbers[:, 1], left_out, sorted(closed))
 
 
-def _scan(root: Path, folder: bytes) -> Iterator["os.DirEntry[bytes]"]:
-    try:
-        with os.scandir(os.path.join(os.fsencode(root), folder)) as entries:
-            yield from entries
-    except OSError as error:
-        raise DataError(
-            f"folder:{root}: {shown_name(folder) or '.'!r} cannot be read: {error.strerror}; change its rights, or "
-            "move it away"
-        ) from error
+def _scan(root: Path, folder: bytes) -> list["os.DirEntry[bytes]"]:
+    with os.scandir(os.path.join(os.fsencode(root), folder)) as entries:
+        return list(entries)
+
+
+def _closed(folder: bytes, error: OSError) -> str:
+    """Say that a folder cannot be read."""
+    why = f"{shown_name(folder) or '.'!r} cannot be read: {error.strerror}"
+    return f"{why}; change its rights, or move it away"
 
 
 def _is_folder(entry: "os.DirEntry[bytes]") -> bool:
@@ -173,13 +179,20 @@ def _is_folder(entry: "os.DirEntry[bytes]") -> bool:
         return False
 
 
-def _file_state(entry: "os.DirEntry[bytes]") -> os.stat_result | None:
-    """Give size and time of a file; None for a link that leads nowhere, a pipe or a device."""
+def _file_state(entry: "os.DirEntry[bytes]") -> os.stat_result | str:
+    """Give size and time of a picture, as far as can be told without opening it; else why it is none."""
+    if os.path.splitext(entry.name)[1].lower() not in _ENDINGS:
+        return _ENDING
     try:
         found = entry.stat()
     except OSError:
-        return None
-    return found if stat.S_ISREG(found.st_mode) else None
+        return _NO_FILE
+    if not stat.S_ISREG(found.st_mode):
+        return _NO_FILE
+    if not found.st_size:
+        return _EMPTY
+    # asked only where not everybody may read: on a network each question takes time
+    return found if found.st_mode & stat.S_IROTH or os.access(entry.path, os.R_OK) else _RIGHTS
 
 
 def _identity(path: bytes) -> Identity:

@@ -29,11 +29,11 @@ class ReadingNotes:
         self._add(name, "")
 
     def texts(self, total: int) -> tuple[str, ...]:
-        """Count and name the pictures that were found, of so many."""
+        """Count and name the pictures that were found so far, of so many files."""
         found = dict(sorted((dict(self._lines()) | self.own).items()))
         broken, constant = [name for name in found if found[name]], [name for name in found if not found[name]]
-        texts = [f"{len(broken)} unreadable {'image' if len(broken) == 1 else 'images'} skipped: {listed(broken)}"]
-        return tuple((texts if broken else []) + ([constant_note(constant, total)] if constant else []))
+        texts = [f"{len(broken)} unreadable {'image' if len(broken) == 1 else 'images'} skipped so far: {listed(broken)}"]
+        return tuple((texts if broken else []) + ([constant_note(constant, total, 'files')] if constant else []))
 
     def _add(self, name: str, why: str) -> None:
         if name in self.own:

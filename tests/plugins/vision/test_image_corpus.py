@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_training_names_and_counts_the_pictures_that_it_skips(folder: Path) -> None:
     for name in ("a.png", "b.png"):
         (folder / "dark" / name).write_bytes(b"no picture")
-    with pytest.warns(UserWarning, match=r": 2 unreadable images skipped: dark/a\.png, dark/b\.png$"):
+    with pytest.warns(UserWarning, match=r": 2 unreadable images skipped so far: dark/a\.png, dark/b\.png$"):
         zoo.train("vit-micro", f"folder:{folder}", steps=1, depth=1, dim=16, num_heads=2, mlp_dim=16)
 
 
@@ -62,7 +62,7 @@ def test_images_that_cannot_be_read_are_left_out_of_scores(folder: Path) -> None
     with torch.no_grad():
         assert corpus.score(Right(), "test", 4)["accuracy"] == 1.0
     (note,) = corpus.study_info().notes  # type: ignore[attr-defined]
-    assert note == "1 unreadable image skipped: dark/broken.png"
+    assert note == "1 unreadable image skipped so far: dark/broken.png"
 
 
 def test_the_same_generator_augments_in_the_same_way(folder: Path) -> None:

@@ -246,7 +246,7 @@ def test_folders_are_read_by_the_same_reader(folder: Path) -> None:
     source = open_folder(str(folder), image_size=8).cached(True)
     parts = [source.splits[part].inputs for part in ("train", "validation", "test")]
     pictures = torch.cat([part.read(torch.arange(len(part)))[0] for part in parts if isinstance(part, LazyImages)])
-    assert source.notes == (f"1 of {len(pictures)} images is constant, all pixels equal after reading: 1/black.png",)
+    assert source.notes == (f"1 of {len(pictures)} files is constant, all pixels equal after reading: 1/black.png",)
     assert int((pictures.amin((1, 2, 3)) == pictures.amax((1, 2, 3))).sum()) == 1
     assert open_folder(str(folder)).notes == open_folder(str(folder)).resized(24).notes == source.notes
 
@@ -257,8 +257,8 @@ def test_a_training_warns_once_of_the_files_it_cannot_use(folder: Path, tmp_path
     with pytest.warns(UserWarning, match="folder:data") as warned:
         zoo.train("vit-micro", str(folder), tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
     assert sorted(str(each.message) for each in warned) == [
-        "folder:data: 1 of 30 images is constant, all pixels equal after reading: 1/black.png",
-        "folder:data: 1 unreadable image skipped: 0/broken.png",
+        "folder:data: 1 of 30 files is constant, all pixels equal after reading: 1/black.png",
+        "folder:data: 1 unreadable image skipped so far: 0/broken.png",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Progress of a training: a bar with step, loss, score and time left, and a line for each validation."""
+"""Progress of a training: a bar with step, training loss, validation score and time left, and a line for each validation."""
 
 import time
 from itertools import islice
@@ -65,16 +65,17 @@ class ProgressDisplay(Callback):
         now = time.monotonic()
         if now - self.seen >= _PAUSE or step == self.steps:
             self.seen = now
-            shown = f"loss {float(loss):.4f}  {self.score}{self._wait()}"
+            shown = f"training loss {float(loss):.4f}  {self.score}{self._wait()}"
             self.bar.update(self.task, completed=step, description=shown)
 
     def on_validation(self, outcome: Outcome) -> None:
         """Write a line."""
         last = outcome.history[-1]
         shown = [score_text(name, score) for name, score in islice(outcome.criterion.shown(last.scores), _SHOWN)]
-        scores, self.score = "  ".join(shown), "".join(shown[:1])
+        scores = f"  validation {'  '.join(shown)}" if shown else ""
+        self.score = f"validation {shown[0]}" if shown else ""
         best = "  best so far" if outcome.best_step == last.step else ""
-        line = f"step {last.step:>7,}  loss {last.loss:.4f}  {scores}{self._wait()}{best}"
+        line = f"step {last.step:>7,}  training loss {last.loss:.4f}{scores}{self._wait()}{best}"
         self.console.print(line, markup=False, soft_wrap=True)
 
     def _wait(self) -> str:

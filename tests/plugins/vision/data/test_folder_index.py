@@ -2,6 +2,7 @@ import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,38 @@ def test_all_classes_with_too_few_pictures_are_named(draw: Draw) -> None:
         FolderIndex.open(draw({"ants": 0, "birds": 2, "cats": 3, "eels": 1}))
     with pytest.raises(DataError, match=r"class 'cats' has 1 image\. Training and validation need one of each class"):
         FolderIndex.open(draw({"train/cats": 1, "train/dogs": 2, "test/cats": 1}, "split"))
+
+
+def test_an_empty_class_is_named_with_all_that_the_listing_can_tell(
+    draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = draw({"ants": 0, "birds": 4, "cats": 4, "dogs": 4})
+    (root / "cats" / "0.png").write_bytes(b"")
+    (root / "birds" / "x.heic").touch()
+    scan = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if path.endswith(b"dogs"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # the tests may run as root, who has all rights
+    with pytest.raises(DataError) as refused:
+        FolderIndex.open(root)
+    assert str(refused.value).splitlines() == [
+        f"folder:{root}: 'dogs' cannot be read: Permission denied; change its rights, or move it away",
+        "  class 'ants' has no images. Training, validation and test need one of each class: add images, or move the "
+        "folder away",
+        "  1 file left out (empty): cats/0.png",
+        "  1 file left out (ending of no image): birds/x.heic",
+    ]
+    monkeypatch.setattr(os, "scandir", scan)
+    (root / "ants").rmdir()
+    index = FolderIndex.open(root)
+    assert len(index) == 11
+    assert index.notes == (
+        "1 file left out (empty): cats/0.png", "1 file left out (ending of no image): birds/x.heic",
+    )  # fmt: skip
 
 
 def test_keys_change_with_size_and_time(draw: Draw) -> None:

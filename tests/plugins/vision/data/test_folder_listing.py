@@ -43,7 +43,7 @@ def test_links_are_followed_and_those_in_a_circle_left_out(draw: Draw) -> None:
     (root / "again").symlink_to(root)
     (found,) = list_pictures(root, [b"cats"])
     assert found.names == [b"cats/0.png", b"cats/1.png", b"cats/linked/0.png", b"cats/other.png"]
-    assert found.left_out == [b"cats/gone.png", b"cats/self.png", b"cats/up"]
+    assert found.left_out == {"link, pipe or device": [b"cats/gone.png", b"cats/self.png", b"cats/up"]}
     assert [each.name for each in list_classes(root)[0]] == [b"cats", b"dogs"]
 
 
@@ -60,6 +60,22 @@ def test_names_that_are_no_utf_8_are_listed_and_can_be_shown(draw: Draw) -> None
     assert shown_name(b"cats/caf\xe9.png") == r"cats/caf\xe9.png"
 
 
+def test_what_the_listing_can_tell_to_be_no_picture_is_left_out(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = draw({"cats": 3})
+    (root / "cats" / "0.png").write_bytes(b"")
+    (root / "cats" / "1.png").chmod(0o600)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # the tests may run as root, who has all rights
+    for name in ("photo.heic", ".DS_Store"):
+        (root / "cats" / name).touch()
+    (found,) = list_pictures(root, [b"cats"])
+    assert found.names == [b"cats/2.png"]
+    assert found.left_out == {
+        "empty": [b"cats/0.png"],
+        "ending of no image": [b"cats/photo.heic"],
+        "no right to read": [b"cats/1.png"],
+    }
+
+
 def test_a_folder_without_rights_is_named(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
     root = draw({"cats": 1, "dogs": 1})
     scan = os.scandir
@@ -70,8 +86,12 @@ def test_a_folder_without_rights_is_named(draw: Draw, monkeypatch: pytest.Monkey
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refuse)  # the tests may run as root, who has all rights
-    with pytest.raises(DataError, match=r"folder:.*: 'dogs' cannot be read: Permission denied; change its rights"):
-        list_pictures(root, [b"cats", b"dogs"])
+    (cats, dogs) = list_pictures(root, [b"cats", b"dogs"])
+    assert (cats.names, cats.closed) == ([b"cats/0.png"], [])
+    assert dogs.closed == ["'dogs' cannot be read: Permission denied; change its rights, or move it away"]
+    monkeypatch.setattr(os, "scandir", lambda path: refuse(b"dogs"))
+    with pytest.raises(DataError, match=r"folder:.*: '.' cannot be read: Permission denied; change its rights"):
+        list_classes(root)
 
 
 def test_parts_are_taken_as_they_are_given(draw: Draw) -> None:
@@ -90,6 +110,10 @@ def test_parts_are_taken_as_they_are_given(draw: Draw) -> None:
     ("folders", "told"),
     [
         ({"train/cats": 1, "train/dogs": 1, "test/birds": 1}, "'test/birds' is of a class that is not in 'train'"),
+        (
+            {"train/cats": 1, "train/dogs": 1, "test/birds": 1, "val/ants": 1},
+            "'val/ants', 'test/birds' are of classes that are not in 'train', which has cats, dogs",
+        ),
         ({"train": 2, "test": 2}, "is split into train, test, and 'train' has no sub-folder for each class"),
         ({"train/cats": 1, "val/cats": 1, "dev/cats": 1}, "'dev' and 'val' are the same part"),
         ({"cats": 1}, r"has one class \(cats\); a comparison needs a sub-folder for each"),

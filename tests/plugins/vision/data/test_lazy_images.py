@@ -42,7 +42,7 @@ def test_a_broken_picture_is_replaced_by_the_next_good_one_of_its_class(index: F
     assert good.all()
     for place, instead in ((1, 3), (2, 3), (4, 0)):
         assert torch.equal(read[place], read[instead])
-    assert images.reader.notes.texts(9) == ("3 unreadable images skipped: cats/1.png, cats/2.png, cats/4.png",)
+    assert images.reader.notes.texts(9) == ("3 unreadable images skipped so far: cats/1.png, cats/2.png, cats/4.png",)
 
 
 def test_without_substitutes_a_broken_picture_is_told(index: FolderIndex) -> None:
@@ -80,7 +80,7 @@ def test_constant_pictures_are_noted(index: FolderIndex) -> None:
     Image.new("RGB", (9, 9), "red").save(index.path(3))
     reader = ImageReader(FolderIndex.open(index.root), 8)
     assert [pixels is None for pixels in read_all(reader, np.arange(9))] == [False] * 9
-    assert reader.notes.texts(9) == ("1 of 9 images is constant, all pixels equal after reading: cats/3.png",)
+    assert reader.notes.texts(9) == ("1 of 9 files is constant, all pixels equal after reading: cats/3.png",)
 
 
 def test_names_that_are_no_utf_8_are_read_and_told(index: FolderIndex) -> None:
@@ -89,4 +89,4 @@ def test_names_that_are_no_utf_8_are_read_and_told(index: FolderIndex) -> None:
     (index.root / "cats" / "x\udcff.png").write_bytes(b"no picture")
     reader = ImageReader(FolderIndex.open(index.root), 8)
     assert [pixels is None for pixels in read_all(reader, np.arange(9))] == [False] * 4 + [True] + [False] * 4
-    assert reader.notes.texts(9) == (r"1 unreadable image skipped: cats/x\xff.png",)
+    assert reader.notes.texts(9) == (r"1 unreadable image skipped so far: cats/x\xff.png",)
