@@ -114,7 +114,7 @@ from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.first_order import transforms_active as transforms_active
 from zoo.core.ops.linear import Linear as Linear
 from zoo.core.ops.products import multiply as multiply
-from zoo.core.ops.tensor_check import check_tensor as check_tensor
+from zoo.core.ops.tensor_check import check_tensor as check_tensor, values_known as values_known
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
 from zoo.core.patterns.canonical import canonical as canonical
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds

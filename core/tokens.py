@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
+from zoo.core.ops.tensor_check import values_known
 from zoo.core.patterns.padding import Keys, Segments, Valid
 from zoo.core.patterns.pattern import Pattern
 
@@ -70,7 +71,7 @@ class Tokens:
             limit = torch.iinfo(shift.dtype)
             lowest, highest = shift.masked_fill(~valid, limit.max), shift.masked_fill(~valid, limit.min)
         first, last = lowest.amin(1), highest.amax(1)
-        if not torch.compiler.is_compiling() and bool((first < last).any()):
+        if values_known(first) and bool((first < last).any()):
             row = int((first < last).nonzero()[0, 0])
             raise InputError(
                 f"positions {self.positions.expand(b, n)[row].tolist()} of row {row} are not consecutive, and pattern "
@@ -132,7 +133,7 @@ def check_consecutive(tokens: Tokens) -> None:
     ids, position = tokens.keys.ids.to(tokens.x.device), tokens.positions
     inside = (ids[:, 1:] == ids[:, :-1]) & (ids[:, 1:] >= 0)
     bad = inside & (position[:, 1:] - position[:, :-1] != 1)
-    if not torch.compiler.is_compiling() and bool(bad.any()):
+    if values_known(bad) and bool(bad.any()):
         row, n = bad.nonzero()[0].tolist()
         pair = position.expand_as(ids)[row, n : n + 2].tolist()
         raise InputError(f"positions {pair} stand side by side in a packed set of row {row}: they are not consecutive")

@@ -6,7 +6,6 @@ Axes: b rows, n places, m vectors that are there.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
@@ -14,6 +13,7 @@ from zoo.core.engine import tracing
 from zoo.core.layers.blocks import Block
 from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.protocol import AttentionLayer
+from zoo.core.ops.tensor_check import values_known
 from zoo.core.patterns.canonical import by_offset
 from zoo.core.patterns.padding import Lengths, Segments, Valid
 from zoo.core.tokens import Tokens
@@ -49,7 +49,7 @@ def pack(tokens: Tokens) -> Packed | None:
     Args:
         tokens: a batch whose pattern knows only how far apart two vectors stand.
     """
-    if not isinstance(tokens.keys, Lengths | Valid) or torch.compiler.is_compiling() or tokens.x.is_meta:
+    if not isinstance(tokens.keys, Lengths | Valid) or not values_known(tokens.x):
         return None
     if tracing.row_by_row() or not (tokens.pattern is None or by_offset(tokens.pattern)):
         return None

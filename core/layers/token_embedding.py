@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from zoo.core.errors import InputError
-from zoo.core.ops.tensor_check import check_tensor
+from zoo.core.ops.tensor_check import check_tensor, values_known
 from zoo.core.patterns.padding import Keys, Lengths, Segments, Valid
 from zoo.core.positions.absolute import Learned, position_encoding
 from zoo.core.positions.floater import Walk
@@ -168,7 +168,7 @@ def check_ids(ids: Shaped[Tensor, "b n"], vocab_size: int) -> None:
     check_tensor(ids, "ids")
     if ids.dtype not in _WHOLE:
         raise InputError(f"ids of {ids.dtype}: tokens are whole numbers")
-    if ids.device.type == "meta" or torch.compiler.is_compiling() or not ids.numel():
+    if not values_known(ids) or not ids.numel():
         return
     bad = (ids < 0) | (ids >= vocab_size)
     if bool(bad.any()):

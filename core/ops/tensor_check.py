@@ -1,12 +1,14 @@
-"""`check_tensor`: refuse what is no tensor, such as a text or the path of a file, with a hint of what makes tensors."""
+"""Checks of tensors: `check_tensor` refuses what is none, `values_known` tells whether values can be checked."""
 
 from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from zoo.core.errors import InputError
+from zoo.core.ops.first_order import transforms_active
 
 
 def check_tensor(value: Any, name: str) -> None:
@@ -23,6 +25,11 @@ def check_tensor(value: Any, name: str) -> None:
         return
     shown = f" of shape {value.shape}" if isinstance(value, np.ndarray) else f"={shortened(value)}"
     raise InputError(f"{name}{shown} is of type {type(value).__name__}, not a tensor: {_hint(value, name)}")
+
+
+def values_known(x: Tensor) -> bool:
+    """Tell whether a tensor's values can be read, not on meta, in `torch.compile` or in transforms such as vmap."""
+    return not (x.is_meta or torch.compiler.is_compiling() or transforms_active())
 
 
 def _hint(value: Any, name: str) -> str:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
+from zoo.core.ops.tensor_check import values_known
 
 
 class Keys(ABC):
@@ -41,7 +42,7 @@ class Lengths(Keys):
             raise InputError(f"Lengths of {tuple(self.t.shape)} for a batch of {batch}")
         if self.t.is_floating_point() or self.t.dtype is torch.bool:
             raise InputError(f"Lengths are whole numbers; got {self.t.dtype}")
-        if not torch.compiler.is_compiling() and batch and not 0 <= int(self.t.min()) <= int(self.t.max()) <= length:
+        if values_known(self.t) and batch and not 0 <= int(self.t.min()) <= int(self.t.max()) <= length:
             raise InputError(f"Lengths must lie in 0 … {length}, the number of keys; got {self.t.tolist()}")
         return torch.arange(length, device=device) < self.t.to(device)[:, None]
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.ops.tensor_check import values_known
 from zoo.core.positions.attention_position import IN_ATTENTION
 from zoo.core.positions.floater import Floater, Recurrent
 from zoo.core.scoring.normalizers import upcast
@@ -84,7 +85,7 @@ class Learned(nn.Module):
         Raises:
             InputError: If a position was not learned.
         """
-        if not torch.compiler.is_compiling() and position.numel() and int(position.max()) >= len(self.table):
+        if values_known(position) and position.numel() and int(position.max()) >= len(self.table):
             raise InputError(f"position {int(position.max())} is not one of the {len(self.table)} that were learned")
         return self.table[position.clamp(min=0)].masked_fill((position < 0)[..., None], 0)
 

@@ -108,9 +108,10 @@ class EdgeBias(Bias):
             scale: of the scores.
             compared: the score and the keys, where the score is no product.
         """
-        parts, _ = self._parts(q, i, j, scale, compared)
-        joined = parts.logsumexp(0) if len(parts) > 1 else parts[0]  # of one -inf, its second derivative would be NaN
-        return joined.masked_fill((parts == torch.finfo(parts.dtype).min).all(0), 0)
+        parts, _, valid = self._parts(q, i, j, scale, compared)
+        closed = (parts == -torch.inf).all(0)  # logsumexp and its derivatives would be NaN there
+        joined = parts.masked_fill(closed, 0).logsumexp(0).masked_fill(closed, -torch.inf)
+        return joined.masked_fill(~valid.any(0), 0)
 
     def values(self, lowest: int, highest: int) -> None:
         """See `Bias.values`.
@@ -133,13 +134,18 @@ class EdgeBias(Bias):
         """Sum the vectors for values by the weights of their pairs, which equal edges share; None for none."""
         if self.to_values is None or not self.edges.index.shape[1]:
             return None
-        parts, places = self._parts(q, i, j, scale, compared)
-        shares = weights * (parts - parts.logsumexp(0)).exp().masked_fill(parts == torch.finfo(parts.dtype).min, 0)
+        parts, places, _ = self._parts(q, i, j, scale, compared)
+        shares = weights * parts.masked_fill((parts == -torch.inf).all(0), 0).softmax(0)
         vectors = self.to_values.to(q.dtype)[places].movedim(-2, 2)  # (n, #b, h, q, k, c)
         return (shares[..., None] * vectors).sum((0, 4))
 
-    def _parts(self, q: Tensor, i: Tensor, j: Tensor, scale: float, compared: Compared | None) -> tuple[Tensor, Tensor]:
-        """Give the scores of the first, second, … edge of each pair, lowest where there is none, and its row."""
+    def _parts(
+        self, q: Tensor, i: Tensor, j: Tensor, scale: float, compared: Compared | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Give the scores of the first, second, … edge of each pair, -inf where there is none, its row, and if it is.
+
+        Axes: (n, b, h, q, k), and without h.
+        """
         first, count = self.edges.find(i[:, :, None], j[:, None])
         most = max(1, int(count.max()) if count.numel() else 0)
         rank = torch.arange(most, device=first.device)[:, None, None, None]
@@ -161,7 +167,7 @@ class EdgeBias(Bias):
                 score, keys = compared[0], compared[1][:, :, None]
                 moved = torch.stack([score.compare(queries, keys + each) for each in vectors])
                 scores = scores + moved - score.compare(queries, keys)
-        return scores.masked_fill(~valid, torch.finfo(scores.dtype).min), places
+        return scores.masked_fill(~valid, -torch.inf), places, valid
 
 
 def for_pattern(pattern: Pattern, bias: Bias | None) -> Bias | None:

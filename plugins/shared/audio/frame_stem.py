@@ -21,6 +21,7 @@ from zoo.core import (
     check_tensor,
     position_encoding,
     stream_of,
+    values_known,
 )
 from zoo.plugins.shared.audio.config import TOKEN, SoundConfig
 from zoo.plugins.shared.audio.feature_norm import NORMS, norm_of, stream_of_norm
@@ -142,7 +143,7 @@ def check_lengths(lengths: Tensor, shape: Sequence[int], least: int, what: str) 
         raise InputError(
             f"lengths of shape {tuple(lengths.shape)} and {lengths.dtype} for {shape[0]} sounds: one whole number each"
         )
-    if torch.compiler.is_compiling() or lengths.is_meta:
+    if not values_known(lengths):
         return
     bad = ((lengths > shape[1]) | (lengths < least)).nonzero()
     if len(bad):
@@ -167,7 +168,7 @@ def check_values(sounds: Tensor, lengths: Tensor | None = None, first: int = 0) 
     Raises:
         InputError: If there is such a value; the text names the first.
     """
-    if torch.compiler.is_compiling() or sounds.is_meta:
+    if not values_known(sounds):
         return
     bad = ~torch.isfinite(cleared(sounds, lengths))
     if bool(bad.any()):

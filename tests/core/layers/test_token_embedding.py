@@ -30,6 +30,13 @@ def test_vectors_are_scaled_and_placed(position: str) -> None:
     assert tokens.position is None
 
 
+@pytest.mark.parametrize("keys", [None, torch.tensor([4, 2]), torch.arange(4) > torch.tensor([[-1], [1]])])
+def test_vmap_over_ids_gives_the_vectors_of_each(keys: Tensor | None) -> None:
+    part, ids = embed(), torch.stack([IDS, IDS.flip(0), IDS.flip(1)])
+    found = torch.vmap(lambda each: part(each, keys).x)(ids)
+    torch.testing.assert_close(found, torch.stack([part(each, keys).x for each in ids]))
+
+
 @pytest.mark.parametrize("position", ["none", "rotary"])
 def test_nothing_is_added_for_what_acts_inside_attention(position: str) -> None:
     part = embed(position)

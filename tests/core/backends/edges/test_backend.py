@@ -419,3 +419,29 @@ def test_a_bias_that_closes_an_edge_has_second_derivatives_on_other_backends() -
 
     for backend in ("dense", "scatter"):
         torch.testing.assert_close(second(backend), second("explicit"))
+
+
+@pytest.mark.parametrize("adds_values", [False, True])
+@pytest.mark.parametrize("closed", [(1, 2), (1, 2, 3), (0, 1, 2, 4), (2, 3)])
+def test_biases_that_close_equal_edges_give_one_answer_and_its_derivatives_everywhere(
+    closed: tuple[int, ...], adds_values: bool
+) -> None:
+    q, k, v = draw(1, 2, 2, h=1, g=1)
+    added = torch.linspace(-1, 1, 5, dtype=torch.float64)[:, None].clone()
+    added[list(closed)] = -torch.inf
+    added.requires_grad_()
+    pattern = Edges(torch.tensor([[0, 1, 1, 1, 0], [0, 0, 0, 1, 0]]), duplicates="each")
+    to_values = torch.ones(5, 1, 6, dtype=torch.float64).cumsum(0) if adds_values else None
+
+    def found(backend: str) -> list[tuple[Tensor, ...]]:
+        y = attend(q, k, v, pattern, bias=EdgeBias(pattern, added, None, to_values), backend=backend)
+        second = backend != "edges"
+        once = torch.autograd.grad(y.sin().sum(), [q, k, v, added], create_graph=second)
+        twice = torch.autograd.grad([x.sum() for x in once], [q, k, v, added]) if second else ()
+        return [(y,), once, twice]
+
+    scattered = found("scatter")
+    assert all(x.isfinite().all() for part in scattered for x in part)
+    for backend in ("explicit", "reference", "edges", *([] if adds_values else ["dense"])):
+        for ours, theirs in zip(found(backend), scattered, strict=True):
+            torch.testing.assert_close(ours, theirs[: len(ours)])

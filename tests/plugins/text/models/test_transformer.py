@@ -128,6 +128,16 @@ def test_every_model_takes_every_position(name: str, position: str) -> None:
             assert row == wanted[: len(row)]
 
 
+@pytest.mark.parametrize("name", ["bert", "gpt", "transformer"])
+@torch.no_grad()
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_vmap_over_batches_of_ids_answers_as_one_by_one(name: str) -> None:
+    model, batch = MODELS[name](**SIZES).eval(), inputs(name)
+    several = [torch.stack([x, x.flip(0)]) for x in batch]
+    one_by_one = torch.stack([model(*(x[place] for x in several)) for place in range(2)])
+    torch.testing.assert_close(torch.vmap(model)(*several), one_by_one)
+
+
 def uncached(model: Any, name: str, steps: int) -> list[list[int]]:
     """Choose the best token again and again, each time from the whole."""
     rows = []
