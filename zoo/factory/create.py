@@ -81,7 +81,8 @@ def create(
             checkpoint = find(spec, tag, pretrained, weights)
             assert checkpoint is not None
             given |= _told(spec, given, checkpoint)
-            model = _load(spec, entry, given, device, checkpoint)
+            with hub_config.advised(None if weights is None else checkpoint.repository, spec, given):
+                model = _load(spec, entry, given, device, checkpoint)
             if checkpoint.repository:
                 spec = replace(spec, weights={"hub": checkpoint.repository})
     if final is not None:

@@ -80,9 +80,8 @@ def checked(reference: str, spec: ModelSpec, entry: Callable[..., Any], given: M
     try:
         keywords.check(spec, entry, _settings(config))
     except ConfigError as error:
-        raise WeightsError(
-            f"{error}\nIt is a keyword {told}: take it out, or use the version that wrote it."
-        ) from error
+        advice = "take it out, or use the version that wrote it" if hub.is_other_version(config) else "take it out"
+        raise WeightsError(f"{error}\nIt is a keyword {told}: {advice}.") from error
     try:
         yield
     except ConfigError as error:
@@ -96,6 +95,32 @@ def checked(reference: str, spec: ModelSpec, entry: Callable[..., Any], given: M
         raise WeightsError(
             f"Model '{spec.name}' cannot be made {told}, with {values}: {type(error).__name__}: {error}"
         ) from error
+
+
+@contextmanager
+def advised(reference: str | None, spec: ModelSpec, given: Mapping[str, Any]) -> Iterator[None]:
+    """Add to the error of weights that do not fit by what call they do, as the `config.json` beside them tells.
+
+    Args:
+        reference: of the folder or repository of the weights, if they are of one.
+        spec: of the model.
+        given: keywords of the caller.
+    """
+    try:
+        yield
+    except WeightsError as error:
+        config = hub.read_config(reference) if reference else {}
+        if isinstance(config.get("architecture"), str):
+            advice = f"zoo.create({reference!r}) makes the model that is saved there"
+        else:
+            known = {**spec.config, **given}
+            same = spec.name.startswith(f"{config.get('model_type')}-")
+            same = same and all(known.get(key, size) == size for key, size in _sizes(config).items())
+            told = "" if same or not reference else _of_transformers(reference, config)
+            advice = f"{reference!r}{told}" if told else ""
+        if advice:
+            error.args = (f"{error}\n{advice}",)
+        raise
 
 
 def _warn(reference: str, config: Mapping[str, Any]) -> None:
@@ -149,6 +174,14 @@ def _configured(reference: str, family: Any) -> ModelSpec | None:
     return found[0] if found else None
 
 
+def _sizes(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the sizes in a `config.json` of Hugging Face transformers by our keywords."""
+    sizes = {KEYWORD_ALIASES.get(key, key): value for key, value in config.items() if value is not None}
+    if isinstance(sizes.get("dim"), int):
+        sizes.setdefault("mlp_dim", 4 * sizes["dim"])  # as GPT-2's, where it says nothing
+    return {key: sizes[key] for key in _SIZES if key in sizes}
+
+
 def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
     """Say by which name a model is made that takes its weights; nothing where it is no such model.
 
@@ -160,21 +193,17 @@ def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
     if not isinstance(family, str):
         return ""
     description = f": it holds a {family!r} of Hugging Face transformers"
-    sizes = {KEYWORD_ALIASES.get(key, key): value for key, value in config.items() if value is not None}
-    if isinstance(sizes.get("dim"), int):
-        sizes.setdefault("mlp_dim", 4 * sizes["dim"])  # as GPT-2's, where it says nothing
-    others = {
-        spec.name: {
-            key: sizes[key] for key in _SIZES if key in sizes and sizes[key] != spec.config.get(key, sizes[key])
-        }
-        for spec in registry().models
-        if spec.name.startswith(f"{family}-")
-    }
-    if not others:
+    sizes = _sizes(config)
+    models = [spec for spec in registry().models if spec.name.startswith(f"{family}-")]
+    if not models:
         return f"{description}, and no model here is of that family"
-    same = (name for name, differ in others.items() if not any(key in differ for key in _OWN))
-    name = next(same, next(iter(others)))
-    keywords = "".join(f", {key}={value!r}" for key, value in others[name].items())
+
+    def differing(spec: ModelSpec) -> dict[str, Any]:
+        return {key: size for key, size in sizes.items() if size != spec.config.get(key, size)}
+
+    # the nearest in the sizes that a name stands for; of equally near ones the smallest
+    near = min(models, key=lambda spec: (len(differing(spec).keys() & set(_OWN)), spec.parameters or 0))
+    keywords = "".join(f", {key}={value!r}" for key, value in differing(near).items())
     prefix, place = split_prefix(reference)
     weights = place if prefix == "local-dir" else reference
-    return f"{description}, whose weights a name takes: zoo.create('{name}', weights={weights!r}{keywords})"
+    return f"{description}, whose weights a name takes: zoo.create('{near.name}', weights={weights!r}{keywords})"

@@ -21,13 +21,13 @@ FILES = ("model.safetensors", "model.pth", "pytorch_model.pth", "pytorch_model.b
 
 
 _TYPES: dict[str, tuple[type, str]] = {
-    "architecture": (str, "string"),
-    "num_classes": (int, "number"),
-    "model_args": (dict, "object"),
-    "pretrained_cfg": (dict, "object"),
-    "plugin": (str, "string"),
-    "zoo_version": (str, "string"),
-    "zoo": (dict, "object"),
+    "architecture": (str, "a string"),
+    "num_classes": (int, "a number"),
+    "model_args": (dict, "a JSON object, {…}"),
+    "pretrained_cfg": (dict, "a JSON object, {…}"),
+    "plugin": (str, "a string"),
+    "zoo_version": (str, "a string"),
+    "zoo": (dict, "a JSON object, {…}"),
 }
 """Of the values of a `config.json` that are read; null counts as not there."""
 
@@ -69,7 +69,7 @@ def read_json(reference: str, filename: str) -> dict[str, Any]:
     except ValueError as error:
         raise WeightsError(f"{reference!r}: {filename} cannot be read: {error}") from error
     if not isinstance(found, dict):
-        raise WeightsError(f"{reference!r}: {filename} holds no object")
+        raise WeightsError(f"{reference!r}: {filename} does not hold a JSON object, {{…}}")
     return found
 
 
@@ -77,14 +77,21 @@ def _check_types(reference: str, config: Mapping[str, Any]) -> None:
     for key, (kind, name) in _TYPES.items():
         if config.get(key) is not None and not isinstance(config[key], kind):
             raise WeightsError(
-                f"{reference!r}: config.json has {key}={config[key]!r}, which is no {name}{versions(config)}"
+                f"{reference!r}: config.json has {key}={config[key]!r} where {name} belongs{versions(config)}"
             )
 
 
 def versions(config: Mapping[str, Any]) -> str:
     """Say which version wrote a `config.json`, and which this is, to put behind a text; nothing if it was not zoo."""
     wrote = config.get("zoo_version")
-    return f" (written by zoo {wrote}, this is zoo {__version__})" if wrote else ""
+    if is_other_version(config):
+        return f" (written by zoo {wrote}, this is zoo {__version__})"
+    return f" (written by this version, zoo {wrote})" if wrote else ""
+
+
+def is_other_version(config: Mapping[str, Any]) -> bool:
+    """Say whether another version of zoo wrote a `config.json`."""
+    return config.get("zoo_version") not in (None, "", __version__)
 
 
 def fetch(reference: str, filenames: tuple[str, ...]) -> Path | None:

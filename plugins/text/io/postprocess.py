@@ -27,7 +27,8 @@ class Postprocess:
         self.config = dict(config)
         self.labels = labels_of(config)
         self.task = config.get("task")
-        if "repository" in config or "default" not in config:
+        vectors = self.task == "features" or (self.task != "masked-token" and config.get("num_classes") == 0)
+        if not vectors and ("repository" in config or "default" not in config):
             self.tokenizer  # noqa: B018  a vocabulary that does not fit is refused at once
 
     @cached_property

@@ -32,8 +32,9 @@ class ReadingNotes:
         """Count and name the pictures that were found so far, of so many files."""
         found = dict(sorted((dict(self._lines()) | self.own).items()))
         broken, constant = [name for name in found if found[name]], [name for name in found if not found[name]]
-        texts = [f"{len(broken)} unreadable {'image' if len(broken) == 1 else 'images'} skipped so far: {listed(broken)}"]
-        return tuple((texts if broken else []) + ([constant_note(constant, total, 'files')] if constant else []))
+        what = "image" if len(broken) == 1 else "images"
+        texts = [f"{len(broken)} unreadable {what} skipped so far: {listed(broken)}"] if broken else []
+        return tuple(texts + ([constant_note(constant, total, "files")] if constant else []))
 
     def _add(self, name: str, why: str) -> None:
         if name in self.own:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import save_file
 
 import zoo
 from zoo.errors import ConfigError, UnknownModelError, WeightsError
+from zoo.plugins.text.convert import to_hf
 from zoo.version import __version__
 
 BERT: dict[str, Any] = {
@@ -27,6 +29,8 @@ GPT2: dict[str, Any] = {
         (BERT, r"a 'bert' of Hugging Face transformers, whose weights .*: zoo.create\('bert-base', weights='{}'\)"),
         (GPT2, r"a 'gpt2' .*: zoo.create\('gpt2-small', weights='{}', vocab_size=50300\)"),
         (BERT | {"hidden_size": 96}, r"zoo.create\('bert-base', weights='{}', dim=96\)"),
+        (GPT2 | {"n_layer": 2, "n_embd": 64, "n_head": 2, "vocab_size": 99}, r"zoo.create\('gpt2-small', weights='{}', "
+         r"dim=64, depth=2, num_heads=2, mlp_dim=256, vocab_size=99\)"),
         ({"model_type": "roberta"}, "a 'roberta' of Hugging Face transformers, and no model here is of that family"),
     ],
 )  # fmt: skip
@@ -34,6 +38,26 @@ def test_a_folder_of_transformers_says_which_name_takes_it(config: dict[str, Any
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(WeightsError, match=told.format(tmp_path)):
         zoo.create(f"local-dir:{tmp_path}", pretrained=True)
+
+
+def test_weights_that_do_not_fit_say_by_which_call_they_do(tmp_path: Path) -> None:
+    sizes = {"dim": 16, "depth": 1, "num_heads": 4, "mlp_dim": 16, "vocab_size": 20, "max_len": 8}
+    theirs = to_hf(zoo.create("bert-tiny", **sizes))
+    config = {"model_type": "bert", "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 4,
+              "intermediate_size": 16, "vocab_size": 20, "max_position_embeddings": 8}  # fmt: skip
+    save_file({key: value.clone() for key, value in theirs.items()}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    words = ", ".join(f"{key}={value}" for key, value in sizes.items())
+    call = re.escape(f"zoo.create('bert-tiny', weights='{tmp_path}', {words})")
+    for name in ("bert-tiny", "bert-base", "gpt2-small"):
+        with pytest.raises(WeightsError, match=rf"do not fit '{name}'(?s:.)*\n'local-dir:.*a 'bert' .*: {call}$"):
+            zoo.create(name, weights=tmp_path)
+    assert zoo.create("bert-tiny", weights=tmp_path, **sizes).spec.config["dim"] == 16
+    zoo.weights.save(zoo.create("decoder-tiny", **SIZES), tmp_path)
+    with pytest.raises(
+        WeightsError, match=rf"\nzoo.create\('local-dir:{tmp_path}'\) makes the model that is saved there$"
+    ):
+        zoo.create("decoder-tiny", weights=tmp_path)
 
 
 SIZES: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -65,11 +89,11 @@ def changed(tmp_path: Path) -> Callable[..., str]:
         ({"attention": "warp:3"}, {}, r"Unknown attention \(warp:3\)"),
         ({"symbols": 7}, {}, "'symbols': 7.*Type"),
         ({"dim": None}, {}, "'dim': None.*Type"),
-        ("x", {}, "model_args='x', which is no object"),
-        ({}, {"num_classes": "3"}, "num_classes='3', which is no number"),
-        ({}, {"architecture": 3}, "architecture=3, which is no string"),
-        ({}, {"plugin": ["text"]}, r"plugin=\['text'\], which is no string"),
-        ({}, {"pretrained_cfg": 1}, "pretrained_cfg=1, which is no object"),
+        ("x", {}, "model_args='x' where a JSON object, {…} belongs"),
+        ({}, {"num_classes": "3"}, "num_classes='3' where a number belongs"),
+        ({}, {"architecture": 3}, "architecture=3 where a string belongs"),
+        ({}, {"plugin": ["text"]}, r"plugin=\['text'\] where a string belongs"),
+        ({}, {"pretrained_cfg": 1}, "pretrained_cfg=1 where a JSON object, {…} belongs"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.* is of a newer version")
@@ -81,6 +105,17 @@ def test_a_configuration_of_another_version_is_named_with_its_key_its_file_and_b
         zoo.create(name)
     assert re.search(told, str(caught.value), re.DOTALL)
     assert repr(name) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrote", "advice"), [("9.9.9", "take it out, or use the version that wrote it"), (__version__, "take it out")]
+)
+@pytest.mark.filterwarnings("ignore:.* is of a newer version")
+def test_another_version_is_advised_only_where_there_is_one(
+    wrote: str, advice: str, changed: Callable[..., str]
+) -> None:
+    with pytest.raises(WeightsError, match=rf"no keyword 'flash'.*(?s:.)It is a keyword .*: {advice}\.$"):
+        zoo.create(changed({"flash": 1}, zoo_version=wrote))
 
 
 def test_an_architecture_of_another_version_is_named_with_both_versions(changed: Callable[..., str]) -> None:

@@ -1,4 +1,4 @@
-"""Progress of a training: a bar with step, training loss, validation score and time left, and a line for each validation."""
+"""Progress of a training: a bar with step, loss, score and time left, and a line for each validation."""
 
 import time
 from itertools import islice

@@ -91,6 +91,15 @@ def test_answers_and_texts_of_unequal_rows(tmp_path: Path) -> None:
             postprocess(config)(torch.zeros(shape), ["a", "b", "c"])
 
 
+@pytest.mark.parametrize("config", [{"task": "features"}, {"num_classes": 0}])
+def test_vectors_need_no_tokenizer_and_are_no_labels(config: dict[str, Any], tmp_path: Path) -> None:
+    post = postprocess({"repository": f"local-dir:{tmp_path}", "vocab_size": 9, "dim": 4} | config)
+    with pytest.raises(InputError, match="an answer of 4 numbers each holds vectors, not scores of labels"):
+        post(torch.zeros(1, 4))
+    with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
+        postprocess({"repository": f"local-dir:{tmp_path}", "vocab_size": 9} | config | {"task": "masked-token"})
+
+
 @pytest.mark.parametrize("shape", [(0, 2), (0, 5, 2), (1, 0, 2)])
 def test_an_answer_without_anything(tmp_path: Path, shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=re.escape(f"an answer of shape {shape}: it holds no scores")):
