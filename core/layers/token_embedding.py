@@ -143,7 +143,7 @@ def as_keys(valid: ValidMask) -> Keys | None:
 
 def _documents(number: Int[Tensor, "b n"]) -> Keys | None:
     """Give the simplest keys that say the same."""
-    if number.is_meta or torch.compiler.is_compiling() or not number.numel():
+    if not values_known(number) or not number.numel():
         return Segments(number.long() - 1)
     lowest, highest = (int(one) for one in number.aminmax())
     if highest > 1:
