@@ -13,6 +13,11 @@ from zoo.data.cache import (
     cached_folder as cached_folder,
 )
 from zoo.data.corpus import Batch as Batch, open_corpus as open_corpus
+from zoo.data.corpus_options import (
+    AugmentsByName as AugmentsByName,
+    CachesDecoded as CachesDecoded,
+    augmentation_names as augmentation_names,
+)
 from zoo.data.labels import (
     labels_of as labels_of,
     names_for as names_for,

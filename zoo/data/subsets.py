@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from zoo.core.losses.loss import IGNORED
 from zoo.data.corpus import Corpus
+from zoo.data.corpus_options import with_options
 from zoo.errors import DataError
 from zoo.names import counted
 
@@ -85,6 +87,20 @@ class Subset:
         if name == "corpus" or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.corpus, name)
+
+    def with_augmentation(self, names: str) -> "Subset":
+        """See `AugmentsByName.with_augmentation`: that of the corpus."""
+        return self._of(with_options(self.corpus, augment=names))
+
+    def with_cache(self, wanted: bool) -> "Subset":
+        """See `CachesDecoded.with_cache`: that of the corpus."""
+        return self._of(with_options(self.corpus, cache=wanted))
+
+    def _of(self, corpus: Corpus) -> "Subset":
+        """Give the same examples of a corpus with other options."""
+        other = copy(self)
+        other.corpus = corpus
+        return other
 
     def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
         """Give index batches of what is kept, of nearly equal length where those of the corpus are."""

@@ -99,6 +99,14 @@ class Settings:
         NUMBER,
         shown="0, and for data that are read from files half of the processors, all with an accelerator, at most 8",
     )
+    augment: str | None = setting(
+        None, "Augmentation of the training data, by names: such as none, or crop+mixup.", shown="that of the data"
+    )
+    cache: bool | None = setting(
+        None,
+        "Decode files before the first step, into a file that later trainings share.",
+        shown="while they are read, where all fit in a quarter of the free memory",
+    )
     validations: int | None = setting(None, "Number of validations, evenly spaced.", COUNT, shown="10")
     patience: int | None = setting(
         None,

@@ -13,6 +13,7 @@ from torch import nn
 
 from zoo.core.ops import products
 from zoo.data.corpus import Corpus, check_task, open_corpus
+from zoo.data.corpus_options import with_options
 from zoo.data.subsets import nested, warn_of_notes
 from zoo.data.workers import Workers, default_workers
 from zoo.processors import cores
@@ -92,7 +93,6 @@ class Trainer:
         command: str = "",
     ) -> None:
         self.initial, self.given, self.folder, self.progress, self.command = initial, given, folder, progress, command
-        self.told: tuple[str, ...] = ()
         logging.getLogger(FABRIC_LOG).setLevel(logging.ERROR)  # announces precision and processes
         self.precision = resolve_precision(folder.precision(given.precision), accelerator_of(devices))
         self.fabric: Fabric = launch(devices, self.precision)
@@ -100,11 +100,16 @@ class Trainer:
     def train(self, data: str | Corpus) -> Trained:
         """Train, and evaluate the best checkpoint on the test examples.
 
+        What the user has to know of the data, such as files that cannot be read, is a warning, before and at the end.
+
         Args:
             data: a name for `open_corpus`, or a corpus.
         """
         torch.set_flush_denormal(True)  # dying activations cost ten times as much otherwise
         corpus = self.open(data) if isinstance(data, str) else data
+        with self.fabric.rank_zero_first(local=True):  # the others find its cache
+            corpus = with_options(corpus, self.given.augment, self.given.cache)
+        told = warn_of_notes(corpus) if self.fabric.is_global_zero else ()
         parts = self._parts(corpus, data if isinstance(data, str) else corpus.name)
         if self.fabric.is_global_zero:
             self.folder.clear()
@@ -115,22 +120,16 @@ class Trainer:
         seed_all(self.given.seed, 1 + self.fabric.global_rank)
         outcome, scores = self._run(parts, start)
         if self.fabric.is_global_zero:
-            warn_of_notes(corpus, self.told)  # of what was found while training
+            warn_of_notes(corpus, told)  # of what was found while training
         return Trained(
             parts.model.eval(), self.folder.path, scores, outcome, parts.settings, self.fabric.is_global_zero
         )
 
     def open(self, data: str) -> Corpus:
-        """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights.
-
-        What the user has to know of the data, such as files that cannot be read, is a warning, here or at the end.
-        """
+        """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights."""
         tokenizer = self.folder.saved_tokenizer() or self.given.tokenizer or self.initial.tokenizer
         spec, seed = self.initial.spec, self.given.seed
-        corpus = open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
-        if self.fabric.is_global_zero:
-            self.told = warn_of_notes(corpus)
-        return corpus
+        return open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:
         seed_all(self.given.seed)

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 import zoo
 from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch, Corpus, open_corpus
+from zoo.data.corpus_options import with_options
 from zoo.data.subsets import Subset, chance_accuracy, correct, study_info, subset
-from zoo.errors import DataError
+from zoo.errors import ConfigError, DataError
 
 
 class Counts(BatchedCorpus):
@@ -51,6 +52,25 @@ def test_of_one_seed_fewer_examples_are_among_more() -> None:
     )
     assert few < more
     assert few != other
+
+
+def test_options_of_a_subset_are_those_of_its_corpus() -> None:
+    class Augments(Counts):
+        augmentation = ""
+
+        def with_augmentation(self, names: str) -> Corpus:
+            other = Augments()
+            other.augmentation = names
+            return other
+
+        def with_cache(self, wanted: bool) -> Corpus:
+            return self
+
+    part: Any = with_options(subset(Augments(), 50, 0), "crop", True)
+    assert part.augmentation == "crop"
+    assert part.sizes["train"] == len(torch.cat(numbers(part))) == 50
+    with pytest.raises(ConfigError, match="augment='crop': the data 'counts' leave no choice"):
+        with_options(subset(Counts(), 50, 0), "crop")
 
 
 def test_batches_of_a_subset_are_of_nearly_equal_length() -> None:

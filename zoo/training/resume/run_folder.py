@@ -24,7 +24,7 @@ UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 
 UNENDED = "running"
 """What the record of a training says of its end while there is none."""
-_FREE = ("command", "threads", "products", "workers")
+_FREE = ("command", "threads", "products", "workers", "cache")
 """What may be another when a training is resumed: weights do not depend on it, or a warning tells how."""
 
 
