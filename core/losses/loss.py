@@ -15,13 +15,16 @@ IGNORED = -100
 
 
 def cross_entropy(
-    answer: Float[Tensor, "*places classes"], target: Int[Tensor, "*places"], smoothing: float = 0.0
+    answer: Float[Tensor, "*places classes"],
+    target: Int[Tensor, "*places"] | Float[Tensor, "*places classes"],
+    smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
     """Give the mean over the positions that have a target; 0, with gradient 0, where none is.
 
     Args:
         answer: scores before the softmax.
-        target: the right class of each place, -100 where there is no target.
+        target: the right class of each place, -100 where there is no target; or the share of each class, as mixup makes
+            it, 0 for all where there is none.
         smoothing: share of the right answer, in [0, 1), that is spread evenly over all classes: arXiv:1512.00567
             sec. 7.
 
@@ -32,6 +35,10 @@ def cross_entropy(
     if not 0 <= smoothing < 1:
         raise ConfigError(f"smoothing={smoothing} is not in [0, 1)")
     classes = answer.shape[-1]
+    if target.is_floating_point():
+        mass = target.sum(-1, keepdim=True)
+        shares = target * (1 - smoothing) + mass * (smoothing / classes)
+        return -(shares * functional.log_softmax(answer, -1)).sum() / mass.sum().clamp(min=1e-6)
     _check_classes(target, classes)
     flat, known = answer.reshape(-1, classes), target.reshape(-1)
     total = functional.cross_entropy(flat, known, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing)

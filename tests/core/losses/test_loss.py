@@ -28,6 +28,28 @@ def test_smoothing_mixes_the_target_with_an_even_one() -> None:
     torch.testing.assert_close(cross_entropy(answer, target, 0.1), by_hand)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_targets_may_be_shares_of_classes(smoothing: float) -> None:
+    answer, shares = torch.randn(4, 6).double(), torch.rand(4, 6).double().softmax(-1)
+    torch.testing.assert_close(
+        cross_entropy(answer, shares, smoothing), functional.cross_entropy(answer, shares, label_smoothing=smoothing)
+    )
+    classes = torch.tensor([0, 5, 2, 2])
+    certain = functional.one_hot(classes, 6).double()
+    torch.testing.assert_close(cross_entropy(answer, certain, smoothing), cross_entropy(answer, classes, smoothing))
+
+
+def test_a_place_without_shares_is_not_asked() -> None:
+    answer, shares = torch.randn(3, 6, requires_grad=True), torch.rand(3, 6).softmax(-1)
+    shares[1] = 0
+    loss = cross_entropy(answer, shares, 0.1)
+    loss.backward()
+    torch.testing.assert_close(loss, cross_entropy(answer[[0, 2]], shares[[0, 2]], 0.1))
+    assert answer.grad is not None
+    assert not answer.grad[1].any()
+    assert cross_entropy(answer, torch.zeros(3, 6), 0.1) == 0
+
+
 def test_what_is_not_asked_gets_no_gradient() -> None:
     answer = torch.randn(2, 2, 4, requires_grad=True)
     cross_entropy(answer, torch.tensor([[1, -100], [-100, 3]]), 0.1).backward()
