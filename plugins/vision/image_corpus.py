@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zoo import ConfigError, ModelSpec
-from zoo.core import IGNORED, count_targets, cross_entropy
+from zoo.core import count_targets, cross_entropy
 from zoo.data import Batch, StudyInfo, read_ahead, write_text
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
+from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
 from zoo.plugins.vision.data.folder import Folder
-from zoo.plugins.vision.data.pictures import Looks
 from zoo.plugins.vision.image_source import Examples, ImageSource
 
 Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
@@ -34,6 +34,7 @@ class ImageCorpus:
         source: the data, at the model's size.
         seed: orders the training examples.
         fixed_size: whether the model's size is a keyword of its own.
+        augmentation: of training images.
     """
 
     source: ImageSource
@@ -41,6 +42,7 @@ class ImageCorpus:
     fixed_size: bool
     task: str = "classify"
     metric: str = "accuracy"
+    augmentation: Augmentation = DEFAULT
 
     @property
     def name(self) -> str:
@@ -54,8 +56,9 @@ class ImageCorpus:
 
     @property
     def fingerprint(self) -> str:
-        """See `Corpus.fingerprint`."""
-        return f"{self.source.fingerprint}-{self.source.image_size}"
+        """See `Corpus.fingerprint`; crops of cached images are other examples than crops of whole ones."""
+        cached = isinstance(self.source, Folder) and self.source.crops and self.source.cache
+        return f"{self.source.fingerprint}-{self.source.image_size}{'-crops-of-cache' if cached else ''}"
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -83,6 +86,25 @@ class ImageCorpus:
         """Whether `--cache` would keep images after decoding, and nothing does so."""
         return isinstance(self.source, Folder) and self.source.reader.cache is None
 
+    def with_augmentation(self, names: str) -> "ImageCorpus":
+        """See `AugmentsByName.with_augmentation`: names of `Augmentation.parse`."""
+        augmentation = Augmentation.parse(names)
+        augmentation.check(self.source)
+        source = self.source.for_crops(augmentation.crops) if isinstance(self.source, Folder) else self.source
+        return replace(self, source=source, augmentation=augmentation)
+
+    def with_cache(self, wanted: bool) -> "ImageCorpus":
+        """See `CachesDecoded.with_cache`.
+
+        Raises:
+            ConfigError: If a cache is wanted of images that are in memory.
+        """
+        if isinstance(self.source, Folder):
+            return replace(self, source=self.source.cached(wanted))
+        if wanted:
+            raise ConfigError(f"cache={wanted}: the images of {self.name!r} are in memory, and need no cache")
+        return self
+
     def overrides(self) -> dict[str, Any]:
         """See `Corpus.overrides`."""
         size = {"image_size": self.source.image_size} if self.fixed_size else {}
@@ -94,8 +116,7 @@ class ImageCorpus:
 
     def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
         """See `Corpus.batch`."""
-        inputs, labels = read(self.train, index)
-        return Batch((augment(self.source, inputs, generator),), labels)
+        return self.augmentation.batch(self.source, self.train, index, generator)
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """See `Corpus.held_out`."""
@@ -137,6 +158,7 @@ class ImageCorpus:
     def study_info(self) -> StudyInfo:
         """See `DrawsSubsets.study_info`; the fingerprint is that of the source, whatever the size."""
         source = self.source
+        counts = source.test().labels.bincount()
         return StudyInfo(
             fingerprint=source.fingerprint,
             limit=source.limit,
@@ -145,6 +167,7 @@ class ImageCorpus:
             notes=source.notes,
             shared=True,
             batch_size=EVALUATION_BATCH_SIZE,
+            chance=int(counts.max()) / int(counts.sum()),
         )
 
     def subset(self, count: int, seed: int, augment: bool) -> "ImageSubset":
@@ -176,29 +199,12 @@ class ImageSubset(ImageCorpus):
 
     def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
         """See `Corpus.batch`."""
-        inputs, labels = read(self.train, index)
-        images = augment(self.source, inputs, generator) if self.augmented else self.source.prepare(inputs)
-        return Batch((images,), labels)
+        chosen = self.augmentation if self.augmented else Augmentation("none")
+        return chosen.batch(self.source, self.train, index, generator)
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""
         return functional.cross_entropy(answer, target, label_smoothing=smoothing)
-
-
-def augment(source: ImageSource, inputs: Tensor, generator: torch.Generator) -> Tensor:
-    """Prepare and augment images; our sources move pixels, which is faster while those are bytes."""
-    if isinstance(source, Looks) and inputs.shape[-1] == source.image_size:
-        return source.prepare(source.augment(inputs, generator))
-    return source.augment(source.prepare(inputs), generator)
-
-
-def read(examples: Examples, index: Tensor) -> tuple[Tensor, Tensor]:
-    """Read some examples; the label of an image that cannot be read is -100."""
-    labels = examples.labels[index]
-    if isinstance(examples.inputs, Tensor):
-        return examples.inputs[index], labels
-    inputs, good = examples.inputs.read(index)
-    return inputs, labels.where(good, IGNORED)
 
 
 def adapt(source: ImageSource, spec: ModelSpec, seed: int, tokenizer: str = "") -> ImageCorpus:

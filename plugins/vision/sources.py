@@ -8,6 +8,8 @@ SKLEARN = Requirement(module="sklearn", distribution="scikit-learn", install="at
 TIMM = Requirement(module="timm", distribution="timm", install="attention-zoo[vision]")
 PILLOW = Requirement(module="PIL", distribution="pillow", install="attention-zoo[vision]")
 
+TORCHVISION = Requirement(module="torchvision", distribution="torchvision", install="attention-zoo[vision]")
+
 
 def _source(name: str, description: str, *requires: Requirement, **reading: Any) -> SourceSpec:
     return SourceSpec(

@@ -37,6 +37,7 @@ class StudyInfo:
         notes: what the user has to know, such as files that could not be read.
         shared: whether the corpus is the same for every model that reads it.
         batch_size: of validation and test; that of the training if None.
+        chance: test accuracy of always answering the largest class, where it is known without reading the examples.
     """
 
     fingerprint: str
@@ -47,6 +48,7 @@ class StudyInfo:
     notes: tuple[str, ...] = ()
     shared: bool = False
     batch_size: int | None = None
+    chance: float | None = None
 
 
 @runtime_checkable
@@ -148,6 +150,8 @@ def chance_accuracy(corpus: Corpus, batch_size: int = 256) -> float | None:
     """Give the test accuracy of always answering the largest class; None where the metric is no accuracy."""
     if corpus.metric != "accuracy":
         return None
+    if isinstance(corpus, DrawsSubsets) and (known := corpus.study_info().chance) is not None:
+        return known
     targets = [batch.target[batch.target != IGNORED] for batch in corpus.held_out("test", batch_size)]
     counts = torch.cat(targets).bincount()
     return int(counts.max()) / int(counts.sum())

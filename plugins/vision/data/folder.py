@@ -3,13 +3,13 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from zoo import DataError
-from zoo.data import shown
 from zoo.plugins.vision.data.cards_dataset import Split
 from zoo.plugins.vision.data.folder_index import FolderIndex
 from zoo.plugins.vision.data.folder_listing import shown_name
@@ -32,12 +32,15 @@ class Folder(Pictures):
         reader: of them.
         seed: of the split.
         cache: whether decoded pictures are cached; None for where they fit in a quarter of the free memory.
+        crops: whether training pictures are read as crops are taken of them: whole, or, where a cache is wanted, an
+            eighth larger than crops are, as the usual 256 pixels for crops of 224.
     """
 
     index: FolderIndex
     reader: ImageReader
     seed: int
     cache: bool | None = None
+    crops: bool = False
 
     @classmethod
     def open(cls, path: Path, image_size: int, seed: int) -> "Folder":
@@ -49,16 +52,20 @@ class Folder(Pictures):
         return cls.of(FolderIndex.open(path), image_size, seed, None)
 
     @classmethod
-    def of(cls, index: FolderIndex, image_size: int, seed: int, cache: bool | None) -> "Folder":
+    def of(cls, index: FolderIndex, image_size: int, seed: int, cache: bool | None, crops: bool = False) -> "Folder":
         """Give the pictures of an index at a size."""
         reader = ImageReader(index, image_size, open_cache(index, image_size, cache))
+        larger = -(-image_size * 8 // 7)
+        training = ImageReader(index, larger, open_cache(index, larger, bool(cache))) if crops else reader
         parts = index.parts(seed)
         mean, deviation = index.kept(f"moments-{image_size}-{seed}", lambda: _moments(reader, parts["train"]))
         name = shown_name(os.fsencode(index.root.name))
         labels = torch.from_numpy(np.array(index.arrays["labels"]))
 
         def examples(part: Split) -> Examples:
-            images = LazyImages(reader, parts[part], parts[part] if part == "train" else None)
+            images = LazyImages(reader, parts[part])
+            if part == "train":
+                images = LazyImages(training, parts[part], parts[part])
             return Examples(images, labels[torch.from_numpy(parts[part])])
 
         return cls(
@@ -78,6 +85,7 @@ class Folder(Pictures):
             reader=reader,
             seed=seed,
             cache=cache,
+            crops=crops,
         )
 
     @property
@@ -87,19 +95,25 @@ class Folder(Pictures):
 
     def resized(self, image_size: int) -> "Folder":
         """Read the files at another size."""
-        return self if image_size == self.image_size else Folder.of(self.index, image_size, self.seed, self.cache)
+        return self if image_size == self.image_size else self._with(image_size=image_size)
+
+    def for_crops(self, crops: bool) -> "Folder":
+        """Read training pictures as crops are taken of them, or not."""
+        return self if crops == self.crops else self._with(crops=crops)
 
     def cached(self, wanted: bool) -> "Folder":
         """Decode all pictures into the cache now, behind a progress bar, or do without a cache.
 
         What was decoded before is not decoded again, also where that was interrupted.
         """
-        folder = Folder.of(self.index, self.image_size, self.seed, wanted)
-        if folder.reader.cache is not None:
-            missing = folder.reader.cache.missing()
-            for _ in shown(read_all(folder.reader, missing), len(missing), "decoding pictures"):
-                pass
+        folder = self._with(cache=wanted)
+        for part in folder.splits.values():
+            part.inputs.fill_cache()
         return folder
+
+    def _with(self, **changes: Any) -> "Folder":
+        now = {name: getattr(self, name) for name in ("image_size", "seed", "cache", "crops")}
+        return Folder.of(self.index, **(now | changes))
 
 
 def open_folder(argument: str, seed: int = 0, image_size: int = SIZE) -> Folder:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo import DataError, InputError
-from zoo.data import cache_folder
+from zoo.data import cache_folder, shown
 from zoo.plugins.vision.data.folder_index import FolderIndex
 from zoo.plugins.vision.data.folder_listing import shown_name
 from zoo.plugins.vision.data.pixel_cache import PixelCache
@@ -120,6 +120,17 @@ class LazyImages:
             assert image is not None, "images that are changed have substitutes"
             changed.append(change(image, row))
         return torch.stack(changed)
+
+    def fill_cache(self) -> None:
+        """Decode all images into the cache, if there is one, behind a progress bar; those that are there stay.
+
+        It ends early where the disk is full, of which the cache warns.
+        """
+        if (cache := self.reader.cache) is not None:
+            missing = self.places[cache.missing(self.places)]
+            for _ in shown(read_all(self.reader, missing), len(missing), "decoding images"):
+                if not cache.writes:
+                    break
 
     def _first(self, read: Callable[[int], Any], place: int) -> Any:
         """Read an image, or the first of its substitutes that can be read; None where there are none."""

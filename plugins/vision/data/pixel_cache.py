@@ -79,9 +79,14 @@ class PixelCache:
             self._writes = False
             warnings.warn(dropped(self.file, error), stacklevel=2)
 
-    def missing(self) -> NDArray[np.int64]:
-        """Give the indices of the pictures that have no pixels yet."""
-        return np.flatnonzero(self._rows["checksum"][self.row_of] == 0)
+    @property
+    def writes(self) -> bool:
+        """Whether pixels are written: until that fails."""
+        return self._writes
+
+    def missing(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which of some pictures have no pixels yet."""
+        return self._rows["checksum"][self.row_of[places]] == 0
 
     @property
     def _table(self) -> Path:
@@ -94,6 +99,7 @@ class PixelCache:
         if len(table) > 2 * len(keys) or (len(table) and self.file.stat().st_size < len(table) * self.bytes_each):
             table = table[:0]
         if not len(table):
+            self._tell_of_other_versions()
             self._begin()
         order = np.argsort(table["key"], kind="stable")
         at = np.searchsorted(table["key"], keys, sorter=order)
@@ -102,6 +108,17 @@ class PixelCache:
         rows[new] = np.arange(len(table), len(table) + len(new))
         self._append(keys[new], len(table) + len(new))
         return rows
+
+    def _tell_of_other_versions(self) -> None:
+        """Warn of files that other versions wrote for the same pictures, once, when that of this version is made."""
+        others = [] if self.file.exists() else sorted(self.file.parent.glob(f"{self.file.name.partition('+')[0]}+*.u8"))
+        if others:
+            room = sum(each.stat().st_blocks * 512 for each in others)
+            warnings.warn(
+                f"the pictures of {str(self.index.root)!r} are decoded again: another version of zoo or Pillow wrote "
+                f"{', '.join(repr(str(each)) for each in others)}; remove that to free {room / 1e9:,.1f} GB",
+                stacklevel=2,
+            )
 
     def _begin(self) -> None:
         """Make empty files; processes that have mapped those before keep them."""
@@ -146,8 +163,9 @@ def cache_file(root: Path, size: int) -> Path:
     """Name the file of a folder's pixels at a size, as this version of Pillow decodes them."""
     from PIL import __version__
 
-    text = repr((os.path.realpath(root), size, __version__, _VERSION)).encode()
-    return cache_folder() / "images" / f"pixels-{hashlib.blake2b(text, digest_size=8).hexdigest()}.u8"
+    text = repr((os.path.realpath(root), size)).encode()
+    name = f"pixels-{hashlib.blake2b(text, digest_size=8).hexdigest()}+{_VERSION}-pillow-{__version__}.u8"
+    return cache_folder() / "images" / name
 
 
 def dropped(file: Path, error: OSError) -> str:

@@ -11,7 +11,10 @@ from torch import nn
 import zoo
 from zoo.core import IGNORED
 from zoo.data.corpus import Corpus, open_corpus
+from zoo.data.subsets import chance_accuracy
 from zoo.factory import create
+from zoo.plugins.vision.data.lazy_images import ImageReader
+from zoo.plugins.vision.image_corpus import ImageCorpus
 
 
 @pytest.fixture
@@ -101,3 +104,27 @@ def test_predictions_prepare_pictures_as_the_training_did(folder: Path, tmp_path
     resized = Image.open(folder / "dark" / "3.png").resize((24, 24), Image.Resampling.BICUBIC)
     by_hand = source.prepare(torch.from_numpy(np.asarray(resized).copy()).permute(2, 0, 1)[None])[0]
     torch.testing.assert_close(read, by_hand, atol=1e-4, rtol=0)
+
+
+def test_the_chance_of_a_study_is_told_without_reading_a_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = open_corpus(str(folder), create.info("vit-micro"))
+    targets = torch.cat([batch.target for batch in corpus.held_out("test", 9)])
+    monkeypatch.setattr(ImageReader, "pixels", None)
+    assert chance_accuracy(corpus) == int(targets.bincount().max()) / len(targets)
+
+
+@pytest.mark.slow
+def test_a_study_with_a_cache_decodes_before_it_runs_and_has_the_same_results(folder: Path, tmp_path: Path) -> None:
+    def run(out: str, **options: Any) -> list[Any]:
+        study = zoo.bench.data_size(
+            ["vit-micro"], f"folder:{folder}", [8], 2, out=tmp_path / out, steps=3, precision="32-true", device="cpu",
+            progress=False, workers=2, **options,
+        )  # fmt: skip
+        return [(record["validation_scores"], record["correct"]) for record in study.records]
+
+    plain = run("plain")
+    corpus = open_corpus(f"folder:{folder}", create.info("vit-micro"))
+    assert isinstance(corpus, ImageCorpus)
+    cache = corpus.source.reader.cache  # type: ignore[attr-defined]
+    assert run("cached", cache=True) == plain
+    assert not cache.missing(np.arange(24)).any()

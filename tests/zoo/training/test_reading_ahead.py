@@ -22,6 +22,7 @@ from torch import Tensor
 
 import zoo
 from zoo.data.corpus import Batch, Corpus, open_corpus
+from zoo.data.corpus_options import with_options
 from zoo.data.workers import Workers
 from zoo.training.sampler import Sampler
 
@@ -78,6 +79,7 @@ DATA = {
     "digits": ("vit-micro", named("digits")),
     "cards": ("vit-micro", named("cards")),
     "pictures": ("vit-micro", pictures),
+    "augmented": ("vit-micro", pictures),
     "pairs": ("transformer-tiny", named("reverse:3-5")),
     "lines": ("decoder-tiny", lines),
     "masked": ("bert-tiny", lines),
@@ -92,6 +94,7 @@ DATA = {
 }
 """A model and data of each kind of corpus."""
 TASK = {"masked": "masked-token", "tags": "tag", "clips": "classify", "frames": "tag", "nodes": "tag"}
+AUGMENT = {"augmented": "rand+mixup+cutmix+erasing"}
 MARKS = {
     "clips": [spoken, pytest.mark.slow],
     "frames": [spoken, pytest.mark.slow],
@@ -99,7 +102,7 @@ MARKS = {
 }
 KINDS = [pytest.param(kind, marks=MARKS.get(kind, [])) for kind in DATA]
 LEARNED = [
-    pytest.param(kind, marks=MARKS.get(kind, [])) for kind in ("pictures", "pairs", "masked", "recordings", "graphs")
+    pytest.param(kind, marks=MARKS.get(kind, [])) for kind in ("augmented", "pairs", "masked", "recordings", "graphs")
 ]
 
 
@@ -115,7 +118,7 @@ def threads() -> Iterator[None]:
 def opened(kind: str, folder: Path) -> Corpus:
     model, source = DATA[kind]
     task = {"task": TASK[kind]} if kind in TASK else {}
-    return open_corpus(source(folder), zoo.info(model).with_config(**SIZE | task))
+    return with_options(open_corpus(source(folder), zoo.info(model).with_config(**SIZE | task)), AUGMENT.get(kind))
 
 
 def read(corpus: Corpus, workers: int) -> list[Batch]:
@@ -154,6 +157,7 @@ def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> 
     model, source = DATA[kind]
     data, task = source(tmp_path), {"task": TASK[kind]} if kind in TASK else {}
     options: dict[str, Any] = {"steps": 6, "validations": 3, "batch_size": 4, "accumulate": 2, "dropout": 0.1}
+    options["augment"] = AUGMENT.get(kind)
     for workers in (0, 2, 4):
         zoo.train(model, data, tmp_path / str(workers), workers=workers, **options, **SIZE | task)
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "024"]
@@ -165,13 +169,14 @@ def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> 
     assert all(0 <= record["waiting_for_data"] <= 1 for record in records)
 
 
-TRAIN = ["train", "vit-micro", "--data", "digits", "--steps", "40", "--validations", "40", "--batch-size", "4"]
+TRAIN = ["train", "vit-micro", "--augment", "rand+mixup", "--steps", "40", "--validations", "40", "--batch-size", "4"]
 PLAIN = ["--precision", "32-true", *(f"--set={key}={value}" for key, value in SIZE.items()), "--set=dropout=0.2"]
 
 
 def start(out: Path, workers: int, log: Any = None) -> "subprocess.Popen[bytes]":
     """Start a training, which writes a checkpoint after each step, in a process group of its own, as a shell does."""
-    command = [sys.executable, "-m", "zoo", *TRAIN, *PLAIN, "--out", str(out), "--workers", str(workers), "--resume"]
+    own = ["--data", f"folder:{out.parent / 'pictures'}", "--out", str(out), "--workers", str(workers), "--resume"]
+    command = [sys.executable, "-m", "zoo", *TRAIN, *PLAIN, *own]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stderr=log, start_new_session=True)
 
@@ -198,6 +203,7 @@ def end(process: "subprocess.Popen[bytes]") -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactly(tmp_path: Path) -> None:
+    pictures(tmp_path)
     assert end(start(tmp_path / "whole", workers=0)) == 0
     out, log = tmp_path / "out", tmp_path / "log"
 

@@ -1,5 +1,8 @@
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ import torch
 from PIL import Image, ImageOps
 
 from zoo.errors import DataError
+from zoo.plugins.vision.data import lazy_images
 from zoo.plugins.vision.data.folder_index import FolderIndex
 from zoo.plugins.vision.data.lazy_images import ImageReader, LazyImages, read_all
 from zoo.plugins.vision.data.pixel_cache import PixelCache
@@ -74,6 +78,21 @@ def test_changes_see_whole_pictures_or_those_of_the_cache(index: FolderIndex) ->
         )
         assert changed[:, 0, 0, 0].tolist() == [0, 1]
     assert sizes == [(14, 10)] * 2 + [(8, 8)] * 2
+
+
+def test_a_full_disk_ends_the_decoding_into_the_cache(index: FolderIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cache = PixelCache(index, 8)
+    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(lazy_images, "read_all", lambda reader, places: map(reader.pixels, places.tolist()))
+    read: list[int] = []
+    reader = ImageReader(index, 8, cache)
+    monkeypatch.setattr(reader, "whole", lambda place: read.append(place) or Image.new("RGB", (8, 8)))
+    with pytest.warns(UserWarning, match="No space left on device. Set ZOO_CACHE"):
+        LazyImages(reader, np.arange(9)).fill_cache()
+    assert read == [0]
 
 
 def test_constant_pictures_are_noted(index: FolderIndex) -> None:

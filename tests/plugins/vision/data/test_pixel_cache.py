@@ -1,6 +1,8 @@
 import errno
 import os
 import pickle
+import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -47,7 +49,7 @@ def test_what_one_process_writes_another_reads(index: FolderIndex) -> None:
     one.put(3, pixels(7))
     assert value(other, 3) == 7
     assert value(pickle.loads(pickle.dumps(one)), 3) == 7
-    assert other.missing().tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
+    assert np.flatnonzero(other.missing(np.arange(9))).tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
 
 
 def test_a_changed_file_is_decoded_again_and_an_added_one_appended(index: FolderIndex) -> None:
@@ -57,7 +59,10 @@ def test_a_changed_file_is_decoded_again_and_an_added_one_appended(index: Folder
     index.path(7).unlink()
     again = FolderIndex.open(index.root)
     cache = PixelCache(again, 4)
-    assert [again.name(place) for place in cache.missing().tolist()] == [b"cats/1.png", b"cats/new.png"]
+    assert [again.name(place) for place in np.flatnonzero(cache.missing(np.arange(len(again)))).tolist()] == [
+        b"cats/1.png",
+        b"cats/new.png",
+    ]
     assert [value(cache, place) for place in range(9)] == [10, None, 12, 13, 14, None, 15, 16, 18]
     cache.put(1, pixels(99))
     assert value(PixelCache(again, 4), 1) == 99
@@ -98,8 +103,24 @@ def test_half_a_row_of_the_table_is_overwritten(index: FolderIndex) -> None:
 def test_another_size_or_version_has_another_file(index: FolderIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(index)
     assert PixelCache(index, 5).get(0) is None
+    before = cache_file(index.root, 4)
     monkeypatch.setattr(pixel_cache, "_VERSION", 99)
-    assert len(PixelCache(index, 4).missing()) == 9
+    with pytest.warns(
+        UserWarning, match=f"are decoded again: another version .* wrote '{re.escape(str(before))}'; rem"
+    ):
+        assert PixelCache(index, 4).missing(np.arange(9)).all()
+    PixelCache(index, 4)  # says it once: warnings are errors here
+
+
+def test_a_limit_of_file_size_ends_the_writing_like_a_full_disk(index: FolderIndex) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 48, limits[1]))
+    try:
+        with pytest.warns(UserWarning, match=r"not cached in .*File too large.* Set ZOO_CACHE .* or give --no-cache"):
+            assert open_cache(index, 4, True) is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert open_cache(index, 4, True) is not None, "where there is room again, the cache is made"
 
 
 def test_a_disk_without_room_drops_the_cache_with_one_warning(

@@ -1,0 +1,179 @@
+"""Augmentation by name, with torchvision's transforms (`torchvision.transforms.v2`).
+
+Its transforms draw from torch's global generator. Here that is seeded for each image, from the generator of the batch
+and the image's own number, and restored: what happens to an image depends on neither its neighbours nor the process.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from zoo import ConfigError
+from zoo.core import IGNORED
+from zoo.data import Batch, augmentation_names, mix
+from zoo.plugins.vision.data.lazy_images import LazyImages
+from zoo.plugins.vision.data.pictures import Looks
+from zoo.plugins.vision.image_source import Examples, ImageSource
+from zoo.plugins.vision.sources import TORCHVISION
+from zoo.registry import require
+
+BASES = ("none", "shift", "crop", "rand", "trivial")
+"""What happens to each image: nothing; the source's own, shifts and flips; a random resized crop (arXiv:1409.4842
+sec. 6) and a flip; also RandAugment (arXiv:1909.13719) or TrivialAugment (arXiv:2103.10158)."""
+EXTRAS = ("mixup", "cutmix", "erasing")
+"""What may be added: arXiv:1710.09412 (alpha 0.2), arXiv:1905.04899 (alpha 1), arXiv:1708.04896 (probability 0.25)."""
+_MIXUP, _CUTMIX, _ERASED = 0.2, 1.0, 0.25
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Changes of training images.
+
+    Args:
+        base: one of `BASES`.
+        extras: any of `EXTRAS`.
+    """
+
+    base: str = "shift"
+    extras: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, text: str) -> "Augmentation":
+        """Read names such as `rand+mixup+erasing`; without one of `BASES`, it is `shift`.
+
+        Raises:
+            ConfigError: If a name is unknown or given twice, or there are two of `BASES`.
+            MissingLibraryError: If torchvision is needed and not installed.
+        """
+        names = augmentation_names(text, BASES, EXTRAS)
+        base = next((name for name in names if name in BASES), "shift")
+        found = cls(base, frozenset(names) - {base})
+        if found.crops or found.extras:
+            require(f"augment={text!r}", (TORCHVISION,))
+        return found
+
+    @property
+    def crops(self) -> bool:
+        """Whether crops are taken of images of any size, which is done before they have that of the model."""
+        return self.base not in ("none", "shift")
+
+    def check(self, source: ImageSource) -> None:
+        """Check that images can be changed so.
+
+        Raises:
+            ConfigError: If they have neither one channel nor three, and colours are changed.
+        """
+        if self.base in ("rand", "trivial") and source.channels not in (1, 3):
+            raise ConfigError(f"augment={self.base!r} of images with {source.channels} channels: it changes 1 or 3")
+
+    def batch(
+        self, source: ImageSource, examples: Examples, index: Int[Tensor, " b"], generator: torch.Generator
+    ) -> Batch:
+        """Read training images, prepare and change them; with mixup or cutmix the target is a share of each class.
+
+        Args:
+            source: prepares the images.
+            examples: of which.
+            index: of the images among them.
+            generator: all randomness follows from it and the index.
+        """
+        labels = examples.labels[index]
+        if not self.crops:
+            images = self._plain(source, read(examples, index)[0], generator)
+        if not (self.crops or self.extras):
+            return Batch((images,), labels)
+        draw = torch.randint(2**62, (3,), generator=generator).tolist()
+        if self.crops:
+            images = source.prepare(self._cropped(source, examples.inputs, index, _seeds(index, draw[0])))
+        if "erasing" in self.extras:
+            images = _erased(images, _seeds(index, draw[1]))
+        if self.extras & {"mixup", "cutmix"}:
+            return self._mixed(images, labels, source.num_classes, draw[2])
+        return Batch((images,), labels)
+
+    def _plain(self, source: ImageSource, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        """Prepare images, and let their source change them; ours moves pixels, which is faster while they are bytes."""
+        if self.base == "none":
+            return source.prepare(inputs)
+        if isinstance(source, Looks) and inputs.shape[-1] == source.image_size:
+            return source.prepare(source.augment(inputs, generator))
+        return source.augment(source.prepare(inputs), generator)
+
+    def _cropped(
+        self, source: ImageSource, inputs: Any, index: Int[Tensor, " b"], seeds: list[int]
+    ) -> UInt8[Tensor, "b c h w"]:
+        transform = _transform(self.base, source.image_size, isinstance(source, Looks) and source.mirror)
+
+        def change(image: Any, row: int) -> Tensor:
+            with _seeded(seeds[row]):
+                changed: Tensor = transform(image)
+            return changed
+
+        if isinstance(inputs, LazyImages):
+            return inputs.changed(index, change)
+        return torch.stack([change(image, row) for row, image in enumerate(inputs[index])])
+
+    def _mixed(self, images: Float[Tensor, "b c h w"], labels: Int[Tensor, " b"], classes: int, seed: int) -> Batch:
+        """Mix each image with its neighbour in the batch."""
+        from torchvision.transforms import v2
+
+        ways: list[Callable[..., Any]] = []
+        if "mixup" in self.extras:
+            ways.append(v2.MixUp(alpha=_MIXUP, num_classes=classes))
+        if "cutmix" in self.extras:
+            ways.append(v2.CutMix(alpha=_CUTMIX, num_classes=classes))
+        with _seeded(seed):
+            mixed, shares = ways[int(torch.randint(len(ways), ()))](images, labels)
+        return Batch((mixed,), shares)
+
+
+DEFAULT = Augmentation()
+"""That of the source."""
+
+
+def read(examples: Examples, index: Int[Tensor, " b"]) -> tuple[UInt8[Tensor, "b c h w"], Int[Tensor, " b"]]:
+    """Read some examples; the label of an image that cannot be read is -100."""
+    labels = examples.labels[index]
+    if isinstance(examples.inputs, Tensor):
+        return examples.inputs[index], labels
+    inputs, good = examples.inputs.read(index)
+    return inputs, labels.where(good, IGNORED)
+
+
+def _transform(base: str, size: int, mirror: bool) -> Callable[[Any], Tensor]:
+    """Make the transform of an image, PIL's or bytes (c, h, w), to bytes (c, size, size)."""
+    from torchvision.transforms import v2
+
+    steps: list[Any] = [v2.RandomResizedCrop(size, antialias=True)]
+    steps += [v2.RandomHorizontalFlip()] if mirror else []
+    steps += {"crop": [], "rand": [v2.RandAugment()], "trivial": [v2.TrivialAugmentWide()]}[base]
+    return v2.Compose([*steps, v2.PILToTensor()])
+
+
+def _erased(images: Float[Tensor, "b c h w"], seeds: list[int]) -> Float[Tensor, "b c h w"]:
+    from torchvision.transforms import v2
+
+    erase, erased = v2.RandomErasing(p=_ERASED), []
+    for image, seed in zip(images, seeds, strict=True):
+        with _seeded(seed):
+            erased.append(erase(image))
+    return torch.stack(erased)
+
+
+def _seeds(index: Int[Tensor, " b"], word: int) -> list[int]:
+    """Give a seed for each image, from its number and a draw of the batch."""
+    return (mix(index.numpy().astype(np.uint64), word) >> np.uint64(1)).tolist()
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed torch's global generator of the CPU, and restore it; accelerators are left alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
