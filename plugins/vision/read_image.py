@@ -97,19 +97,20 @@ def _of_array(image: Any) -> "Image":
 
 
 def _converted(image: "Image", mode: str) -> "Image":
-    from PIL import Image, ImageOps
+    from PIL import ExifTags, Image, ImageOps
 
     image.load()
     read = image
     with suppress(Exception):  # whatever Pillow raises of broken EXIF: the pixels are good
-        read = ImageOps.exif_transpose(image)
+        if image.getexif().get(ExifTags.Base.Orientation, 1) != 1:  # an image that is upright would be copied
+            read = ImageOps.exif_transpose(image)
     if read.mode in ("I", "F") or read.mode.startswith("I;"):
         read = Image.fromarray(_scaled(read, image.format, getattr(image, "tag_v2", {})))
     if read.mode in ("LAB", "La"):  # Pillow converts these to few others
         read = read.convert("RGB" if read.mode == "LAB" else "LA")
     if mode != "RGBA" and read.has_transparency_data:
         read = Image.alpha_composite(Image.new("RGBA", read.size, "white"), read.convert("RGBA"))
-    return read.convert(mode)
+    return read if read.mode == mode else read.convert(mode)  # which would copy it
 
 
 def _scaled(image: "Image", kind: str | None, tags: Any) -> NDArray[np.uint8]:
