@@ -161,6 +161,7 @@ ORDER = {
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
     "zoo.plugins.speech.data": "corpus audio_store transcripts synthetic",
     "zoo.plugins.vision": "sources read_image image_source data image_corpus plugin",
+    "zoo.plugins.graph.data": "storage examples corpus",
     "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data studies bench plugin",
 }
 """Parts of a package, bottom-up: all folders, some files. Each imports only those before it, also through files."""

@@ -19,11 +19,19 @@ class Skipped(NamedTuple):
     """In the list that was given, where there was one."""
 
 
-def list_skipped(skipped: Sequence[Skipped], total: int, what: str) -> str:
-    """Count the skipped examples and list them, a line each, the first hundred."""
+def list_skipped(skipped: Sequence[Skipped], total: int, what: str, count: int | None = None) -> str:
+    """Count the skipped examples and list them, a line each, the first hundred.
+
+    Args:
+        skipped: the first of them.
+        total: examples there are.
+        what: they are called.
+        count: how many are skipped, where that is more.
+    """
+    count = len(skipped) if count is None else count
     lines = [f"  {each.name}: {each.why.removeprefix(f'{each.name!r}: ')}" for each in skipped[:_SHOWN]]
-    more = [f"  and {len(skipped) - _SHOWN} more"] if len(skipped) > _SHOWN else []
-    return "\n".join([f"{len(skipped)} of {total} {what} are skipped:", *lines, *more])
+    more = [f"  and {count - len(lines):,} more"] if count > len(lines) else []
+    return "\n".join([f"{count:,} of {total:,} {what} are skipped:", *lines, *more])
 
 
 def read_each(

@@ -13,27 +13,13 @@ from torch import Tensor, nn
 from zoo import ModelSpec
 from zoo.core import TARGETS
 from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, to_device
+from zoo.plugins.graph.data.examples import Example, Examples, HeldExamples, StoredExamples
 from zoo.plugins.graph.data.metrics import JUDGES, SCORES
-from zoo.plugins.graph.io.preprocess import Graphs, packed
-from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 from zoo.registry import load
 
 FIRST = {"class": "accuracy", "labels": "roc-auc", "numbers": "r2"}
 """The score that chooses the checkpoint, where nobody says another."""
-
-
-class Example(NamedTuple):
-    """A graph and its target.
-
-    Args:
-        graph: with `x`, even if without columns.
-        target: a class, or labels or numbers (k); of nodes, with an axis for them in front. -100 or NaN where there
-            is none.
-    """
-
-    graph: GraphInputs
-    target: Tensor
 
 
 class GraphTask(NamedTuple):
@@ -69,14 +55,21 @@ class GraphsCorpus(BatchedCorpus):
     """
 
     def __init__(
-        self, about: DatasetInfo, spec: ModelSpec, graph_task: GraphTask, parts: Mapping[str, Sequence[Example]]
+        self,
+        about: DatasetInfo,
+        spec: ModelSpec,
+        graph_task: GraphTask,
+        parts: Mapping[str, Sequence[Example] | StoredExamples],
     ) -> None:
-        super().__init__(about, spec, {name: _sizes(part) for name, part in parts.items()})
-        self.graph_task, self.parts = graph_task, parts
+        self.parts: dict[str, Examples] = {
+            name: part if isinstance(part, StoredExamples) else HeldExamples(part) for name, part in parts.items()
+        }
+        super().__init__(about, spec, {name: part.sizes for name, part in self.parts.items()})
+        self.graph_task = graph_task
         self.task = graph_task.task
         self.labels = list(graph_task.labels)
         self.metric = graph_task.metric or FIRST[graph_task.target]
-        self.units = _units([each.target for each in parts["train"]]) if graph_task.target == "numbers" else []
+        self.units = _units(self.parts["train"].targets()) if graph_task.target == "numbers" else []
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
@@ -91,12 +84,10 @@ class GraphsCorpus(BatchedCorpus):
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give graphs and their targets, one behind the other; a graph alone is given as it is."""
-        chosen = [self.parts[split][place] for place in places]
-        targets = [example.target for example in chosen]
+        graphs, targets = self.parts[split].batch(places)
         if self.task != "tag":
-            return Batch(pack([example.graph for example in chosen]), torch.stack(targets))
-        target = targets[0] if len(targets) == 1 else torch.cat(targets)
-        return Batch(pack([example.graph for example in chosen]), target)
+            return Batch(graphs, torch.stack(list(targets)))
+        return Batch(graphs, targets[0] if len(targets) == 1 else torch.cat(list(targets)))
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """Give the mean loss over the targets; numbers are divided by their standard deviation."""
@@ -121,22 +112,11 @@ class GraphsCorpus(BatchedCorpus):
         return tuple(dict.fromkeys((self.metric, *SCORES[self.graph_task.target])))
 
 
-def pack(graphs: Sequence[GraphInputs]) -> Graphs | tuple[Tensor, Tensor, Tensor | None, None]:
-    """Give the tensors of a batch; those of a graph alone are the same each time, so what is made of them is kept."""
-    if len(graphs) == 1:
-        return graphs[0].x, graphs[0].edge_index, graphs[0].edge_attr, None
-    return packed(list(graphs))
-
-
-def _sizes(part: Sequence[Example]) -> Tensor:
-    """Count nodes and edges of each graph."""
-    return torch.tensor([len(each.graph.x) + each.graph.edge_index.shape[1] for each in part], dtype=torch.long)
-
-
-def _units(targets: Sequence[Tensor]) -> list[list[float]]:
+def _units(targets: Tensor | Sequence[Tensor]) -> list[list[float]]:
     """Give the mean and the deviation of each number; 1 where all are one."""
     units = []
-    for column in torch.cat([target.reshape(-1, target.shape[-1]) for target in targets]).double().T:
+    rows = targets if isinstance(targets, Tensor) else torch.cat([each.reshape(-1, each.shape[-1]) for each in targets])
+    for column in rows.double().T:
         known = column[~column.isnan()]
         spread = float(known.std(correction=0)) if len(known) else 0.0
         units.append([float(known.mean()) if len(known) else 0.0, spread or 1.0])

@@ -11,7 +11,8 @@ from torch import Tensor
 from zoo import DataError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import DatasetInfo, fingerprint
-from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.examples import Example
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 KINDS = {"communities": "community", "factions": "faction"}

@@ -9,7 +9,8 @@ import torch
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, fingerprint
-from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.examples import Example
 from zoo.plugins.graph.data.rdkit_properties import PROPERTIES, Molecule, by_scaffold, molecules, property_of
 from zoo.plugins.graph.sources import MOLECULES
 

@@ -14,7 +14,8 @@ from networkx import Graph
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, complete, fingerprint, parse, shown
-from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.examples import Example
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 COUNT = 2000

@@ -1,34 +1,39 @@
-"""The user's own graphs for `zoo train`: lines of JSON, or a table of SMILES and targets."""
+"""The user's own graphs for `zoo train`: lines of JSON, or a table of SMILES and targets, of any number."""
 
+import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of, parse
-from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
-from zoo.plugins.graph.data.molecule_table import SPLITS, Table
-from zoo.plugins.graph.io.json_lines import Row, read_lines, widths_of
+from zoo.data import DatasetInfo, Skipped, by_hash, fingerprint, hash_names, list_skipped, parse
+from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.examples import StoredExamples
+from zoo.plugins.graph.data.storage.graph_file import GraphFile
+from zoo.plugins.graph.data.storage.graph_files import LinesFile, TableFile
+from zoo.plugins.graph.data.storage.graph_store import GraphStore
+from zoo.plugins.graph.data.storage.targets import Targets, targets_of
 from zoo.plugins.graph.sources import MOLECULES
-from zoo.plugins.graph.structure.graph_inputs import GraphInputs
-from zoo.plugins.graph.tokens.feature_encoders import Kinds
 
 COMMAS = {".csv": ",", ".tsv": "\t"}
 MANIFEST = "graphs.jsonl"
+SPLITS = ("scaffold", "random")
+_ACYCLIC = hash_names([b""])[0]
+Places = dict[str, NDArray[np.int64]]
 
 
 def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
     """Open a `.jsonl` of graphs, a `.csv` or `.tsv` of SMILES, or a folder with a graphs.jsonl.
 
-    What cannot be read is left out, with one warning that counts and names it.
+    The graphs are read once, in parallel, into memory-mapped arrays in the cache. What cannot be read is left out, with
+    one warning that counts and names it.
 
     Args:
         argument: the file; `?target=COLUMN` names columns of a table, separated by commas, and `split=random` parts
-            molecules by chance instead of by scaffolds.
+            molecules one by one instead of by scaffolds.
         spec: of the model.
         seed: of the split.
         tokenizer: none, there is no text.
@@ -40,73 +45,91 @@ def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     place, options = parse(argument, ("target", "split"))
     path = Path(place).expanduser()
     path = path / MANIFEST if path.is_dir() else path
-    if options.get("split", SPLITS[0]) not in SPLITS:
-        raise DataError(f"graphs:{argument}: split={options['split']!r} is not one of {', '.join(SPLITS)}")
+    split = options.get("split", SPLITS[0])
+    if split not in SPLITS:
+        raise DataError(f"graphs:{argument}: split={split!r} is not one of {', '.join(SPLITS)}")
     if path.suffix not in (".jsonl", *COMMAS):
         raise DataError(f"graphs:{argument}: {path.suffix!r} is none of .jsonl, .csv, .tsv, and no pickle is opened")
-    text = _text(path)
     if path.suffix == ".jsonl":
-        kind, rows, skipped, total = read_lines(path.name, text)
-        _tell(path.name, len(rows), skipped, total)
-        return _corpus(
-            path.name, kind, [], complete({"train": rows}, lambda row: row.name, seed, path.name), spec, seed
-        )
+        return _corpus(LinesFile(path), [], [], "random", spec, seed)
     wanted = [column for column in options.get("target", "").split(",") if column]
-    table = Table(path.name, text, COMMAS[path.suffix], wanted)
-    _tell(path.name, len(table.molecules), table.skipped, table.total)
-    names = [] if table.kind == "class" else table.wanted
-    return _corpus(path.name, table.kind, names, table.parts(options.get("split", SPLITS[0]), seed), spec, seed)
+    table = TableFile(path, COMMAS[path.suffix])
+    if not table.columns or any(column not in table.columns for column in wanted):
+        missing = f"and not all of target={','.join(wanted)}" if wanted else "and no target beside the SMILES"
+        raise DataError(f"{path.name} has columns {', '.join(table.header)}, {missing}")
+    return _corpus(table, table.columns, wanted, split, spec, seed)
 
 
-def _corpus(name: str, kind: str, names: Sequence[str], parts: Parts[Row], spec: ModelSpec, seed: int) -> GraphsCorpus:
-    every = [row for part in parts for row in part]
-    labels = list(names) or _labels(name, kind, [row.target for row in every])
-
-    def target(row: Row) -> Tensor:
-        if kind == "class":
-            return torch.tensor(labels.index(row.target))
-        if kind == "labels" and not names:
-            return torch.tensor([float(label in row.target) for label in labels])
-        if len(row.target) != len(labels):
-            raise DataError(f"{name}, {row.name}: {len(row.target)} numbers, and {len(labels)} elsewhere")
-        return torch.tensor(row.target)
-
-    examples = {part: [Example(row.graph, target(row)) for row in rows] for part, rows in parts.by_name().items()}
-    pieces = [f"{row.name} {row.target} {row.graph.edge_index.tolist()} {float(row.graph.x.sum())}" for row in every]
-    about = DatasetInfo(name, f"`{name}` holds {len(every):,} graphs.", fingerprint([str(seed), *pieces]))
-    return GraphsCorpus(about, spec, GraphTask("classify", kind, labels, *_features(every[0].graph)), examples)
-
-
-def _labels(name: str, kind: str, targets: Sequence[Any]) -> list[str]:
-    """Name classes, labels or numbers after their targets."""
-    if kind == "class":
-        return names_of(targets, name)
-    if kind == "labels":
-        return names_of((label for labels in targets for label in labels), name)
-    return [f"target {place}" for place in range(len(targets[0]))]
+def _corpus(
+    file: GraphFile, columns: list[str], wanted: list[str], split: str, spec: ModelSpec, seed: int
+) -> GraphsCorpus:
+    name, store = file.path.name, file.opened()
+    _tell(name, store)
+    targets = targets_of(store, name, columns, wanted)
+    _tell(name, store, targets)
+    places = (
+        _by_scaffold(store, targets, seed, name) if split == "scaffold" else _one_by_one(store, targets, seed, name)
+    )
+    nodes, edges = (kinds[0] if kinds else 0 for kinds in store.about["widths"])
+    features = MOLECULES if columns else {"node_features": nodes, "edge_features": edges}
+    graph_task = GraphTask("classify", targets.kind, targets.labels, **features)
+    parts = {part: StoredExamples(store, places[part], targets.values) for part in ("train", "validation", "test")}
+    count = len(targets.good)
+    about = DatasetInfo(name, f"`{name}` holds {count:,} graphs.", fingerprint(_pieces(store, targets, split, seed)))
+    return GraphsCorpus(about, spec, graph_task, parts)
 
 
-def _features(graph: GraphInputs) -> tuple[Kinds, Kinds]:
-    """Say what a model reads: categories of molecules, or numbers."""
-    if graph.x.is_floating_point():
-        return widths_of(graph)
-    return MOLECULES["node_features"], MOLECULES["edge_features"]
+def _one_by_one(store: GraphStore, targets: Targets, seed: int, name: str) -> Places:
+    """Draw the part of each graph by its hash, so that it stays there whatever others come."""
+    if len(targets.good) < 3:
+        raise DataError(f"{name} has {len(targets.good)} examples; training, validation and test need one each")
+    classes = targets.values.numpy()[targets.good] if targets.kind == "class" else None
+    parts = by_hash(store.arrays["keys"][targets.good], seed, classes)
+    return {part: targets.good[places] for part, places in parts.items()}
 
 
-def _tell(name: str, count: int, skipped: Sequence[Skipped], total: int) -> None:
+def _by_scaffold(store: GraphStore, targets: Targets, seed: int, name: str) -> Places:
+    """Draw the part of each scaffold by its hash: none is tested that was trained on, as arXiv:1703.00564 sec. 3.2.
+
+    Other than there, which scaffolds are trained on does not depend on how many molecules they have, so that a growing
+    data set keeps its test set. Molecules without rings have no scaffold, and are trained on.
+
+    Raises:
+        DataError: If a part would be empty.
+    """
+    groups = store.arrays["groups"][targets.good]
+    rings = groups != _ACYCLIC
+    scaffolds, of = np.unique(groups[rings], return_inverse=True)
+    ringed, free = targets.good[rings], targets.good[~rings]
+    parts = {}
+    for part, chosen in by_hash(scaffolds, seed).items():
+        parts[part] = ringed[np.isin(of, chosen)]
+    parts["train"] = np.sort(np.concatenate([parts["train"], free]))
+    if not all(len(places) for places in parts.values()):
+        raise DataError(
+            f"{name}: {len(targets.good)} molecules of {len(scaffolds)} scaffolds cannot be parted into training, "
+            "validation and test of scaffolds of their own; split=random parts them one by one"
+        )
+    return parts
+
+
+def _pieces(store: GraphStore, targets: Targets, split: str, seed: int) -> Iterator[str]:
+    """Give what the data follow from: graphs, targets, and how they are split."""
+    yield from (str(seed), split, targets.kind, *targets.labels)
+    for array in (store.arrays["keys"], targets.good, targets.values.numpy()):
+        yield hashlib.blake2b(np.ascontiguousarray(array).data.cast("B")).hexdigest()
+
+
+def _tell(name: str, store: GraphStore, targets: Targets | None = None) -> None:
     """Tell what is left out.
 
     Raises:
         DataError: If nothing is left.
     """
-    if not count:
-        raise DataError(f"{name}: no graph can be read. {list_skipped(skipped, total, 'graphs')}")
-    if skipped:
-        warnings.warn(list_skipped(skipped, total, "graphs"), stacklevel=3)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{str(path)!r} cannot be read: {error}") from error
+    skipped = [Skipped(*each) for each in store.about["named"]] + (targets.skipped if targets else [])
+    left = len(targets.good if targets else store)
+    told = list_skipped(skipped, store.about["rows"], "graphs", store.about["rows"] - left)
+    if not left:
+        raise DataError(f"{name}: no graph can be read. {told}")
+    if targets and skipped:
+        warnings.warn(told, stacklevel=4)

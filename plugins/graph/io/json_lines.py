@@ -6,14 +6,13 @@ Axis: e edges.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from zoo import DataError, InputError
-from zoo.data import Skipped
+from zoo import InputError
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_ends, check_shapes
 
 KEYS = {"label": "class", "labels": "labels", "target": "numbers"}
@@ -22,81 +21,17 @@ MOST = 2**31
 """Nodes that no graph has."""
 
 
-class Row(NamedTuple):
-    """Hold a graph as the user gave it.
-
-    Args:
-        name: where it stands.
-        graph: its tensors.
-        asked: a label, a list of labels, or a list of numbers.
-    """
-
-    name: str
-    graph: GraphInputs
-    target: Any
-
-
-def read_lines(name: str, text: str) -> tuple[str, list[Row], list[Skipped], int]:
-    """Give the kind of target, the graphs, what is none, and how many lines there are.
-
-    Args:
-        name: of the file, for errors.
-        text: its content.
+def example_of_line(line: str) -> tuple[GraphInputs, str, Any]:
+    """Give the graph of a line: `edges` [[source, target], …], `x`, `edge_attr`; the key of its target, and that.
 
     Raises:
-        DataError: If graphs are asked different things, or their features are not as many.
-    """
-    rows: list[Row] = []
-    skipped: list[Skipped] = []
-    keys: set[str] = set()
-    lines = [line for line in enumerate(text.splitlines(), start=1) if line[1].strip()]
-    for number, line in lines:
-        try:
-            key, row = _row(f"line {number}", line)
-        except InputError as error:
-            skipped.append(Skipped(f"line {number}", str(error), number))
-        else:
-            keys.add(key)
-            rows.append(row)
-    if len(keys) > 1:
-        raise DataError(f"{name} asks for {' and '.join(sorted(keys))}: give all graphs one of them")
-    return KEYS[keys.pop()] if keys else "class", _alike(name, rows), skipped, len(lines)
-
-
-def widths_of(graph: GraphInputs) -> tuple[int, int]:
-    """Count the features of a node and of an edge."""
-    return graph.x.shape[1], 0 if graph.edge_attr is None else graph.edge_attr.shape[1]
-
-
-def _alike(name: str, rows: Sequence[Row]) -> list[Row]:
-    """Give graphs without edges the features of edges, none of them, that the others have.
-
-    Raises:
-        DataError: If features are not as many in all graphs.
-    """
-    nodes = {widths_of(row.graph)[0] for row in rows}
-    edges = {widths_of(row.graph)[1] for row in rows if row.graph.edge_index.numel()} or {0}
-    if len(nodes) > 1 or len(edges) > 1:
-        counts = f"nodes have {sorted(nodes)} features, edges {sorted(edges)}"
-        raise DataError(f"{name}: {counts}: give all graphs as many")
-    (width,) = edges
-    none = torch.zeros(0, width) if width else None
-    return [
-        row if row.graph.edge_index.numel() else row._replace(graph=row.graph._replace(edge_attr=none)) for row in rows
-    ]
-
-
-def _row(name: str, line: str) -> tuple[str, Row]:
-    """Read a line: `edges` [[source, target], …], `x`, `edge_attr`, and the target.
-
-    Raises:
-        InputError: If it is no graph.
+        InputError: If it is no graph, or has not one target.
     """
     entry = _entry(line)
     found = [key for key in KEYS if key in entry]
     if len(found) != 1 or "edges" not in entry:
         raise InputError(f"it needs edges and one of {', '.join(KEYS)}")
-    return found[0], Row(name, _graph(entry), _target(found[0], entry[found[0]]))
+    return _graph(entry), found[0], _target(found[0], entry[found[0]])
 
 
 def of_line(line: str) -> GraphInputs:

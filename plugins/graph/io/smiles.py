@@ -1,5 +1,7 @@
 """SMILES parsing: from molecules to graphs of atoms and bonds, by RDKit and PyTorch Geometric."""
 
+from typing import Any
+
 from zoo import InputError
 from zoo.plugins.graph.requirements import RDKIT
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, of_data
@@ -18,19 +20,42 @@ def of_smiles(text: str) -> GraphInputs:
         InputError: If this is no SMILES, breaks the rules of valence, or holds what there is no category for.
         MissingLibraryError: If RDKit is not installed.
     """
+    return of_molecule(parsed(text), text)
+
+
+def parsed(text: str) -> Any:
+    """Give the molecule of RDKit.
+
+    Raises:
+        InputError: If this is no SMILES, or breaks the rules of valence.
+        MissingLibraryError: If RDKit is not installed.
+    """
     require("reading SMILES", (RDKIT,))
     from rdkit import Chem, rdBase
-    from torch_geometric.utils import from_rdmol
 
     with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(text, sanitize=False)
-        if molecule is None:
-            raise InputError(f"{text!r} is no SMILES")
-        if problems := Chem.DetectChemistryProblems(molecule):
-            raise InputError(f"{text!r} is no molecule: {problems[0].Message()}")
         molecule = Chem.MolFromSmiles(text)
-    if molecule is None:
-        raise InputError(f"{text!r} is no molecule")
+        if molecule is not None:
+            return molecule
+        raw = Chem.MolFromSmiles(text, sanitize=False)
+        if raw is None:
+            raise InputError(f"{text!r} is no SMILES")
+        problems = Chem.DetectChemistryProblems(raw)
+    raise InputError(f"{text!r} is no molecule{f': {problems[0].Message()}' if problems else ''}")
+
+
+def of_molecule(molecule: Any, text: str) -> GraphInputs:
+    """Give the graph of a molecule of RDKit.
+
+    Args:
+        molecule: of RDKit.
+        text: its SMILES, for the error.
+
+    Raises:
+        InputError: If it holds what there is no category for.
+    """
+    from torch_geometric.utils import from_rdmol
+
     try:
         return of_data(from_rdmol(molecule))
     except ValueError as error:

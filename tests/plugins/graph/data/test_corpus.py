@@ -5,7 +5,8 @@ import torch
 
 import zoo
 from zoo.data.batched_corpus import DatasetInfo
-from zoo.plugins.graph.data.corpus import Example, GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
+from zoo.plugins.graph.data.examples import Example
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 ABOUT = DatasetInfo("few", "Few graphs.", "0")

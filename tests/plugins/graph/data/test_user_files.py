@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -6,8 +7,16 @@ import pytest
 import torch
 
 import zoo
+from zoo.data import cache_folder
 from zoo.errors import DataError
+from zoo.plugins.graph.data.corpus import GraphsCorpus
+from zoo.plugins.graph.data.storage.graph_files import TableFile
 from zoo.plugins.graph.data.user_files import open_graphs
+from zoo.plugins.graph.io.json_lines import of_line
+from zoo.plugins.graph.io.preprocess import packed
+from zoo.plugins.graph.io.smiles import of_smiles
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 SPEC = zoo.info("graph-tiny")
 TRIANGLE = {"edges": [[0, 1], [1, 2], [2, 0]], "x": [[0.5, 1], [0, 2], [3, 4]]}
@@ -186,7 +195,9 @@ def test_invalid_smiles_are_named_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     table(path, "smiles,mass", ["1.5"] * 12)
     path.write_text(path.read_text() + "C1CC,3\n,4\n")
-    with pytest.warns(UserWarning, match="2 of 14 graphs are skipped:\n  C1CC: 'C1CC' is no SMILES"):
+    with pytest.warns(
+        UserWarning, match="2 of 14 graphs are skipped:\n  line 14: 'C1CC' is no SMILES\n  line 15: '' has no atoms"
+    ):
         corpus = open_graphs(str(path), SPEC, 0, "")
     assert sum(corpus.sizes.values()) == 12
 
@@ -205,7 +216,7 @@ def test_molecules_of_which_nothing_can_be_asked_are_named_and_counted(
     path = tmp_path / "some.csv"
     table(path, "smiles,taste", cells)
     path.write_text(path.read_text() + f"CCCO,{odd}\n")
-    with pytest.warns(UserWarning, match=f"1 of 13 graphs are skipped:\n  CCCO: {said}"):
+    with pytest.warns(UserWarning, match=f"1 of 13 graphs are skipped:\n  line 14: {said}"):
         corpus = open_graphs(str(path), SPEC, 0, "")
     assert corpus.graph_task.target == kind
     assert sum(corpus.sizes.values()) == 12
@@ -218,7 +229,8 @@ def test_columns_are_chosen_and_chance_parts_where_asked(tmp_path: Path) -> None
         open_graphs(path, SPEC, 0, "")
     corpus = open_graphs(f"{path}?target=mass&split=random", SPEC, 0, "")
     assert corpus.labels == ["mass"]
-    assert corpus.sizes == {"train": 10, "validation": 1, "test": 1}
+    assert sum(corpus.sizes.values()) == 12
+    assert all(corpus.sizes.values())
 
 
 @pytest.mark.parametrize(
@@ -226,6 +238,7 @@ def test_columns_are_chosen_and_chance_parts_where_asked(tmp_path: Path) -> None
     [
         ("name,mass", "", "none is smiles"),
         ("smiles,mass", "?target=size", "not all of target=size"),
+        ("smiles", "", "has columns smiles, and no target beside the SMILES"),
         ("smiles,mass", "?split=chance", "split='chance' is not one of scaffold, random"),
     ],
 )
@@ -233,3 +246,128 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path: Path, header: str, optio
     path = table(tmp_path / "some.csv", header, ["1.5"] * 12)
     with pytest.raises(DataError, match=said):
         open_graphs(path + option, SPEC, 0, "")
+
+
+def parts_of(corpus: GraphsCorpus) -> dict[str, str]:
+    """Give the part of each graph, by its atoms and target."""
+    return {
+        f"{each.graph.x[:, 0].tolist()} {each.target.tolist()}": name
+        for name, part in corpus.parts.items()
+        for each in part
+    }
+
+
+@pytest.mark.parametrize("split", ["random", "scaffold"])
+def test_a_molecule_stays_in_its_part_when_others_come_or_go(split: str, tmp_path: Path) -> None:
+    rings = [f"C{left}c1cc{core}cc1C{right}" for left in ("", "C", "N", "O") for core in "cn" for right in "FIOSN"]
+    rings += [f"C1C{'C' * size}C1{link}C1C{'C' * other}C1" for size in range(6) for other in range(6) for link in "CO"]
+    lines = [f"{text},{place}.5" for place, text in enumerate(rings)]
+    before = parts_of(
+        open_graphs(write(tmp_path / "some.csv", ["smiles,mass", *lines]) + f"?split={split}", SPEC, 0, "")
+    )
+    grown = [*lines[::2], "C1CCOC1,1000.5", "C1CCSC1CC,1001.5", *lines[1::2]]
+    after = parts_of(
+        open_graphs(write(tmp_path / "some.csv", ["smiles,mass", *grown]) + f"?split={split}", SPEC, 0, "")
+    )
+    assert len(before) == len(lines)
+    assert len(after) == len(lines) + 2
+    assert set(before.values()) == {"train", "validation", "test"}
+    assert {key: after[key] for key in before} == before
+
+
+def test_no_scaffold_is_tested_that_was_trained_on_and_molecules_without_rings_are_trained_on(tmp_path: Path) -> None:
+    rings = [f"C1C{'C' * size}C1{'C' * tail}" for size in range(10) for tail in range(3)]
+    lines = [f"{text},1.5" for text in [*rings, *("C" * count for count in range(1, 9))]]
+    corpus = open_graphs(write(tmp_path / "some.csv", ["smiles,mass", *lines]), SPEC, 1, "")
+    found = {}
+    for name, part in corpus.parts.items():
+        found[name] = {int(each.graph.x[:, 8].sum()) for each in part}  # atoms in rings
+    assert 0 in found["train"]
+    assert (
+        not found["train"] & found["validation"] | found["train"] & found["test"] | found["validation"] & found["test"]
+    )
+
+
+def test_molecules_of_one_scaffold_cannot_be_parted(tmp_path: Path) -> None:
+    path = write(tmp_path / "some.csv", ["smiles,mass", *(f"c1ccccc1{'C' * count},1.5" for count in range(9))])
+    with pytest.raises(DataError, match=r"9 molecules of 1 scaffolds cannot be parted .* split=random parts them"):
+        open_graphs(path, SPEC, 0, "")
+    assert sum(open_graphs(f"{path}?split=random", SPEC, 0, "").sizes.values()) == 9
+
+
+def test_too_few_graphs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"graphs.jsonl has 2 examples; training, validation and test need one each"):
+        open_graphs(write(tmp_path / "graphs.jsonl", lines(target=1)[:2]), SPEC, 0, "")
+
+
+@pytest.mark.parametrize("kind", ["molecules", "lines"])
+def test_a_batch_is_what_its_graphs_are_one_by_one(kind: str, tmp_path: Path) -> None:
+    if kind == "molecules":
+        graphs = [of_smiles(text) for text in SMILES]
+        path = table(tmp_path / "some.csv", "smiles,mass", [f"{place}.5" for place in range(12)]) + "?split=random"
+    else:
+        rows = [
+            json.dumps({"edges": [[0, n - 1], [n - 1, 0]], "x": [[k, n] for k in range(n)], "edge_attr": [n, 1.5]})
+            for n in range(1, 13)
+        ]
+        graphs = [of_line(row) for row in rows]
+        path = write(tmp_path / "graphs.jsonl", [json.loads(row) | {"target": k + 0.5} for k, row in enumerate(rows)])
+    corpus = open_graphs(path, SPEC, 0, "")
+    places = [2, 0, 3]
+    given, targets = corpus.parts["train"].batch(places)
+    chosen = [int(target - 0.5) for target in torch.stack(list(targets))]
+    assert_equal(given, packed([graphs[place] for place in chosen]))
+    (alone, _), one = corpus.parts["train"].batch([3]), corpus.parts["train"][3]
+    assert alone[0] is one.graph.x
+    assert_equal(alone[:3], graphs[int(one.target - 0.5)][:3])
+    assert corpus.lengths["train"][3] == len(one.graph.x) + one.graph.edge_index.shape[1]
+
+
+def assert_equal(given: tuple[Any, ...], wanted: tuple[Any, ...]) -> None:
+    for one, other in zip(given, wanted, strict=True):
+        assert one.dtype == other.dtype
+        assert torch.equal(one, other)
+
+
+def test_a_file_that_changes_is_read_again_and_another_target_does_not_read_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Any] = []
+    read_row = TableFile.read
+
+    def counted(self: TableFile, row: Any) -> Any:
+        read.append(row)
+        return read_row(self, row)
+
+    monkeypatch.setattr(TableFile, "read", counted)
+    path = table(tmp_path / "some.csv", "smiles,mass,size", ["1.5,2"] * 12)
+    first = open_graphs(f"{path}?target=mass", SPEC, 0, "")
+    assert open_graphs(f"{path}?target=mass", SPEC, 0, "").fingerprint == first.fingerprint
+    assert open_graphs(f"{path}?target=size", SPEC, 0, "").fingerprint != first.fingerprint
+    assert len(read) == 12
+    table(tmp_path / "some.csv", "smiles,mass,size", ["1.75,2"] * 12)
+    os.utime(path, ns=(1, 1))
+    assert open_graphs(f"{path}?target=mass", SPEC, 0, "").fingerprint != first.fingerprint
+    assert len(read) == 24
+    folders = [each for each in (cache_folder() / "graphs").iterdir() if each.is_dir()]
+    assert len(folders) == 1  # that of the file as it was is removed
+
+
+def test_a_copy_of_a_file_is_the_same_data(tmp_path: Path) -> None:
+    cells = ["0.5", "1", "-2"] * 4
+    one, other = (open_graphs(table(tmp_path / name, "smiles,a", cells), SPEC, 0, "") for name in ("a.csv", "b.csv"))
+    assert one.fingerprint == other.fingerprint
+
+
+@pytest.mark.parametrize("content", [b"smiles,a\nCCO,\xff\n", b'smiles,a\nCCO,"1\n'])
+def test_a_table_that_is_no_text_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"some\.csv"):
+        open_graphs(str(tmp_path / "some.csv"), SPEC, 0, "")
+
+
+def test_a_cache_that_cannot_be_written_says_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DataError, match=r"cannot be written: .*; set ZOO_CACHE to a folder that has room"):
+        open_graphs(table(tmp_path / "some.csv", "smiles,a", ["0.5"] * 12), SPEC, 0, "")

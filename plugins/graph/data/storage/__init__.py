@@ -1,0 +1,1 @@
+"""Graphs of files in memory-mapped arrays, and their targets."""
