@@ -1,5 +1,7 @@
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -31,3 +33,29 @@ def float64() -> Iterator[None]:
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(before)
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the cache in a folder of its own, and the hub out."""
+    import datasets
+    import huggingface_hub.constants
+
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture
+def parquet(tmp_path: Path, offline: None) -> Callable[..., Path]:
+    """Write columns as Parquet, with the types of `datasets` where these are given."""
+    import datasets
+
+    def write(name: str, features: Any = None, **columns: Any) -> Path:
+        datasets.disable_progress_bars()
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        datasets.Dataset.from_dict(columns, features and datasets.Features(features)).to_parquet(path)
+        return path
+
+    return write

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"core": "zoo.core", "plugins": "zoo.plugins", "zoo": "zoo"}
-HEAVY = ("torch", "timm", "torchaudio", "torch_geometric", "sklearn", "matplotlib", "lightning_fabric", "numpy")
+HEAVY = ("torch", "timm", "torchaudio", "torch_geometric", "sklearn", "matplotlib", "lightning_fabric", "numpy", "datasets", "pyarrow")
 
 
 def files() -> Iterator[tuple[str, Path]]:
@@ -152,6 +152,7 @@ ORDER = {
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
+    "zoo.data": "cache labels progress source_options splits tables",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "speed engine products grid learning_curve",
     "zoo.plugins": "shared vision text speech graph conformer",

@@ -129,6 +129,7 @@ class SourceSpec:
 
     name: str
     modality: str
+    """Empty for a source of tables with named columns, which every modality reads that has `tables`."""
     corpus: str = ""
     """`(argument, spec, seed, tokenizer) -> zoo.data.corpus.Corpus` for a model of that spec."""
     entry: str = ""
@@ -137,6 +138,9 @@ class SourceSpec:
     adapter: str = ""
     """`(source, spec, seed, tokenizer) -> zoo.data.corpus.Corpus`: makes a corpus of what the `entry` of another source
     of the modality opens."""
+    tables: str = ""
+    """`(zoo.data.Table, spec, seed, tokenizer) -> zoo.data.corpus.Corpus`: makes a corpus of a table, so that `hf:`,
+    `parquet:`, `csv:`, `jsonl:` and `webdataset:` are sources of the modality too."""
     takes: str = ""
     """What stands behind the colon, for help texts: `FILE`, `DIR`, `[MIN-MAX]`."""
     reads: tuple[str, ...] = ()

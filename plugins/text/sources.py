@@ -40,6 +40,7 @@ SOURCES = (
         "FILE",
         "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv)",
         reads=TABLES,
+        tables="zoo.plugins.text.data.text_table:open_table",
         tasks=("classify", "tag", "masked-token", "link", "features"),
     ),
     _source(

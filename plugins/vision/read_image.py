@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
     them all, floats by that of 1, 255 and 65535.
 
     Args:
-        image: a path, a PIL image, an array (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
+        image: a path, an opened file, a PIL image, an array (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
         mode: "L" (grey), "RGB", or "RGBA", which keeps alpha.
 
     Raises:
@@ -41,7 +42,7 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
 
     if isinstance(image, Image.Image):
         return _converted(image, mode)
-    if not isinstance(image, str | Path):
+    if not isinstance(image, str | Path | BytesIO):
         return _converted(_of_array(image), mode)
     try:
         with Image.open(image) as opened:

@@ -28,7 +28,14 @@ SOURCES = (
         "cards", "pictures of one to four handwritten digits and a coloured cue that says which one counts", SKLEARN
     ),
     _source("digits", "scikit-learn's 1,797 handwritten digits", SKLEARN),
-    _source("folder", "your pictures: a folder with one sub-folder for each class", PILLOW, takes="PATH", folder=True),
+    _source(
+        "folder",
+        "your pictures: a folder with one sub-folder for each class",
+        PILLOW,
+        takes="PATH",
+        folder=True,
+        tables="zoo.plugins.vision.image_table:open_table",
+    ),
     _source(
         "npz",
         "your arrays: a NumPy archive with pictures `x` (count, height, width[, channels]) and labels `y`",

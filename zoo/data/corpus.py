@@ -92,8 +92,8 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
         MissingLibraryError: If a library the source needs is not installed.
     """
     source, argument = find_source(text, spec)
-    if source.modality != spec.modality:
-        fitting = [each.name for each in registry().sources if each.modality == spec.modality]
+    if source.modality not in (spec.modality, ""):
+        fitting = [each.name for each in registry().sources if each.modality in (spec.modality, "")]
         raise ConfigError(
             f"data {text!r} are of modality {source.modality!r}, and '{spec.name}' reads {spec.modality!r}"
             + (f": sources for it are {', '.join(fitting)}" if fitting else "")
@@ -102,7 +102,8 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
     if source.corpus:
         corpus = entry_loading.load(source, source.corpus)(argument, spec, seed, tokenizer)
     else:
-        adapt = entry_loading.load(source, _adapter(source))
+        owner, adapter = _adapter(source, spec)
+        adapt = entry_loading.load(owner, adapter)
         corpus = adapt(entry_loading.load(source)(argument, seed), spec, seed, tokenizer)
     return corpus
 
@@ -131,18 +132,19 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
     )
 
 
-def _adapter(source: SourceSpec) -> str:
-    """Give what makes a corpus of a source that has only `entry`: the adapter of its modality."""
+def _adapter(source: SourceSpec, spec: ModelSpec) -> tuple[SourceSpec, str]:
+    """Give what makes a corpus of a source that has only `entry`: the adapter of the modality, and whose it is."""
     if not source.entry:
         raise ConfigError(f"data source '{source.name}' has neither `corpus` nor `entry`")
-    offers = (each.adapter for each in registry().sources if each.adapter and each.modality == source.modality)
-    adapter = next(offers, None)
-    if adapter is None:
-        raise ConfigError(
-            f"data source '{source.name}' of modality '{source.modality}' has no `corpus`, and no source of that "
-            "modality has an `adapter` that makes one of its `entry`"
-        )
-    return adapter
+    kind = "adapter" if source.modality else "tables"
+    modality = source.modality or spec.modality
+    for owner in registry().sources:
+        if owner.modality == modality and (adapter := getattr(owner, kind)):
+            return (source if source.modality else owner), adapter
+    raise ConfigError(
+        f"data source '{source.name}' of modality '{modality}' has no `corpus`, and no source of that "
+        f"modality has {'an `adapter`' if kind == 'adapter' else '`tables`'} that makes one of its `entry`"
+    )
 
 
 def _is_path(text: str) -> bool:
@@ -165,9 +167,10 @@ def _guesses(paths: list[str], spec: ModelSpec) -> list[SourceSpec]:
     Sources of another modality are given where only one modality reads such a path, for the error that names it.
     """
     reading = [each for each in registry().sources if _reads(each, paths)]
-    own = [each for each in reading if each.modality == spec.modality] or reading
+    own = [each for each in reading if each.modality == spec.modality]
+    own = own or [each for each in reading if not each.modality] or reading
     named = [each for each in own if spec.task in each.tasks] or own
-    return named if spec.modality in {each.modality for each in named} or len(named) == 1 else []
+    return named if {spec.modality, ""} & {each.modality for each in named} or len(named) == 1 else []
 
 
 def _reads(source: SourceSpec, paths: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """The built-in plugin without a modality: attention patterns, studies, and the benchmark suite of the engine."""
 
 from zoo.hookspecs import hookimpl
-from zoo.spec import AttentionSpec, Requirement, StudySpec, SuiteSpec
+from zoo.spec import AttentionSpec, Requirement, SourceSpec, StudySpec, SuiteSpec
 
 BENCH = tuple(
     Requirement(module=module, distribution=distribution, install="attention-zoo[bench]")
@@ -27,6 +27,28 @@ PATTERNS = (
     ("bigbird", "bigbird", "SIZE,LENGTH[,WINDOW[,RANDOMS[,SEED]]]", "Neighbouring, random and global blocks."),
 )
 """Name, function in `zoo.core.patterns.parse`, what stands behind the colon, what it means."""
+
+DATASETS = Requirement(module="datasets", distribution="datasets", install="attention-zoo[data]")
+TABLES = (
+    ("hf", "hub:open_hf", "NAME[:CONFIG]", (), "a data set of the Hugging Face hub, or a folder of one"),
+    ("parquet", "open_files:open_parquet", "GLOB", (".parquet",), "Parquet files"),
+    (
+        "csv",
+        "open_files:open_csv",
+        "GLOB",
+        (".csv", ".tsv"),
+        "tables with a header, .csv or .tsv",
+    ),
+    ("jsonl", "open_files:open_jsonl", "GLOB", (".jsonl",), "a JSON object in each line"),
+    (
+        "webdataset",
+        "webdataset:open_webdataset",
+        "GLOB",
+        (".tar",),
+        "tar shards, where files of one name are an example",
+    ),
+)
+"""Name, function in `zoo.data.tables`, what stands behind the colon, endings, what it is."""
 
 
 @hookimpl
@@ -62,6 +84,23 @@ def zoo_attentions() -> list[AttentionSpec]:
             entry="zoo.core.mechanisms.hard_attention:hard",
             description="Each query reads one key; zoo train draws it and learns by REINFORCE, arXiv:1502.03044.",
         ),
+    ]
+
+
+@hookimpl
+def zoo_sources() -> list[SourceSpec]:
+    """Name the sources of tables, which all modalities read, and their mixtures."""
+    return [
+        SourceSpec(
+            name=name,
+            modality="",
+            entry=f"zoo.data.tables.{entry}",
+            takes=takes,
+            reads=reads,
+            description=f"{description}; ?ROLE=COLUMN names a column",
+            requires=(DATASETS,),
+        )
+        for name, entry, takes, reads, description in TABLES
     ]
 
 

@@ -47,7 +47,7 @@ def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
                     raise DataError(f"{row.place}: the {side} is empty")
             yield Pair(row.values[0], row.values[1], row.place)
 
-    data = _Data("pairs", place, options, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
+    data = _open("pairs", place, options, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
     chosen = data.tokenizer(tokenizer, lambda pair: pair[:2])
     return ParallelCorpus(
         data.about("pairs of texts", chosen), spec, chosen, data.parts, units=options.get("units", "13a")
@@ -65,7 +65,7 @@ def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
                     raise DataError(f"{row.place}: the label is empty")
                 yield Labelled(row.values[0], row.values[1].strip(), row.place)
 
-    data = _Data("labelled", place, options, read, lambda example: example.text, seed)
+    data = _open("labelled", place, options, read, lambda example: example.text, seed)
     hint = (
         "If they are texts to be generated, such as translations, train a model that generates: "
         f"zoo train transformer-tiny --data parallel:{place}"
@@ -83,7 +83,7 @@ def open_tagged(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Ta
     def read(paths: Sequence[Path]) -> Iterator[Sentence]:
         return (sentence for path in paths for sentence in read_columns(path, options))
 
-    data = _Data("tagged", place, options, read, lambda sentence: " ".join(sentence.words), seed)
+    data = _open("tagged", place, options, read, lambda sentence: " ".join(sentence.words), seed)
     labels = data.labels(lambda sentence: sentence.tags)
     chosen = data.tokenizer(tokenizer, lambda sentence: (" ".join(sentence.words),))
     about = data.about(f"sentences with {len(labels)} labels of words", chosen)
@@ -100,36 +100,46 @@ def open_lines(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Lin
     def read(paths: Sequence[Path]) -> Iterator[Line]:
         return (Line(row.values[0], row.place) for path in paths for row in read_lines(path, options))
 
-    data = _Data("lines", place, options, read, lambda line: line.text, seed)
+    data = _open("lines", place, options, read, lambda line: line.text, seed)
     chosen = data.tokenizer(tokenizer, lambda line: (line.text,))
     if spec.reads == "encoder":
         return MaskedCorpus(data.about("lines of text", chosen), spec, chosen, data.parts)
-    pack = _packs(options.get("pack", ""), spec, isinstance(data.parts, TextStream))
+    pack = packs(options.get("pack", ""), spec, isinstance(data.parts, TextStream))
     about = data.about("lines of text", chosen, *(["pack"] if pack else []))
     return LinesCorpus(about, spec, chosen, data.parts, pack)
 
 
-class _Data(Generic[Example]):
-    """A user's examples, in memory or streamed, and what is told of them."""
+def _open(
+    kind: str,
+    place: str,
+    options: Mapping[str, str],
+    read: Callable[[Sequence[Path]], Iterator[Example]],
+    text: Callable[[Example], str],
+    seed: int,
+    languages: Sequence[str] = (),
+) -> "TextData[Example]":
+    """Read a user's files, or stream them where they are large."""
+    files = locate(place, languages)
+    name, given = Path(place.partition(",")[0]).name, bool(files.keys() - {"train"})
+    if sum(map(text_size, files.values())) >= LARGE:
+        stream = TextStream(files, read, text, seed, name, f"{kind} {sorted(options.items())}")
+        return TextData(name, seed, given, stream)
+    parts = complete({part: list(read(paths)) for part, paths in files.items()}, text, seed, name)
+    return TextData(name, seed, given, parts)
 
-    def __init__(
-        self,
-        kind: str,
-        place: str,
-        options: Mapping[str, str],
-        read: Callable[[Sequence[Path]], Iterator[Example]],
-        text: Callable[[Example], str],
-        seed: int,
-        languages: Sequence[str] = (),
-    ) -> None:
-        files = locate(place, languages)
-        self.name, self.seed = Path(place.partition(",")[0]).name, seed
-        self.given = bool(files.keys() - {"train"})
-        self.parts: Parts[Example] | TextStream[Example]
-        if sum(map(text_size, files.values())) >= LARGE:
-            self.parts = TextStream(files, read, text, seed, self.name, f"{kind} {sorted(options.items())}")
-        else:
-            self.parts = complete({part: list(read(paths)) for part, paths in files.items()}, text, seed, self.name)
+
+class TextData(Generic[Example]):
+    """A user's examples, in memory or streamed, and what is told of them.
+
+    Args:
+        name: of the data.
+        seed: of the split.
+        given: whether a part for validation or test is given.
+        parts: the examples.
+    """
+
+    def __init__(self, name: str, seed: int, given: bool, parts: Parts[Example] | TextStream[Example]) -> None:
+        self.name, self.seed, self.given, self.parts = name, seed, given, parts
 
     def labels(self, labels: Callable[[Example], Iterable[str]], hint: str = "") -> list[str]:
         """Give the names of labels: those of the training, where that is given apart."""
@@ -173,7 +183,7 @@ class _Data(Generic[Example]):
         return DatasetInfo(self.name, told, fingerprint([*texts, f"{self.seed}{chosen.content}", *further]))
 
 
-def _packs(wanted: str, spec: ModelSpec, large: bool) -> bool:
+def packs(wanted: str, spec: ModelSpec, large: bool) -> bool:
     """Tell whether training is packed."""
     if wanted not in ("", "yes", "no"):
         raise DataError(f"pack={wanted!r} is neither yes nor no")

@@ -1,6 +1,5 @@
 """The data source `folder:PATH`: class folders of pictures, of any number; a picture is read when it is asked for."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from zoo import DataError
 from zoo.plugins.vision.data.cards_dataset import Split
 from zoo.plugins.vision.data.folder_index import FolderIndex
-from zoo.plugins.vision.data.folder_listing import shown_name
 from zoo.plugins.vision.data.lazy_images import ImageReader, LazyImages, read_all
 from zoo.plugins.vision.data.pictures import Pictures
 from zoo.plugins.vision.data.pixel_cache import open_cache
@@ -57,9 +55,8 @@ class Folder(Pictures):
         reader = ImageReader(index, image_size, open_cache(index, image_size, cache))
         larger = -(-image_size * 8 // 7)
         training = ImageReader(index, larger, open_cache(index, larger, bool(cache))) if crops else reader
-        parts = index.parts(seed)
+        parts, short = index.parts(seed), index.title.removeprefix("folder:")
         mean, deviation = index.kept(f"moments-{image_size}-{seed}", lambda: _moments(reader, parts["train"]))
-        name = shown_name(os.fsencode(index.root.name))
         labels = torch.from_numpy(np.array(index.arrays["labels"]))
 
         def examples(part: Split) -> Examples:
@@ -69,8 +66,8 @@ class Folder(Pictures):
             return Examples(images, labels[torch.from_numpy(parts[part])])
 
         return cls(
-            name=f"folder:{name}",
-            description=f"`{name}` holds {len(index):,} pictures of {len(index.classes)} classes, your own.",
+            name=index.title,
+            description=f"`{short}` holds {len(index):,} pictures of {len(index.classes)} classes, your own.",
             num_classes=len(index.classes),
             channels=3,
             image_size=image_size,
@@ -127,7 +124,7 @@ def _moments(reader: ImageReader, train: NDArray[np.int64]) -> tuple[float, floa
     read = [pixels for pixels in read_all(reader, sample) if pixels is not None]
     if not read:
         why = next(iter(reader.notes.own.values()))
-        raise DataError(f"folder:{reader.index.root}: none of {len(sample):,} training pictures can be read ({why})")
+        raise DataError(f"{reader.index.place}: none of {len(sample):,} training pictures can be read ({why})")
     total = sum(pixels.size for pixels in read)
     mean = sum(int(pixels.sum(dtype=np.int64)) for pixels in read) / total
     square = sum(int(np.square(pixels, dtype=np.int64).sum()) for pixels in read) / total

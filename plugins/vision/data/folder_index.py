@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,16 @@ class FolderIndex:
     def __len__(self) -> int:
         return len(self.arrays["labels"])
 
+    @property
+    def title(self) -> str:
+        """Name the data shortly."""
+        return f"folder:{shown_name(os.fsencode(self.root.name))}"
+
+    @property
+    def place(self) -> str:
+        """Name the data with all of their path, for errors."""
+        return f"folder:{self.root}"
+
     def name(self, place: int) -> bytes:
         """Give the path of a picture, relative to the root."""
         ends = self.arrays["ends"]
@@ -86,6 +97,10 @@ class FolderIndex:
     def path(self, place: int) -> Path:
         """Give the path of a picture."""
         return self.root / os.fsdecode(self.name(place))
+
+    def opened(self, place: int) -> Path | BytesIO:
+        """Give what a picture is read from."""
+        return self.path(place)
 
     def parts(self, seed: int) -> dict[str, NDArray[np.int64]]:
         """Give the indices of the pictures of each part: as the folder is split, else drawn by the hash of the path."""

@@ -67,7 +67,7 @@ class ImageReader:
     def whole(self, place: int) -> "Image | None":
         """Decode an image; None if it cannot be read."""
         try:
-            image = read_image(self.index.path(place))
+            image = read_image(self.index.opened(place))
         except (OSError, InputError) as error:
             self.notes.unreadable(shown_name(self.index.name(place)), str(error))
             return None
@@ -142,7 +142,7 @@ class LazyImages:
             index = self.reader.index
             why = self.reader.notes.own[shown_name(index.name(place))]
             raise DataError(
-                f"folder:{index.root}: class {index.classes[index.arrays['labels'][place]]!r} has no readable images "
+                f"{index.place}: class {index.classes[index.arrays['labels'][place]]!r} has no readable images "
                 f"({why}) to train on: replace them, or move the folder away"
             )
         return found

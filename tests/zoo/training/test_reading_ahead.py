@@ -39,6 +39,27 @@ def pictures(folder: Path) -> str:
     return f"folder:{folder / 'pictures'}"
 
 
+def picture_table(folder: Path) -> str:
+    import datasets
+
+    datasets.disable_progress_bars()
+    draw = np.random.default_rng(0)
+    made = [Image.fromarray(draw.integers(0, 256, (24, 32, 3), np.uint8)) for _ in range(40)]
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=["a", "b"])})
+    data = datasets.Dataset.from_dict({"image": made, "label": [number % 2 for number in range(40)]}, features)
+    data.to_parquet(folder / "pictures.parquet")
+    return f"parquet:{folder / 'pictures.parquet'}"
+
+
+def text_table(folder: Path) -> str:
+    import datasets
+
+    texts = [f"text number {number}" for number in range(40)]
+    data = datasets.Dataset.from_dict({"text": texts, "label": ["ab"[number % 2] for number in range(40)]})
+    data.to_parquet(folder / "repository/train.parquet")
+    return f"hf:{folder / 'repository'}"
+
+
 def recordings(folder: Path) -> str:
     import soundfile
 
@@ -80,6 +101,8 @@ DATA = {
     "cards": ("vit-micro", named("cards")),
     "pictures": ("vit-micro", pictures),
     "augmented": ("vit-micro", pictures),
+    "picture table": ("vit-micro", picture_table),
+    "text table": ("bert-tiny", text_table),
     "pairs": ("transformer-tiny", named("reverse:3-5")),
     "lines": ("decoder-tiny", lines),
     "masked": ("bert-tiny", lines),
@@ -102,8 +125,14 @@ MARKS = {
 }
 KINDS = [pytest.param(kind, marks=MARKS.get(kind, [])) for kind in DATA]
 LEARNED = [
-    pytest.param(kind, marks=MARKS.get(kind, [])) for kind in ("augmented", "pairs", "masked", "recordings", "graphs")
+    pytest.param(kind, marks=MARKS.get(kind, []))
+    for kind in ("augmented", "picture table", "text table", "pairs", "masked", "recordings", "graphs")
 ]
+
+
+@pytest.fixture(autouse=True)
+def _offline(offline: None) -> None:
+    """Keep the cache apart, and the hub out."""
 
 
 @pytest.fixture

@@ -1,0 +1,85 @@
+"""Pictures of a table for image classification: a column of pictures or of their paths, and one of labels."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zoo import ModelSpec
+from zoo.data import Role, Table, choose_columns, read_classes
+from zoo.plugins.vision.data.folder import SIZE, Folder
+from zoo.plugins.vision.data.folder_index import FolderIndex
+from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
+
+IMAGE = Role(
+    "image",
+    ("image", "bytes", "text"),
+    ("image", "img", "picture", "photo", "path", "file", "file_name", "filename"),
+    also=("path",),
+)
+LABEL = Role("label", ("class", "integer", "text"), ("label", "labels", "class", "cls", "target", "category"))
+
+
+def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> ImageCorpus:
+    """Make a corpus of the columns `image` and `label`: pictures, or paths relative to the file of the table.
+
+    Raises:
+        DataError: If a column cannot be chosen, files are not there, or labels are none.
+    """
+    columns = choose_columns(table, IMAGE, LABEL)
+    index = TableIndex.of(table, columns["image"], columns["label"])
+    return adapt(Folder.of(index, spec.config.get("image_size") or SIZE, seed, None), spec, seed, tokenizer)
+
+
+@dataclass(frozen=True, eq=False)
+class TableIndex(FolderIndex):
+    """Pictures of a table: what a folder's index tells, and each picture opened from its cell.
+
+    Args:
+        table: holds them.
+        column: of the pictures.
+    """
+
+    table: Table | None = None
+    column: str = ""
+
+    @classmethod
+    def of(cls, table: Table, column: str, label: str) -> "TableIndex":
+        """Read the labels, and which picture is which; pictures are not decoded."""
+        table, labels, classes = read_classes(table, label)
+        sizes, times = table.file_stats(column)
+        arrays = {
+            "hashes": table.hashes(column),
+            "labels": labels,
+            "given": (table.given + 1 if len(table.sections) > 1 else np.zeros_like(table.given)),
+            "sizes": sizes,
+            "times": times,
+        }
+        fingerprint = f"{table.fingerprint}-{column}-{label}"
+        return cls(Path(table.name), tuple(classes), (), fingerprint, arrays, table=table, column=column)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        about = (self.root, self.classes, self.notes, self.fingerprint, self.arrays, None, self.table, self.column)
+        return TableIndex, about
+
+    @property
+    def title(self) -> str:
+        """Name the table."""
+        return str(self.root)
+
+    @property
+    def place(self) -> str:
+        """Name the table."""
+        return str(self.root)
+
+    def name(self, place: int) -> bytes:
+        """Name a picture by its row, and its path where it has one."""
+        assert self.table is not None
+        return self.table.file_name(self.column, place).encode(errors="surrogateescape")
+
+    def opened(self, place: int) -> Path | BytesIO:
+        """Give the path of a picture, or its bytes."""
+        assert self.table is not None
+        return self.table.file(self.column, place)
