@@ -13,7 +13,21 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"core": "zoo.core", "plugins": "zoo.plugins", "zoo": "zoo"}
-HEAVY = ("torch", "timm", "torchaudio", "torch_geometric", "sklearn", "matplotlib", "lightning_fabric", "numpy", "datasets", "pyarrow")
+HEAVY = (
+    "torch", "timm", "torchaudio", "torch_geometric", "sklearn", "matplotlib", "lightning_fabric", "numpy", "datasets",
+    "pyarrow",
+)  # fmt: skip
+    "torch",
+    "timm",
+    "torchaudio",
+    "torch_geometric",
+    "sklearn",
+    "matplotlib",
+    "lightning_fabric",
+    "numpy",
+    "datasets",
+    "pyarrow",
+)
 
 
 def files() -> Iterator[tuple[str, Path]]:
