@@ -41,6 +41,7 @@ SOURCES = (
         "your sounds: a folder with one sub-folder for each class, or a manifest.jsonl with audio and text or label",
         reads=(".jsonl", ".json"),
         folder=True,
+        tables="zoo.plugins.speech.data.sound_table:open_table",
     ),
     _source(
         "librispeech",

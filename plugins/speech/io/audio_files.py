@@ -4,6 +4,8 @@ Axes: t samples, c channels.
 """
 
 import re
+from contextlib import nullcontext
+from io import SEEK_END, BufferedReader, BytesIO
 from os import PathLike
 from pathlib import Path
 
@@ -23,8 +25,8 @@ MAGIC, HEADER, LAST = b"OggS", 27, 4
 """How a page of OGG begins, the bytes before its table of pieces, and the flag of the last page: RFC 3533 sec. 6."""
 
 
-def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
-    """Read a file: its samples, in -1 … 1, and how many there are in a second.
+def read(path: str | PathLike[str] | BytesIO) -> tuple[Float[Tensor, "t c"], int]:
+    """Read a file, or its bytes: its samples, in -1 … 1, and how many there are in a second.
 
     Raises:
         InputError: If there is no such file, it is a folder, a pipe or no sound, or its end is missing.
@@ -32,7 +34,8 @@ def read(path: str | PathLike[str]) -> tuple[Float[Tensor, "t c"], int]:
     require(f"reading {str(path)!r}", (SOUNDFILE,))
     import soundfile
 
-    _check_file(Path(path))
+    if not isinstance(path, BytesIO):
+        _check_file(Path(path))
     try:
         with soundfile.SoundFile(path) as file:
             reported, rate, about = file.frames, file.samplerate, file.extra_info
@@ -54,7 +57,7 @@ def _check_file(path: Path) -> None:
         raise InputError(f"There is no file {str(path)!r}")
 
 
-def missing(path: str | PathLike[str] | None, about: str, frames: int) -> str:
+def missing(path: str | PathLike[str] | BytesIO | None, about: str, frames: int) -> str:
     """Say what is missing of a file; an empty string if nothing is.
 
     Args:
@@ -67,16 +70,19 @@ def missing(path: str | PathLike[str] | None, about: str, frames: int) -> str:
     size = re.search(r"^data : (\d+) \(should be (\d+)\)", about, re.MULTILINE)
     if size and int(size[2]) < int(size[1]) < ENDLESS:
         return f"its header tells of {size[1]} bytes, and {size[2]} are there"
-    return "" if path is None or _ends(Path(path)) else "its last page is missing"
+    if path is None:
+        return ""
+    with nullcontext(path) if isinstance(path, BytesIO) else open(path, "rb") as file:
+        return "" if _ends(file) else "its last page is missing"
 
 
-def _ends(path: Path) -> bool:
+def _ends(file: BytesIO | BufferedReader) -> bool:
     """Tell whether an OGG ends with a whole page that is marked as the last; other files are taken to end."""
-    with path.open("rb") as file:
-        if file.read(4) != MAGIC:
-            return True
-        file.seek(max(0, path.stat().st_size - PAGE))
-        tail = file.read()
+    file.seek(0)
+    if file.read(4) != MAGIC:
+        return True
+    file.seek(max(0, file.seek(0, SEEK_END) - PAGE))
+    tail = file.read()
     page = tail[max(0, tail.rfind(MAGIC)) :]
     if not page.startswith(MAGIC) or len(page) < HEADER:
         return False

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
+from io import BytesIO
 from os import PathLike, fspath
 from typing import Any, SupportsIndex
 
@@ -116,8 +117,8 @@ def opened(sound: Any, rate: SupportsIndex | None) -> tuple[Float[Tensor, " t"],
     if is_rated(sound):
         sound, own = sound
         rate = agreed(int(own), rate, name_of(sound))
-    if isinstance(sound, str | PathLike):
-        raw, own = read(fspath(sound))
+    if isinstance(sound, str | PathLike | BytesIO):
+        raw, own = read(sound if isinstance(sound, BytesIO) else fspath(sound))
         return raw.mean(1), checked_rate(agreed(own, rate, name_of(sound)))
     return one_channel(floating(sound)), checked_rate(RATE if rate is None else rate)
 
@@ -209,4 +210,6 @@ def name_of(sound: Any, place: int | None = None) -> str:
     """Name a sound for errors: its file, or its place in the list."""
     if isinstance(sound, str | PathLike):
         return repr(fspath(sound))
+    if isinstance(sound, BytesIO):
+        return repr(sound)
     return "a sound" if place is None else f"sound {place}"

@@ -42,7 +42,8 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Batc
     """Make a corpus of the columns that the model reads.
 
     An encoder-decoder reads `source` and `target`; a decoder alone `text`, or both where one of these is named; an
-    encoder sentences of `tokens` and `tags`, else `text` and `label`, else (or with `?label=`) `text` with gaps.
+    encoder sentences of `tokens` and `tags`, else `text` and `label`, else (also with `task=masked-token`, or where
+    `?label=` is empty) `text` with gaps.
 
     Raises:
         DataError: If a column cannot be chosen, or is empty somewhere.
@@ -53,12 +54,12 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Batc
         return _lines(table, spec, seed, tokenizer)
     if spec.reads != "encoder":
         raise ConfigError(f"data {table.name!r} are texts in a table, and '{spec.name}' reads none")
-    named = table.options.keys()
+    named, masked = table.options.keys(), spec.config.get("task", spec.task) == "masked-token"
     lists = "list of text" in table.kinds.values() and not {"text", "label"} & named
-    if {"tokens", "tags"} & named or (lists and spec.task != "masked-token"):
+    if {"tokens", "tags"} & named or (lists and not masked):
         return _tagged(table, spec, seed, tokenizer)
     columns = choose_columns(table, TEXT, LABEL)
-    if "label" in columns and (spec.task != "masked-token" or "label" in table.options):
+    if "label" in columns and (not masked or "label" in table.options):
         return _labelled(table, columns, spec, seed, tokenizer)
     return _lines(table, spec, seed, tokenizer)
 

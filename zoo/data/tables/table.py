@@ -216,7 +216,7 @@ def draw_parts(
 
     Args:
         given: examples of each part that is given, in their order.
-        hashes: of the examples; one is in the same part whatever others come or go.
+        hashes: of the examples; one is in the same part whatever others come or go, and those of one hash in one part.
         seed: of the draw.
         name: of the data, for the error.
         classes: of the examples, which each part then has alike.
@@ -231,8 +231,9 @@ def draw_parts(
         what = f", of which some are drawn for {' and '.join(missing)}" if missing else ""
         raise DataError(f"{name} has {counted(len(pool), 'different example')} to learn from{what}: that is too few")
     if missing:
-        drawn = by_hash(hashes[pool], seed, None if classes is None else classes[pool], missing)
-        parts |= {part: pool[places] for part, places in drawn.items()}
+        keys, first, key = np.unique(hashes[pool], return_index=True, return_inverse=True)
+        drawn = by_hash(keys, seed, None if classes is None else classes[pool[first]], missing)
+        parts |= {part: pool[np.isin(key, chosen)] for part, chosen in drawn.items()}
     return {part: parts[part] for part in PARTS}
 
 
@@ -263,6 +264,8 @@ def _content(value: Any, root: Path) -> bytes:
     if isinstance(value, dict):
         opened = _opened(value, root)
         return opened if isinstance(opened, bytes) else _path(value, root).encode()
+    if isinstance(value, str):
+        return os.fsencode(value)
     return value if isinstance(value, bytes) else repr(value).encode()
 
 

@@ -29,6 +29,8 @@ def test_a_model_reads_the_columns_that_it_can(labelled: str) -> None:
     assert isinstance(open_corpus(labelled, ENCODER, tokenizer="byte"), LabelledCorpus)
     assert isinstance(open_corpus(labelled, DECODER, tokenizer="byte"), LinesCorpus)
     assert isinstance(open_corpus(f"{labelled}?label=", ENCODER, tokenizer="byte"), MaskedCorpus)
+    masked = ENCODER.with_config(task="masked-token")
+    assert isinstance(open_corpus(labelled, masked, tokenizer="byte"), MaskedCorpus)
     with pytest.raises(DataError, match=r"which one is source \(text\) is not clear: write \?source=COLUMN"):
         open_corpus(labelled, TRANSLATOR)
 

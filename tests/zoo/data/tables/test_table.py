@@ -40,6 +40,15 @@ def test_parts_that_are_given_stay_and_the_others_are_drawn_from_training() -> N
     assert len(parts["validation"])
 
 
+@pytest.mark.parametrize("classes", [None, np.arange(40) // 20])
+def test_examples_of_one_hash_are_in_one_part(classes: Any) -> None:
+    names = [str(place // 4).encode() for place in range(40)]
+    parts = draw_parts({"train": 40}, hash_names(names), 0, "x", classes)
+    found = [{names[place] for place in places} for places in parts.values()]
+    assert sum(map(len, found)) == len(set.union(*found)) == 10
+    assert all(found)
+
+
 def test_too_few_examples_are_an_error() -> None:
     with pytest.raises(DataError, match=r"x has 2 different examples to learn from, of which some are drawn for"):
         draw_parts({"train": 2}, hash_names([b"a", b"b"]), 0, "x")
