@@ -12,6 +12,7 @@ import zoo
 from zoo.core import IGNORED
 from zoo.data.corpus import Corpus, open_corpus
 from zoo.data.subsets import chance_accuracy
+from zoo.errors import ConfigError
 from zoo.factory import create
 from zoo.plugins.vision.data.lazy_images import ImageReader
 from zoo.plugins.vision.image_corpus import ImageCorpus
@@ -111,6 +112,45 @@ def test_the_chance_of_a_study_is_told_without_reading_a_picture(folder: Path, m
     targets = torch.cat([batch.target for batch in corpus.held_out("test", 9)])
     monkeypatch.setattr(ImageReader, "pixels", None)
     assert chance_accuracy(corpus) == int(targets.bincount().max()) / len(targets)
+
+
+@pytest.mark.parametrize("change", ["added", "removed", "replaced"])
+def test_a_training_does_not_go_on_with_a_folder_that_changed(folder: Path, tmp_path: Path, change: str) -> None:
+    def train(**options: Any) -> None:
+        zoo.train(
+            "vit-micro", f"folder:{folder}", tmp_path / "out", steps=2, batch_size=8, validations=1,
+            precision="32-true", cache=True, dim=16, depth=1, num_heads=2, mlp_dim=16, **options,
+        )  # fmt: skip
+
+    train()
+    picture, other = (folder / "dark" / f"{number}.png" for number in (3, 4))
+    if change == "added":
+        (folder / "dark" / "new.png").write_bytes(other.read_bytes())
+    else:
+        picture.unlink()
+    if change == "replaced":
+        Image.open(other).rotate(180).save(picture)
+    with pytest.raises(ConfigError, match=r"fingerprint: (?s:.*)files were added, removed or written to since"):
+        train(resume=True)
+    train(overwrite=True)
+    corpus = open_corpus(f"folder:{folder}", create.info("vit-micro"))
+    assert isinstance(corpus, ImageCorpus)
+    cached, decoded = (
+        torch.cat([batch.inputs[0] for split in ("validation", "test") for batch in each.held_out(split, 99)])
+        for each in (corpus.with_cache(True), corpus.with_cache(False))
+    )
+    assert torch.equal(cached, decoded)
+
+
+def test_a_cache_may_be_asked_for_when_a_training_goes_on_unless_crops_are_taken_of_it(
+    folder: Path,
+) -> None:
+    corpus = open_corpus(f"folder:{folder}", create.info("vit-micro"))
+    assert isinstance(corpus, ImageCorpus)
+    assert corpus.with_cache(True).fingerprint == corpus.with_cache(False).fingerprint == corpus.fingerprint
+    crops = corpus.with_augmentation("crop")
+    assert crops.with_cache(False).fingerprint == crops.fingerprint == corpus.fingerprint
+    assert crops.with_cache(True).fingerprint == f"{corpus.fingerprint}-crops-of-cache"
 
 
 @pytest.mark.slow

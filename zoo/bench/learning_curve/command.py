@@ -16,7 +16,7 @@ from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import MODELS, StudyConfig
 from zoo.bench.learning_curve.figure import draw
-from zoo.bench.learning_curve.plan import SEEDS, plan, quick, resolve_device
+from zoo.bench.learning_curve.plan import SEEDS, open_data, plan, quick, resolve_device
 from zoo.bench.learning_curve.progress import NoProgress, Progress
 from zoo.bench.learning_curve.recipes import SWEEP
 from zoo.bench.learning_curve.report import write_report
@@ -24,6 +24,7 @@ from zoo.bench.learning_curve.results import Study as Study
 from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
+from zoo.data.corpus_options import with_options
 from zoo.errors import ConfigError
 from zoo.locking import locked
 from zoo.names import counted, did_you_mean
@@ -46,6 +47,7 @@ def data_size(
     workers: int | None = None,
     lr_sweep: bool = False,
     retry_failed: bool = False,
+    cache: bool = False,
     progress: bool = True,
     executor: SupportsSubmit | None = None,
     **options: Any,
@@ -63,6 +65,8 @@ def data_size(
             workers changes no result.
         lr_sweep: choose each model's learning rate on validation first, at the middle size.
         retry_failed: try runs again that failed for a cause of their own; a lack of memory is always tried again.
+        cache: decode the files of the data first, into a file that all workers share. By default they are decoded
+            while they are read, and kept where all fit in a quarter of the free memory.
         progress: whether to show progress.
         executor: that runs the trainings instead of `workers`: `concurrent.futures.ProcessPoolExecutor`, dask's,
             submitit's ... Each run seeds PyTorch's generator and sets the number of threads, so several at a time in
@@ -80,7 +84,7 @@ def data_size(
         raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
     names = _listed(models) if isinstance(models, str) else tuple(models)
     config = StudyConfig(models=names, data=data, sizes=sizes, seeds=seeds, **options)
-    running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache)
     study = run_study(config, Path(out), running, Progress() if progress else NoProgress())
     write_report(study, _repeating(study, command_for(config, Path(out), lr_sweep)))
     return study
@@ -94,6 +98,7 @@ class RunOptions:
     executor: SupportsSubmit | None = None
     lr_sweep: bool = False
     retry_failed: bool = False
+    cache: bool = False
 
 
 def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
@@ -108,6 +113,9 @@ def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: 
 
 def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
     store = Store(folder)
+    if options.cache:
+        for corpus in {id(each): each for each in open_data(config).values()}.values():
+            with_options(corpus, cache=True)
     study, runs = plan(config, folder, store.records.values())
     for line in filter(None, (store.message, *study.data.notes)):
         progress.say(line)
@@ -228,6 +236,9 @@ def command(
         bool, typer.Option("--lr-sweep", help="Choose the learning rates on the validation data first.")
     ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat runs that failed before.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Decode the files of the data first, into a file that all workers share.")
+    ] = False,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
     config = StudyConfig(
@@ -236,7 +247,7 @@ def command(
     )  # fmt: skip
     config = quick(config) if fast else config
     console = Console()
-    options = RunOptions(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed)
+    options = RunOptions(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache)
     with resumable(out, console):
         study = run_study(config, out, options, Progress(console))
     console.print(study.table())

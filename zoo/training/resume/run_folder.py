@@ -203,8 +203,6 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
                 "The learning rate follows the number of steps, so that with another the training is another: to train "
                 f"on from what was learned, begin from weights={str(folder)!r} (--weights) into another out"
             )
-        if "fingerprint" in differ:
-            notes.append("fingerprint: the data have changed since, or this version splits them in another way")
         first = f"the training in {str(folder)!r} was another, and goes on as it began:"
         raise ConfigError("\n".join([first, *lines, *notes]))
 
