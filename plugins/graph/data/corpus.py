@@ -4,15 +4,17 @@ Axes: n nodes, e edges, k labels or numbers.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from inspect import signature
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from zoo import ModelSpec
+from zoo import ConfigError, ModelSpec
 from zoo.core import TARGETS
-from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, to_device
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, augmentation_names, evaluation_mode, to_device
+from zoo.plugins.graph.data.augmentation import EDGES, NODES, augmented
 from zoo.plugins.graph.data.examples import Example, Examples, HeldExamples, StoredExamples
 from zoo.plugins.graph.data.metrics import JUDGES, SCORES
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
@@ -54,6 +56,9 @@ class GraphsCorpus(BatchedCorpus):
         parts: its examples; one graph may be in each of them, with targets for other nodes.
     """
 
+    augmentation: tuple[str, ...] = ()
+    """Names of what changes the training examples."""
+
     def __init__(
         self,
         about: DatasetInfo,
@@ -71,6 +76,17 @@ class GraphsCorpus(BatchedCorpus):
         self.metric = graph_task.metric or FIRST[graph_task.target]
         self.units = _units(self.parts["train"].targets()) if graph_task.target == "numbers" else []
 
+    def with_augmentation(self, names: str) -> "GraphsCorpus":
+        """See `AugmentsByName`: `none`, or any of `drop-edges` and `mask-nodes`, with + between."""
+        chosen = augmentation_names(names, ("none",), (EDGES, NODES))
+        if "none" in chosen and len(chosen) > 1:
+            raise ConfigError(f"augment={names!r}: 'none' is given alone")
+        if NODES in chosen and not self.graph_task.node_features:
+            raise ConfigError(f"augment={names!r}: the nodes of {self.name!r} have no features to mask")
+        other = copy(self)
+        other.augmentation = tuple(name for name in chosen if name != "none")
+        return other
+
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
         features = {"node_features": self.graph_task.node_features, "edge_features": self.graph_task.edge_features}
@@ -85,6 +101,8 @@ class GraphsCorpus(BatchedCorpus):
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give graphs and their targets, one behind the other; a graph alone is given as it is."""
         graphs, targets = self.parts[split].batch(places)
+        if self.augmentation and generator is not None:
+            graphs = augmented(graphs, self.augmentation, generator)
         if self.task != "tag":
             return Batch(graphs, torch.stack(list(targets)))
         return Batch(graphs, targets[0] if len(targets) == 1 else torch.cat(list(targets)))
