@@ -17,17 +17,6 @@ HEAVY = (
     "torch", "timm", "torchaudio", "torch_geometric", "sklearn", "matplotlib", "lightning_fabric", "numpy", "datasets",
     "pyarrow",
 )  # fmt: skip
-    "torch",
-    "timm",
-    "torchaudio",
-    "torch_geometric",
-    "sklearn",
-    "matplotlib",
-    "lightning_fabric",
-    "numpy",
-    "datasets",
-    "pyarrow",
-)
 
 
 def files() -> Iterator[tuple[str, Path]]:

@@ -41,7 +41,7 @@ def test_a_folder_of_transformers_says_which_name_takes_it(config: dict[str, Any
 
 
 def test_weights_that_do_not_fit_say_by_which_call_they_do(tmp_path: Path) -> None:
-    sizes = {"dim": 16, "depth": 1, "num_heads": 1, "mlp_dim": 16, "vocab_size": 20, "max_len": 8}
+    sizes: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 1, "mlp_dim": 16, "vocab_size": 20, "max_len": 8}
     theirs = to_hf(zoo.create("bert-tiny", **sizes))
     config = {"model_type": "bert", "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 1,
               "intermediate_size": 16, "vocab_size": 20, "max_position_embeddings": 8}  # fmt: skip

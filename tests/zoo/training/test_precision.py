@@ -1,20 +1,19 @@
-import math
-
 import pytest
 
 from zoo.errors import ConfigError
-from zoo.training.precision import bf16_gain, profitable_precision, resolve_precision
+from zoo.training.precision import profitable_precision, resolve_precision
 
 
-@pytest.mark.parametrize(("gain", "expected"), [(1.9, "32-true"), (2.0, "bf16-mixed"), (8.0, "bf16-mixed")])
-def test_precision_follows_the_measured_gain(monkeypatch: pytest.MonkeyPatch, gain: float, expected: str) -> None:
-    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
-    monkeypatch.setattr("zoo.training.precision.bf16_gain", lambda: gain)
-    assert profitable_precision.__wrapped__() == expected
-
-
-def test_the_gain_is_a_ratio_of_two_times() -> None:
-    assert 0 < bf16_gain.__wrapped__(side=64, repeats=1) < math.inf
+@pytest.mark.parametrize(
+    ("accelerator", "can", "expected"),
+    [(False, {}, "32-true"), (False, {"amx_bf16": True}, "bf16-mixed"), (True, {}, "bf16-mixed")],
+)
+def test_precision_follows_the_kind_of_machine_and_not_how_busy_it_is(
+    monkeypatch: pytest.MonkeyPatch, accelerator: bool, can: dict[str, bool], expected: str
+) -> None:
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: accelerator)
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: can)
+    assert profitable_precision() == expected
 
 
 def test_what_is_named_is_taken() -> None:

@@ -67,7 +67,7 @@ class RunFolder:
         return str(saved) if saved and saved.exists() else ""
 
     def precision(self, given: str) -> str:
-        """Return the precision: `auto` was measured when the training began, and may be measured otherwise now."""
+        """Return the precision: what `auto` was when the training began, perhaps on another machine."""
         if given != "auto" or not self.resume or self.path is None:
             return given
         return str(read_record(self.path).get("settings", {}).get("precision", "auto"))

@@ -88,8 +88,13 @@ def test_a_full_disk_ends_the_decoding_into_the_cache(index: FolderIndex, monkey
     monkeypatch.setattr(os, "pwrite", full)
     monkeypatch.setattr(lazy_images, "read_all", lambda reader, places: map(reader.pixels, places.tolist()))
     read: list[int] = []
+
+    def whole(place: int) -> Image.Image:
+        read.append(place)
+        return Image.new("RGB", (8, 8))
+
     reader = ImageReader(index, 8, cache)
-    monkeypatch.setattr(reader, "whole", lambda place: read.append(place) or Image.new("RGB", (8, 8)))
+    monkeypatch.setattr(reader, "whole", whole)
     with pytest.warns(UserWarning, match="No space left on device. Set ZOO_CACHE"):
         LazyImages(reader, np.arange(9)).fill_cache()
     assert read == [0]
