@@ -223,10 +223,7 @@ def _no_weights(source: object) -> str:
     """Say what `weights=` takes in place of an object, and what to write for a module."""
     takes = "it takes a file, a folder, 'hf-hub:org/name' or a state dict"
     if isinstance(source, nn.Module):
-        return (
-            f"weights={type(source).__name__}(…) is a module; {takes}: write weights=module.state_dict(). To convert a "
-            "layer of PyTorch Geometric, write zoo.plugins.graph.from_pyg(module)"
-        )
+        return f"weights={type(source).__name__}(…) is a module; {takes}: write weights=module.state_dict()"
     hint = "; pretrained=True loads the published weights" if source is True else ""
     return f"weights={shortened(source)} is of type {type(source).__name__}; {takes}{hint}"
 

@@ -50,7 +50,7 @@ def test_a_training_shows_what_it_learns_and_saves_it(run: Run, tmp_path: Path) 
     code, out, _ = train(run, tmp_path / "out")
     lines = out.splitlines()
     assert code == 0
-    assert lines[0].split()[:3] == ["step", "2", "loss"]
+    assert lines[0].split()[:4] == ["step", "2", "training", "loss"]
     assert re.fullmatch(r"4 steps; best at step [24], by (accuracy|loss) [\d.]+(, at equal accuracy [\d.]+)?", lines[2])
     assert lines[3].startswith("test:  accuracy 0.")
     assert lines[4] == f"saved in {tmp_path / 'out'}"
