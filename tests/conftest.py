@@ -51,7 +51,7 @@ def parquet(tmp_path: Path, offline: None) -> Callable[..., Path]:
     """Write columns as Parquet, with the types of `datasets` where these are given."""
     import datasets
 
-    def write(name: str, features: Any = None, **columns: Any) -> Path:
+    def write(name: str, features: Any = None, /, **columns: Any) -> Path:
         datasets.disable_progress_bars()
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

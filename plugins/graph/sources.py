@@ -50,6 +50,7 @@ SOURCES = (
         "your graphs: a .jsonl of edges, x and label, labels or target; or a .csv of smiles and what is predicted",
         reads=(".tsv", ".csv", ".jsonl", ".json"),
         folder=True,
+        tables="zoo.plugins.graph.data.molecule_table:open_table",
     ),
     _source(
         "planetoid",

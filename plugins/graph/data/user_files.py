@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ MANIFEST = "graphs.jsonl"
 SPLITS = ("scaffold", "random")
 _ACYCLIC = hash_names([b""])[0]
 Places = dict[str, NDArray[np.int64]]
+Given = Callable[[int], str]
 
 
 def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
@@ -51,44 +52,85 @@ def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     if path.suffix not in (".jsonl", *COMMAS):
         raise DataError(f"graphs:{argument}: {path.suffix!r} is none of .jsonl, .csv, .tsv, and no pickle is opened")
     if path.suffix == ".jsonl":
-        return _corpus(LinesFile(path), [], [], "random", spec, seed)
+        return corpus_of(path.name, LinesFile(path), [], [], "random", spec, seed)
     wanted = [column for column in options.get("target", "").split(",") if column]
     table = TableFile(path, COMMAS[path.suffix])
     if not table.columns or any(column not in table.columns for column in wanted):
         missing = f"and not all of target={','.join(wanted)}" if wanted else "and no target beside the SMILES"
         raise DataError(f"{path.name} has columns {', '.join(table.header)}, {missing}")
-    return _corpus(table, table.columns, wanted, split, spec, seed)
+    return corpus_of(path.name, table, table.columns, wanted, split, spec, seed)
 
 
-def _corpus(
-    file: GraphFile, columns: list[str], wanted: list[str], split: str, spec: ModelSpec, seed: int
+def corpus_of(
+    name: str,
+    file: GraphFile,
+    columns: list[str],
+    wanted: list[str],
+    split: str,
+    spec: ModelSpec,
+    seed: int,
+    given: Given | None = None,
 ) -> GraphsCorpus:
-    name, store = file.path.name, file.opened()
+    """Make a corpus of a file of graphs.
+
+    Args:
+        name: of the data.
+        file: of the graphs.
+        columns: besides the SMILES; none of lines of JSON.
+        wanted: those of the targets; all if empty.
+        split: `scaffold` or `random`.
+        spec: of the model.
+        seed: of the split.
+        given: tells the part of a graph by the number of its line; None where parts are drawn.
+
+    Raises:
+        DataError: If nothing is left, or the rows do not fit each other.
+    """
+    store = file.opened()
     _tell(name, store)
     targets = targets_of(store, name, columns, wanted)
     _tell(name, store, targets)
-    places = (
-        _by_scaffold(store, targets, seed, name) if split == "scaffold" else _one_by_one(store, targets, seed, name)
-    )
+    parts = _given(store, targets, name, given)
+    draw = _by_scaffold if split == "scaffold" else _one_by_one
+    missing = [part for part in ("validation", "test") if part not in parts]
+    places = parts | (draw(store, targets, parts["train"], missing, seed, name) if missing else {})
     nodes, edges = (kinds[0] if kinds else 0 for kinds in store.about["widths"])
     features = MOLECULES if columns else {"node_features": nodes, "edge_features": edges}
     graph_task = GraphTask("classify", targets.kind, targets.labels, **features)
-    parts = {part: StoredExamples(store, places[part], targets.values) for part in ("train", "validation", "test")}
+    examples = {part: StoredExamples(store, places[part], targets.values) for part in ("train", "validation", "test")}
     count = len(targets.good)
-    about = DatasetInfo(name, f"`{name}` holds {count:,} graphs.", fingerprint(_pieces(store, targets, split, seed)))
-    return GraphsCorpus(about, spec, graph_task, parts)
+    about = DatasetInfo(
+        name, f"`{name}` holds {count:,} graphs.", fingerprint(_pieces(store, targets, split, seed, parts))
+    )
+    return GraphsCorpus(about, spec, graph_task, examples)
 
 
-def _one_by_one(store: GraphStore, targets: Targets, seed: int, name: str) -> Places:
+def _given(store: GraphStore, targets: Targets, name: str, given: Given | None) -> Places:
+    if given is None:
+        return {"train": targets.good}
+    of = np.array([given(line) for line in store.arrays["lines"][targets.good].tolist()])
+    parts = {part: targets.good[of == part] for part in np.unique(of).tolist()}
+    if "train" not in parts:
+        raise DataError(f"{name}: no graph that can be read is for training")
+    return parts
+
+
+def _one_by_one(
+    store: GraphStore, targets: Targets, pool: NDArray[np.int64], missing: list[str], seed: int, name: str
+) -> Places:
     """Draw the part of each graph by its hash, so that it stays there whatever others come."""
-    if len(targets.good) < 3:
-        raise DataError(f"{name} has {len(targets.good)} examples; training, validation and test need one each")
-    classes = targets.values.numpy()[targets.good] if targets.kind == "class" else None
-    parts = by_hash(store.arrays["keys"][targets.good], seed, classes)
-    return {part: targets.good[places] for part, places in parts.items()}
+    if len(pool) <= len(missing):
+        raise DataError(
+            f"{name} has {len(pool)} examples; training{''.join(f', {part}' for part in missing[:-1])} and {missing[-1]} need one each"
+        )
+    classes = targets.values.numpy()[pool] if targets.kind == "class" else None
+    parts = by_hash(store.arrays["keys"][pool], seed, classes, missing)
+    return {part: pool[places] for part, places in parts.items()}
 
 
-def _by_scaffold(store: GraphStore, targets: Targets, seed: int, name: str) -> Places:
+def _by_scaffold(
+    store: GraphStore, targets: Targets, pool: NDArray[np.int64], missing: list[str], seed: int, name: str
+) -> Places:
     """Draw the part of each scaffold by its hash: none is tested that was trained on, as arXiv:1703.00564 sec. 3.2.
 
     Other than there, which scaffolds are trained on does not depend on how many molecules they have, so that a growing
@@ -97,26 +139,27 @@ def _by_scaffold(store: GraphStore, targets: Targets, seed: int, name: str) -> P
     Raises:
         DataError: If a part would be empty.
     """
-    groups = store.arrays["groups"][targets.good]
+    groups = store.arrays["groups"][pool]
     rings = groups != _ACYCLIC
     scaffolds, of = np.unique(groups[rings], return_inverse=True)
-    ringed, free = targets.good[rings], targets.good[~rings]
+    ringed, free = pool[rings], pool[~rings]
     parts = {}
-    for part, chosen in by_hash(scaffolds, seed).items():
+    for part, chosen in by_hash(scaffolds, seed, None, missing).items():
         parts[part] = ringed[np.isin(of, chosen)]
     parts["train"] = np.sort(np.concatenate([parts["train"], free]))
     if not all(len(places) for places in parts.values()):
         raise DataError(
-            f"{name}: {len(targets.good)} molecules of {len(scaffolds)} scaffolds cannot be parted into training, "
+            f"{name}: {len(pool)} molecules of {len(scaffolds)} scaffolds cannot be parted into training, "
             "validation and test of scaffolds of their own; split=random parts them one by one"
         )
     return parts
 
 
-def _pieces(store: GraphStore, targets: Targets, split: str, seed: int) -> Iterator[str]:
+def _pieces(store: GraphStore, targets: Targets, split: str, seed: int, given: Places) -> Iterator[str]:
     """Give what the data follow from: graphs, targets, and how they are split."""
     yield from (str(seed), split, targets.kind, *targets.labels)
-    for array in (store.arrays["keys"], targets.good, targets.values.numpy()):
+    further = given.values() if len(given) > 1 else ()
+    for array in (store.arrays["keys"], targets.good, targets.values.numpy(), *further):
         yield hashlib.blake2b(np.ascontiguousarray(array).data.cast("B")).hexdigest()
 
 
