@@ -48,6 +48,7 @@ def predict(
         raise InputError(f"no input can be read, of {total}")
     if counts["skipped"]:
         typer.echo(f"zoo: {counts['skipped']} of {total} skipped", err=True)
+        raise typer.Exit(1)
 
 
 def _json(line: str, answer: Any) -> str:
