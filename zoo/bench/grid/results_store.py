@@ -30,7 +30,7 @@ def _key(record: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """Keep the results of a study in `results.jsonl` of one folder.
+    """Keep the results of a study in `results.jsonl` of one folder; the file is made with the first result.
 
     Args:
         folder: made where it does not exist.
@@ -46,14 +46,17 @@ class Store:
         """What was repaired while reading; empty if nothing."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self.path.touch()
+            self.path.touch()  # tells whether it can be written
+            content = self.path.read_bytes()
+            if not content:
+                self.path.unlink()
         except OSError as error:
             raise DataError(
                 f"cannot write results to {folder}: {error.strerror}; choose another folder with --out"
             ) from error
-        self._cut_half_line()
+        self._cut_half_line(content)
         self.records: dict[str, dict[str, Any]] = {}
-        for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], 1):
+        for number, line in enumerate(content.split(b"\n")[:-1], 1):
             record = self._parse(line, number)
             self.records[_key(record)] = record
 
@@ -86,7 +89,7 @@ class Store:
         self.records[key] = json.loads(line)
 
     def _append(self, line: bytes) -> None:
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
             written = os.write(descriptor, line)
             if written != len(line):
@@ -94,10 +97,11 @@ class Store:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
         finally:
+            if not os.fstat(descriptor).st_size:
+                self.path.unlink(missing_ok=True)
             os.close(descriptor)
 
-    def _cut_half_line(self) -> None:
-        content = self.path.read_bytes()
+    def _cut_half_line(self, content: bytes) -> None:
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
             os.truncate(self.path, len(whole))

@@ -16,6 +16,19 @@ def test_a_result_is_there_after_a_restart(tmp_path: Path) -> None:
     assert store.records["k"]["accuracy"] == 0.5
 
 
+def test_without_a_result_there_is_no_file(
+    tmp_path: Path, limited_file_size: Callable[[int], AbstractContextManager[None]]
+) -> None:
+    store = Store(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with limited_file_size(10), pytest.raises(DataError, match="a result cannot be written"):
+        store.add("a", {}, {"score": 1})
+    assert list(tmp_path.iterdir()) == []
+    store.path.touch()  # of an earlier version
+    assert Store(tmp_path).records == {}
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_that_failed_for_its_own_cause_is_settled(tmp_path: Path) -> None:
     Store(tmp_path).add("k", {}, {"error": "the loss is nan"})
     store = Store(tmp_path)
