@@ -69,7 +69,7 @@ def create(
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
     entry = entry_loading.load(spec)
     pretrained = hub.is_pretrained(name, pretrained)
-    with hub_config.checked(name, spec, entry, given) if hub.is_repository(name) else nullcontext():
+    with hub_config.checked(name, spec, entry, dict(given)) if hub.is_repository(name) else nullcontext():
         registry().call("zoo_before_create", spec=spec, overrides=given)
         keywords.check(spec, entry, given)
         final = None if dtype is None else _dtype(dtype)

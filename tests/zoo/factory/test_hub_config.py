@@ -142,6 +142,18 @@ def test_what_does_not_matter_is_one_warning(others: dict[str, Any], told: str, 
     assert all(re.search(told, str(warning.message)) for warning in caught)
 
 
+def test_a_value_that_no_model_has_is_named_with_its_file_where_the_classifier_is_read_from_the_weights(
+    tmp_path: Path,
+) -> None:
+    zoo.weights.save(zoo.create("vit-micro", num_classes=2), tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    config["zoo"]["model_args"]["depth"] = -1
+    path.write_text(json.dumps(config))
+    with pytest.raises(WeightsError, match=r"(?s)depth=-1.*made of config.json in 'local-dir:.*, zoo "):
+        zoo.create(f"local-dir:{tmp_path}")
+
+
 def test_a_keyword_of_the_caller_is_still_his_own_mistake(changed: Callable[..., str]) -> None:
     with pytest.raises(ConfigError, match=r"dim=16 is not a multiple of num_heads=3$"):
         zoo.create(changed({}), num_heads=3)
