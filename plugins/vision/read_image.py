@@ -1,5 +1,6 @@
 """The reader of images: files, PIL images, arrays and tensors become PIL images of 8 bits, upright, without alpha."""
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO
@@ -21,6 +22,9 @@ _INTEGER_LIMITS = (255, 65535, 2**31 - 1, 2**32 - 1)
 """White in pixels whose type does not tell it: the least of these that no pixel exceeds."""
 _BITS, _PHOTOMETRIC, _SAMPLE_FORMAT = 258, 262, 339
 """Tags of TIFF 6.0; photometric 0 is white at 0, sample format 1 is unsigned."""
+_OVERSHOOT, _SILENT = (-0.1, 1.5), 0.01
+"""Floats in this range are of 0 … 1, resampled: cubic and Lanczos kernels overshoot at edges."""
+_BYTES_OVERSHOOT = 300
 _NAMED = 5
 
 
@@ -28,7 +32,8 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
     """Read an image as a PIL image of 8 bits: upright by its EXIF, scaled by its own depth, on white where transparent.
 
     Pixels of 32 bits do not tell their depth. They are scaled by the least of 255, 65535, 2^31-1 and 2^32-1 that holds
-    them all, floats by that of 1, 255 and 65535.
+    them all. Floats from -0.1 to 1.5 are of 0 … 1 and clipped, as resampling overshoots; a warning names the file where
+    they overshoot by more than 0.01. Other floats are of 0 … 255, clipped, up to 300, else of 0 … 65535.
 
     Args:
         image: a path, an opened file, a PIL image, an array (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
@@ -114,14 +119,26 @@ def _converted(image: "Image", mode: str) -> "Image":
     return read if read.mode == mode else read.convert(mode)  # which would copy it
 
 
+def _clipped(pixels: NDArray[np.float32], image: "Image") -> NDArray[np.float32]:
+    """Clip floats that overshoot 0 … 1 or 255."""
+    low, high = pixels.min(), pixels.max()
+    if _OVERSHOOT[0] <= low and high <= _OVERSHOOT[1]:
+        if max(-low, high - 1) > _SILENT:
+            name = getattr(image, "filename", "") or "an image"
+            warnings.warn(f"{name}: pixels from {low:.3g} to {high:.3g} are clipped to 0 … 1", stacklevel=5)
+        return pixels.clip(0, 1)
+    return pixels.clip(None, 255) if high <= _BYTES_OVERSHOOT else pixels
+
+
 def _scaled(image: "Image", kind: str | None, tags: Any) -> NDArray[np.uint8]:
     """Scale pixels of more than 8 bits by the depth of the file; Pillow itself clips them at 255."""
     pixels: NDArray[Any] = np.asarray(image)
     bits, signed = tags.get(_BITS, (32 if image.mode in "IF" else 16,))[0], tags.get(_SAMPLE_FORMAT, (1,))[0] == 2
     if kind == "TIFF" and image.mode == "I" and not signed:
         pixels = pixels.view(np.uint32)
+    limits: tuple[int, ...]
     if image.mode == "F":
-        limits: tuple[int, ...] = _FLOAT_LIMITS
+        pixels, limits = _clipped(pixels, image), _FLOAT_LIMITS
     elif bits == 32 and kind != "PPM":  # Pillow scales the integers of netpbm's files to 16 bits
         limits = _INTEGER_LIMITS
     else:

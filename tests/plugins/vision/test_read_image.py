@@ -2,6 +2,7 @@
 
 import re
 import struct
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,24 @@ def test_broken_exif_leaves_a_photo_as_it_is() -> None:
 def test_pixels_without_a_depth_are_refused(pixels: NDArray[Any], text: str) -> None:
     with pytest.raises(InputError, match=re.escape(text)):
         read_image(Image.fromarray(pixels))
+
+
+@pytest.mark.parametrize(("low", "high", "warns"), [(-5.8e-9, 1.0, 0), (-0.01, 1.009, 0), (0, 1.05, 1), (-0.1, 1.5, 1)])
+def test_floats_that_overshoot_are_clipped_and_named_once(low: float, high: float, warns: int, tmp_path: Path) -> None:
+    pixels = (GREY / 255).astype(np.float32)
+    pixels[0, 0], pixels[-1, -1] = low, high
+    path = saved("over.tif", pixels)(tmp_path)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        read = np.asarray(read_image(path, "L"), np.int16)
+    assert np.abs(read - (pixels.clip(0, 1) * 255)).max() <= 1
+    assert ["over.tif: pixels from" in str(each.message) for each in warned] == [True] * warns
+
+
+def test_floats_of_bytes_that_overshoot_are_clipped() -> None:
+    pixels = GREY.astype(np.float32)
+    pixels[0, 0] = 300
+    assert np.abs(np.asarray(read_image(Image.fromarray(pixels), "L"), np.int16) - pixels.clip(0, 255)).max() <= 1
 
 
 def test_constant_images_are_found_and_named() -> None:
