@@ -120,9 +120,8 @@ def _one_by_one(
 ) -> Places:
     """Draw the part of each graph by its hash, so that it stays there whatever others come."""
     if len(pool) <= len(missing):
-        raise DataError(
-            f"{name} has {len(pool)} examples; training{''.join(f', {part}' for part in missing[:-1])} and {missing[-1]} need one each"
-        )
+        needed = ", ".join(["training", *missing[:-1]])
+        raise DataError(f"{name} has {len(pool)} examples; {needed} and {missing[-1]} need one each")
     classes = targets.values.numpy()[pool] if targets.kind == "class" else None
     parts = by_hash(store.arrays["keys"][pool], seed, classes, missing)
     return {part: pool[places] for part, places in parts.items()}
