@@ -246,7 +246,7 @@ class Tokenizer:
     def ragged(self, texts: Sequence[str], frame: Frame = BARE) -> RaggedIds:
         """Give the ids of many texts in one array, for data: 16-bit where the vocabulary allows, else 32-bit.
 
-        Several threads may call it. A text without tokens is a row of its frame alone.
+        A text without tokens is a row of its frame alone.
 
         Args:
             texts: what is read.

@@ -3,9 +3,7 @@
 import heapq
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -18,8 +16,10 @@ from zoo.data import (
     Parts,
     RaggedIds,
     RaggedWriter,
+    Workers,
     cached_file,
     cached_folder,
+    default_workers,
     fingerprint,
     hash_fraction,
     shown,
@@ -28,8 +28,6 @@ from zoo.data import (
 from zoo.plugins.text.data.text_files import PARTS, signature, text_size
 
 Example = TypeVar("Example")
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 Encode = Callable[[str, Sequence[Example]], list[RaggedIds]]
 """Makes columns, of one row or several for each example, of a part's examples."""
 
@@ -39,8 +37,10 @@ MOST = 2000
 """Examples of these that are read, those of the lowest hashes; the others are not used."""
 SAMPLE = 100e6
 """Bytes of text, about, that a vocabulary is learned from."""
-_BATCH = 1 << 20
-"""Characters that are encoded at once."""
+_BATCH = 1 << 17
+"""Characters that are encoded at once: with more, the library's results leave the caches of the processor."""
+_FORMAT = 1
+"""Of the files in the cache; those of another are not read, but made anew."""
 _JOURNAL, _EVERY = "journal.json", 5.0
 """What a stopped process has encoded, and seconds between two times that it is written."""
 
@@ -119,30 +119,42 @@ class TextStream(Generic[Example]):
         """Give the columns of each part, memory-mapped; they are made once, for all processes and later trainings.
 
         Args:
-            encode: makes them of some examples of a part; several threads call it.
+            encode: makes them of some examples of a part; worker processes call it.
             how: what else decides them, such as the tokenizer.
 
         Raises:
             DataError: If a part has no examples, or they cannot be written.
         """
-        folder = cached_folder(f"texts/{self._key}-{fingerprint([how])}", lambda scratch: self._write(scratch, encode))
+        key = fingerprint([how, f"format {_FORMAT}"])
+        folder = cached_folder(f"texts/{self._key}-{key}", lambda scratch: self._write(scratch, encode))
         for part in PARTS:
             if not (folder / part).exists():
                 raise DataError(f"{self.name} has no example for {part}: give a file for it, or more texts that differ")
         return {part: [RaggedIds.mapped(column) for column in sorted((folder / part).iterdir())] for part in PARTS}
 
     def _write(self, folder: Path, encode: Encode[Example]) -> None:
-        with ExitStack() as opened, ThreadPoolExecutor(1) as pool:
+        encoder = _Encoder(encode)
+        with ExitStack() as opened, Workers(encoder, workers=default_workers(shared=False)) as workers:
             columns = _Columns(folder, opened)
             batches = _batches(islice(self, columns.examples, None), self.text)
             what = f"tokenizing {self.name}, MB of text"
             bar = shown(batches, self.bytes // 10**6, what, size=lambda one: one[2] / 1e6)
-            for part, examples, found in _ahead(lambda one: (*one[:2], encode(*one[:2])), bar, pool):
-                columns.add(part, len(examples), found)
+            for part, examples, found in workers.read(encoder.batch, (one[:2] for one in bar)):
+                columns.add(part, examples, found)
             columns.save()
         if self.signature[:-2] != signature(self.files):
             raise DataError(f"{self.name} was written to while it was read: start again when its files are whole")
         (folder / _JOURNAL).unlink()
+
+
+class _Encoder(Generic[Example]):
+    """What worker processes call."""
+
+    def __init__(self, encode: Encode[Example]) -> None:
+        self.encode = encode
+
+    def batch(self, part: str, examples: Sequence[Example]) -> tuple[str, int, list[RaggedIds]]:
+        return part, len(examples), self.encode(part, examples)
 
 
 class _Columns:
@@ -208,14 +220,3 @@ def _batches(
         batch.append(example)
     if batch:
         yield part, batch, size
-
-
-def _ahead(make: Callable[[Item], Made], items: Iterable[Item], pool: ThreadPoolExecutor) -> Iterator[Made]:
-    """Give what is made of items, in their order, while the next ones are being made."""
-    waiting: deque[Future[Made]] = deque()
-    for item in items:
-        waiting.append(pool.submit(make, item))
-        if len(waiting) > 1:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()

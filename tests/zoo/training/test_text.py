@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,8 @@ import pytest
 import torch
 
 import zoo
+from zoo.errors import DataError
+from zoo.plugins.text.data import open_files
 from zoo.training.callbacks.callback import Request
 from zoo.training.trainer import Trained
 
@@ -91,7 +97,7 @@ def test_the_data_have_to_be_the_same(pairs: Path) -> None:
 def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write two compressed files of lines, and let them be a stream."""
     monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
-    monkeypatch.setattr("zoo.plugins.text.data.open_files.LARGE", 0)
+    monkeypatch.setattr(open_files, "LARGE", 0)
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     for part in "ab":
         text = "".join(f"line {part} {number} of {number * 7919 % 1000} words\n" for number in range(500))
@@ -99,9 +105,10 @@ def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def train_lines(folder: Path, data: str = "", **options: Any) -> Trained:
+def train_lines(folder: Path, data: str = "", out: Path | None = None, **options: Any) -> Trained:
     settings: dict[str, Any] = {"steps": 4, "validations": 2, "batch_size": 8, "precision": "32-true", "max_len": 32}
-    return zoo.train("decoder-tiny", f"lines:{folder}/*.txt.gz{data}", folder / "out", **(settings | TINY | options))
+    source = f"lines:{folder}/*.txt.gz{data}"
+    return zoo.train("decoder-tiny", source, out or folder / "out", **(settings | TINY | options))
 
 
 @pytest.mark.parametrize("tokenizer", ["byte", "bpe:300"])
@@ -127,3 +134,56 @@ def test_a_file_added_or_removed_is_told_where_a_training_goes_on(lines: Path) -
     (lines / "b.txt.gz").unlink()
     with pytest.raises(zoo.ConfigError, match="The fingerprint is that of the data: files were added, removed"):
         train_lines(lines, tokenizer="byte", resume=True)
+
+
+@pytest.mark.parametrize("tokenizer", ["byte", "bpe:300"])
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 4 worker")
+def test_weights_on_packed_texts_do_not_depend_on_the_workers(lines: Path, tokenizer: str) -> None:
+    found = [
+        train_lines(lines, tokenizer=tokenizer, workers=workers, overwrite=True).model.state_dict()
+        for workers in (0, 2, 4)
+    ]
+    for other in found[1:]:
+        assert all(torch.equal(value, other[key]) for key, value in found[0].items())
+
+
+KILLED = """
+import json, sys
+from zoo.plugins.text.data import open_files
+open_files.LARGE = 0
+import zoo
+zoo.train(**json.loads(sys.argv[1]))
+"""
+
+
+@pytest.mark.slow
+def test_a_training_on_packed_texts_that_is_killed_with_workers_goes_on_bit_for_bit(lines: Path) -> None:
+    options: dict[str, Any] = {"tokenizer": "byte", "steps": 40, "validations": 40, "workers": 2, "dropout": 0.1}
+    whole = train_lines(lines, **options).model.state_dict()
+    out = lines / "killed"
+    settings: dict[str, Any] = {"name": "decoder-tiny", "data": f"lines:{lines}/*.txt.gz", "out": str(out)}
+    settings |= {"batch_size": 8, "precision": "32-true", "max_len": 32, "resume": True} | TINY | options
+    process = subprocess.Popen([sys.executable, "-c", KILLED, json.dumps(settings)])
+    while process.poll() is None and not list((out / "state").glob("step-*")):
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    resumed = train_lines(lines, **options, out=out, resume=True)
+    assert resumed.outcome.steps == 40
+    assert all(torch.equal(value, whole[key]) for key, value in resumed.model.state_dict().items())
+
+
+def test_a_file_of_fewer_texts_than_a_batch_trains(lines: Path) -> None:
+    (lines / "few.txt").write_text("one\ntwo\nthree\nfour\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(open_files, "LARGE", 2**30)
+        options: dict[str, Any] = {
+            "steps": 2,
+            "validations": 1,
+            "batch_size": 64,
+            "tokenizer": "byte",
+            "max_len": 32,
+        } | TINY
+        assert zoo.train("decoder-tiny", f"lines:{lines / 'few.txt'}", lines / "out", **options).outcome.steps == 2
+    with pytest.raises(DataError, match=r"few.txt has no example for (train|validation|test): give a file for it"):
+        zoo.train("decoder-tiny", f"lines:{lines / 'few.txt'}", lines / "out", overwrite=True, **options)

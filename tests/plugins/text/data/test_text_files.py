@@ -3,13 +3,14 @@
 import gzip
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from zoo.errors import DataError
+from zoo.errors import DataError, MissingLibraryError
 from zoo.plugins.text.data.text_files import ending, lines, locate, signature, text_size
 
 Write = Callable[[str, str | bytes], Path]
@@ -98,6 +99,12 @@ def test_a_compressed_file_that_is_broken_is_named(write: Write, compression: st
     for content in (whole[: len(whole) // 2], bytes(changed), b"no archive"):
         with pytest.raises(DataError, match=rf"a.txt{compression} is broken behind line \d+: .*; copy or download it"):
             list(lines(write(f"a.txt{compression}", content)))
+
+
+def test_a_library_that_is_missing_is_named(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingLibraryError, match=r"a.txt.zst needs zstandard: pip install 'attention-zoo\[text\]'"):
+        list(lines(write("a.txt.zst", compress(".zst", b"x"))))
 
 
 def test_lines_of_another_encoding_are_named(write: Write) -> None:

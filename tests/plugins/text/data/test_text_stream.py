@@ -1,5 +1,10 @@
 """Streams of texts: parts by hash, columns in files, gone on with after a stop."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,14 +32,22 @@ def encode(part: str, texts: Sequence[str]) -> list[RaggedIds]:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Set the folder of the cache; what is encoded is encoded in this process, so that it can be counted."""
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    use_workers(monkeypatch, 0)
     return tmp_path / "cache" / "texts"
 
 
-def stream(folder: Path, seed: int = 0, **files: list[str]) -> TextStream[str]:
+def use_workers(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    monkeypatch.setattr(text_stream, "default_workers", lambda shared: workers)
+
+
+def stream(folder: Path, seed: int = 0, **files: list[str] | None) -> TextStream[str]:
+    """Write files and open them; those of None are there."""
     found = {}
     for part, texts in (files or {"train": LINES}).items():
-        (folder / part).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        if texts is not None:
+            (folder / part).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         found[part] = (folder / part,)
     return TextStream(found, read, str, seed, "some")
 
@@ -129,6 +142,60 @@ def test_what_was_encoded_before_a_stop_is_not_encoded_again(
     assert counts[1] <= total - (stop - 1) * 800
 
 
+KILLED = """
+import importlib.util, sys, time
+from pathlib import Path
+spec = importlib.util.spec_from_file_location("the_tests", sys.argv[1])
+tests = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tests)
+tests.text_stream._BATCH, tests.text_stream._EVERY = 5_000, -1.0
+tests.text_stream.default_workers = lambda shared: 2
+def slow(part, examples):
+    time.sleep(0.1)
+    return tests.encode(part, examples)
+tests.stream(Path(sys.argv[2]), train=None).encoded(slow, "bytes")
+"""
+
+
+def test_a_process_that_is_killed_leaves_nothing_half_and_is_gone_on_with(tmp_path: Path, cache: Path) -> None:
+    found = stream(tmp_path)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, __file__, str(tmp_path)], start_new_session=True)
+    while process.poll() is None and not list(cache.glob("*.partial/journal.json")):
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not [path for path in cache.iterdir() if not path.suffix]
+    counts = []
+
+    def go_on(part: str, examples: Sequence[str]) -> list[RaggedIds]:
+        counts.append(len(examples))
+        return encode(part, examples)
+
+    assert texts(found.encoded(go_on, "bytes")) == parts(found)
+    assert sum(counts) < sum(map(len, parts(found).values()))
+    assert sorted(path.suffix for path in cache.iterdir()) == ["", ".lock"]
+
+
+def test_a_disk_that_is_full_is_told_and_what_was_written_is_used(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    found = stream(tmp_path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        with pytest.raises(DataError, match=r"cannot be written: .*; set ZOO_CACHE to a folder that has room"):
+            found.encoded(encode, "bytes")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert texts(found.encoded(encode, "bytes")) == parts(found)
+
+
+def test_columns_of_another_version_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = stream(tmp_path)
+    found.encoded(lambda part, examples: [RaggedIds([[1]]), RaggedIds([[2]])], "bytes")
+    monkeypatch.setattr(text_stream, "_FORMAT", text_stream._FORMAT + 1)
+    assert texts(found.encoded(encode, "bytes")) == parts(found)
+
+
 def test_a_file_that_changes_is_encoded_anew(tmp_path: Path) -> None:
     first, second = stream(tmp_path), stream(tmp_path, train=[*LINES, "one more"])
     assert first.signature != second.signature
@@ -148,12 +215,34 @@ def test_a_sample_is_of_the_training_alone_and_bounded(tmp_path: Path) -> None:
     assert sum(map(len, few)) < size / 4 + 200
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_encode_in_the_same_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    monkeypatch.setattr(text_stream, "_BATCH", 5_000)
+    use_workers(monkeypatch, workers)
+    found = stream(tmp_path)
+
+    def elsewhere(part: str, examples: Sequence[str]) -> list[RaggedIds]:
+        time.sleep(0.01 * (len(examples[0]) % 3))  # so that they end in another order than they begin
+        return [BYTES.ragged(list(examples)), RaggedIds([[os.getpid()]] * len(examples))]
+
+    columns = found.encoded(elsewhere, "bytes")
+    assert texts(columns) == parts(found)
+    processes = set(columns["train"][1].flat.tolist())
+    assert len(processes) == workers
+    assert os.getpid() not in processes
+
+
 def test_texts_that_are_too_few_for_a_part_say_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"some has no example for .*: give a file for it, or more texts that differ"):
         stream(tmp_path, train=["the same"] * 100).encoded(encode, "bytes")
 
 
-def test_columns_that_are_wrong_are_told_as_they_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_columns_that_are_wrong_are_told_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    use_workers(monkeypatch, workers)
+
     def wrong(part: str, examples: Sequence[str]) -> list[RaggedIds]:
         raise DataError(f"no {examples[0]}")
 
