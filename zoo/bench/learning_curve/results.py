@@ -144,6 +144,20 @@ class Study:
         sizes = [size] if size is not None else self.sizes_of(name)
         return bool(sizes) and all((name, each) in self._guessing for each in sizes)
 
+    def too_few_tests(self, name: str) -> int:
+        """Count the test examples where they cannot tell a model from chance that is above it at a size; else give 0.
+
+        They are too few where guessing may reach half of the way from chance to 1, as `at_chance` judges guessing.
+        """
+        chance = self.data.chance
+        if chance is None or not self.at_chance(name):
+            return 0
+        for size in self.sizes_of(name):
+            counts = [run["correct"]["count"] for run in self.runs(name, size)]
+            if self._means[name, size] > chance and guessing_limit(chance, sum(counts)) >= (1 + chance) / 2:
+                return int(counts[0])
+        return 0
+
     def compared(self, first: str, second: str) -> list[int]:
         """Give the sizes at which two models can be compared: both have a point, and not both are at chance."""
         sizes = self.sizes_of(first, second)

@@ -89,8 +89,13 @@ def _nothing_learned(study: Study) -> list[str]:
     means = [study.points[name, size].value for name in names for size in study.sizes_of(name)]
     found = f"{min(means):.3f}" if min(means) == max(means) else f"{min(means):.3f} to {max(means):.3f}"
     who = "All models are" if len(names) > 1 else f"{names[0]} is"
+    few = max(map(study.too_few_tests, names))
+    unclear = "No model is clearly" if len(names) > 1 else f"{names[0]} is not clearly"
     return [
-        f"{who} at chance: more steps or examples are needed.",
+        f"{unclear} above chance: the test set of {counted(few, 'example')} is too small to tell; "
+        "more test examples are needed, not more steps."
+        if few
+        else f"{who} at chance: more steps or examples are needed.",
         f"Test accuracy is {found}; always answering the largest class gives {study.data.chance:.3f}.",
     ]
 

@@ -2,9 +2,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from zoo.bench import Study
+from zoo.bench.learning_curve.run import pack
 from zoo.bench.learning_curve.table import conclusion, missing
 from zoo.errors import ConfigError
 
@@ -77,6 +79,23 @@ def test_models_at_chance_have_no_crossing_no_fit_and_no_winner(of_ten_classes: 
     assert conclusion(study)[0] == f"All models are at chance: {MORE} are needed."
     assert "always answering the largest class gives 0.100" in conclusion(study)[1]
     assert "grey: at chance, which is 0.100" in str(study.table().caption)
+
+
+@pytest.mark.parametrize(("right", "small"), [([True] * 6, True), ([True] * 2 + [False] * 4, False)])
+def test_a_test_set_too_small_to_tell_is_named_and_no_steps_are_asked_for(
+    right: list[bool], small: bool, make_study: MakeStudy
+) -> None:
+    study = make_study(CHANCE, CHANCE, seeds=1)
+    told = {"accuracy": sum(right) / 6, "correct": pack(np.array(right))}
+    data = replace(study.data, chance=0.5)
+    study = replace(study, data=data, records=[{**record, **told} for record in study.records])
+    assert study.at_chance("cnn")
+    assert conclusion(study)[0] == (
+        "No model is clearly above chance: the test set of 6 examples is too small to tell; "
+        "more test examples are needed, not more steps."
+        if small
+        else f"All models are at chance: {MORE} are needed."
+    )
 
 
 def test_the_noise_of_guesses_is_not_drawn_as_a_crossing(of_ten_classes: MakeStudy) -> None:
