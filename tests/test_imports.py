@@ -163,7 +163,7 @@ ORDER = {
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",
     "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic",
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
-    "zoo.plugins.speech.data": "corpus audio_store transcripts synthetic",
+    "zoo.plugins.speech.data": "audio_store corpus transcripts synthetic",
     "zoo.plugins.vision": "sources read_image image_source data image_corpus plugin",
     "zoo.plugins.graph.data": "storage examples corpus",
     "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data studies bench plugin",

@@ -166,7 +166,7 @@ def warn_of_notes(corpus: Corpus, told: Collection[str] = ()) -> tuple[str, ...]
 
     Returns: the notes, those told before included.
     """
-    notes = corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else ()
+    notes = corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else tuple(getattr(corpus, "notes", ()))
     for note in notes:
         if note not in told:
             warnings.warn(f"{corpus.name}: {note}", stacklevel=3)

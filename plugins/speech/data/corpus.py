@@ -3,7 +3,8 @@
 Axes: b sounds, t samples.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -11,13 +12,22 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from zoo import ModelSpec
-from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, token_scores
+from zoo import ConfigError, DataError, ModelSpec
+from zoo.data import (
+    Batch,
+    BatchedCorpus,
+    DatasetInfo,
+    augmentation_names,
+    evaluation_mode,
+    list_skipped,
+    read_ahead,
+    token_scores,
+)
 from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.speech.data.audio_store import Files, UnreadableError
+from zoo.plugins.speech.data.augmentation import CHANGES, Change, changed_by
 from zoo.plugins.speech.io.preprocess import RATE
 
-Change = Callable[[Tensor, torch.Generator], Tensor]
-"""Lets a sound be heard another way, drawn by the generator."""
 FRAME = LogMel(rate=RATE).length
 """Samples of the shortest sound."""
 _SEEDS = {"train": 0, "validation": 1, "test": 2}
@@ -54,6 +64,9 @@ class SoundCorpus(BatchedCorpus):
         augmentation: of the sounds.
     """
 
+    unfit: tuple[str, ...] = ()
+    """Augmentations by name that the targets leave no room for."""
+
     def __init__(
         self, about: DatasetInfo, spec: ModelSpec, sounds: Mapping[str, Sounds], augmentation: Augmentation = UNCHANGED
     ) -> None:
@@ -65,6 +78,56 @@ class SoundCorpus(BatchedCorpus):
     def reads_files(self) -> bool:
         """Whether sounds are read from files when they are needed."""
         return any(getattr(part, "reads_files", False) for part in self.sounds.values())
+
+    def with_augmentation(self, names: str) -> "SoundCorpus":
+        """See `AugmentsByName`: `none`, or any of `speed` and `noise`, with + between."""
+        known = [name for name in CHANGES if name not in self.unfit]
+        chosen = augmentation_names(names, ("none",), known)
+        if "none" in chosen and len(chosen) > 1:
+            raise ConfigError(f"augment={names!r}: 'none' is given alone")
+        other = copy(self)
+        other.augmentation = self.augmentation._replace(training=changed_by(chosen))
+        return other
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Name the sounds that were found to be unreadable when they were needed."""
+        found = [each for part in self.sounds.values() if isinstance(part, Files) for each in part.skipped()]
+        return (list_skipped(found, sum(self.sizes.values()), "recordings"),) if found else ()
+
+    def batch(self, index: Int[Tensor, " b"], generator: torch.Generator) -> Batch:
+        """Give a batch of training examples; the next one stands in for one that cannot be read."""
+        places, state = index.tolist(), generator.get_state()
+        while True:
+            try:
+                return self.examples("train", places, generator)
+            except UnreadableError as error:
+                generator.set_state(state)
+                places = [self._after(place) if place == error.place else place for place in places]
+
+    def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Give the batches of a split, short examples first; those that cannot be read are left out."""
+        calls = ((split, places) for places in self.places(split, batch_size))
+        yield from (batch for _, batch in read_ahead(self.readable, calls) if batch is not None)
+
+    def readable(self, split: str, places: Sequence[int]) -> tuple[Sequence[int], Batch | None]:
+        """Give those of some examples that can be read, and their batch; None for none."""
+        while places:
+            try:
+                return places, self.examples(split, places, None)
+            except UnreadableError as error:
+                places = [place for place in places if place != error.place]
+        return places, None
+
+    def _after(self, place: int) -> int:
+        """Give the next training example that is not known to be unreadable."""
+        part = self.sounds["train"]
+        assert isinstance(part, Files)
+        others = (other % len(part.paths) for other in range(place + 1, place + len(part.paths)))
+        found = next((other for other in others if not part.is_broken(other)), None)
+        if found is None:
+            raise DataError(f"{self.name}: none of the recordings to train on can be read. {''.join(self.notes)}")
+        return found
 
     def heard(
         self, split: str, places: Sequence[int], generator: torch.Generator | None

@@ -107,6 +107,7 @@ class FramesCorpus(SoundCorpus):
 
     task = "tag"
     metric = "accuracy"
+    unfit = ("speed",)
 
     def __init__(
         self,

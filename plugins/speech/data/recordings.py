@@ -4,26 +4,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Parts, Skipped, complete, fingerprint, list_skipped, names_of
+from zoo.data import DatasetInfo, Parts, Skipped, by_hash, fingerprint, hash_names, list_skipped, names_of
 from zoo.plugins.shared.audio.config import token_ms
 from zoo.plugins.shared.text.tokenizer import Tokenizer
-from zoo.plugins.speech.data.audio_store import AudioIndex, Files, index_audio
+from zoo.plugins.speech.data.audio_store import AudioIndex, Files, SharedSounds, index_audio
+from zoo.plugins.speech.data.augmentation import faster_or_slower
 from zoo.plugins.speech.data.corpus import Augmentation, ClipsCorpus, SoundCorpus
 from zoo.plugins.speech.data.manifest import Recording, list_recordings
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, tokenizer_for
 from zoo.plugins.speech.io.preprocess import RATE
-from zoo.plugins.speech.io.speed_perturbation import change_speed
 
-
-def _faster_or_slower(sound: Tensor, generator: torch.Generator) -> Tensor:
-    return change_speed(sound, RATE, generator)
-
-
-AUGMENTATION = Augmentation(training=_faster_or_slower)
+AUGMENTATION = Augmentation(training=faster_or_slower)
 """Other speeds, in training."""
 DEFAULT_TOKENIZER = "char"
 """The characters of the training's transcripts."""
@@ -38,7 +33,8 @@ def open_recordings(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -
 def corpus_of(name: str, recordings: Sequence[Recording], spec: ModelSpec, seed: int, tokenizer: str) -> SoundCorpus:
     """Make a corpus of what is listed: of transcripts, or of clips with labels.
 
-    Every file is read once. What cannot be read or learned is left out, with one warning that counts and names it.
+    The header of every file is read; its samples are read when they are needed. What cannot be read or learned is left
+    out, with a warning that counts and names it.
 
     Args:
         name: of the data.
@@ -121,7 +117,29 @@ def _split(name: str, recordings: Sequence[Recording], seed: int) -> Parts[Recor
         given.setdefault(each.part or "train", []).append(each)
     if not given["train"]:
         raise DataError(f"{name}: no recording that can be read is for training")
-    return complete(given, lambda each: each.speaker or each.path, seed, name)
+    wanted = [part for part in ("validation", "test") if part not in given]
+    if wanted:
+        given |= _drawn(name, given["train"], wanted, seed)
+    return Parts(given["train"], given["validation"], given["test"])
+
+
+def _drawn(name: str, recordings: Sequence[Recording], wanted: Sequence[str], seed: int) -> dict[str, list[Recording]]:
+    """Draw parts by a hash of the speaker, else of file and folder, so that each stays in its part when others come."""
+    names = [each.speaker or "/".join(each.path.parts[-2:]) for each in recordings]
+    keys = {key: place for place, key in enumerate(dict.fromkeys(names))}
+    if len(keys) <= len(wanted):
+        raise DataError(
+            f"{name} has {len(recordings):,} examples, of which {len(keys)} differ; training and "
+            f"{' and '.join(wanted)} need one each"
+        )
+    label_of = dict(zip(names, (str(each.label) for each in recordings), strict=True))
+    _, classes = np.unique([label_of[key] for key in keys], return_inverse=True)
+    drawn = by_hash(hash_names(key.encode(errors="surrogateescape") for key in keys), seed, classes, wanted)
+    part_of = {place: part for part, places in drawn.items() for place in places.tolist()}
+    parts: dict[str, list[Recording]] = {"train": [], **{part: [] for part in wanted}}
+    for key, each in zip(names, recordings, strict=True):
+        parts[part_of[keys[key]]].append(each)
+    return parts
 
 
 def _wants_text(name: str, recordings: Sequence[Recording], spec: ModelSpec) -> bool:
@@ -138,8 +156,9 @@ def _wants_text(name: str, recordings: Sequence[Recording], spec: ModelSpec) -> 
 
 
 def _sounds(parts: Parts[Recording], index: AudioIndex) -> Mapping[str, Files]:
+    memory = SharedSounds({each.path: index.lengths[each.path] for part in parts for each in part})
     return {
-        split: Files([each.path for each in part], [index.lengths[each.path] for each in part], index.cached)
+        split: Files([each.path for each in part], [index.lengths[each.path] for each in part], memory)
         for split, part in parts.by_name().items()
     }
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols
-from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode
+from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode, read_ahead
 from zoo.plugins.shared.audio.config import TOKEN, token_ms
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
@@ -92,8 +92,11 @@ class TranscriptsCorpus(SoundCorpus):
         written: list[Transcription] = []
         most = _LONGER * int(self.rows["train"].lengths.max())
         with evaluation_mode(model) as device:
-            batches = zip(self.places(split, batch_size), self.held_out(split, batch_size), strict=True)
-            for places, ((sounds, lengths, _), _) in batches:
+            calls = ((split, places) for places in self.places(split, batch_size))
+            for places, batch in read_ahead(self.readable, calls):
+                if batch is None:
+                    continue
+                sounds, lengths, _ = batch.inputs
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
                 wanted = (self.texts[split][place] for place in places)
                 written += map(Transcription, self.tokenizer.transcripts(best), wanted)

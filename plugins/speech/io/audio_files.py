@@ -4,10 +4,12 @@ Axes: t samples, c channels.
 """
 
 import re
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from io import SEEK_END, BufferedReader, BytesIO
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -31,6 +33,28 @@ def read(path: str | PathLike[str] | BytesIO) -> tuple[Float[Tensor, "t c"], int
     Raises:
         InputError: If there is no such file, it is a folder, a pipe or no sound, or its end is missing.
     """
+    with _opened(path) as file:
+        reported, rate, about = file.frames, file.samplerate, file.extra_info
+        samples = file.read(dtype="float32", always_2d=True)
+    _check_whole(path, about, reported - len(samples))
+    return torch.from_numpy(samples), rate
+
+
+def measure(path: str | PathLike[str]) -> tuple[int, int]:
+    """Read the header of a file: how many samples it has, and how many there are in a second.
+
+    Raises:
+        InputError: If there is no such file, it is a folder, a pipe or no sound, or its end is seen to be missing.
+    """
+    with _opened(path) as file:
+        frames, rate, about = file.frames, file.samplerate, file.extra_info
+    _check_whole(path, about, 0)
+    return frames, rate
+
+
+@contextmanager
+def _opened(path: str | PathLike[str] | BytesIO) -> Iterator[Any]:
+    """Open a file for soundfile, with errors of ours."""
     require(f"reading {str(path)!r}", (SOUNDFILE,))
     import soundfile
 
@@ -38,14 +62,14 @@ def read(path: str | PathLike[str] | BytesIO) -> tuple[Float[Tensor, "t c"], int
         _check_file(Path(path))
     try:
         with soundfile.SoundFile(path) as file:
-            reported, rate, about = file.frames, file.samplerate, file.extra_info
-            samples = file.read(dtype="float32", always_2d=True)
+            yield file
     except (soundfile.SoundFileError, RuntimeError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be read as sound: {error}") from error
-    lost = missing(path, about, reported - len(samples))
-    if lost:
+
+
+def _check_whole(path: str | PathLike[str] | BytesIO, about: str, frames: int) -> None:
+    if lost := missing(path, about, frames):
         raise InputError(f"{str(path)!r} is truncated: {lost}")
-    return torch.from_numpy(samples), rate
 
 
 def _check_file(path: Path) -> None:

@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from zoo import InputError
 from zoo.data import Skipped, read_each
 from zoo.plugins.shared.audio.log_mel import LogMel
-from zoo.plugins.speech.io.audio_files import read
+from zoo.plugins.speech.io.audio_files import measure, read
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 from zoo.plugins.speech.sources import SOUNDFILE, TORCHAUDIO
 from zoo.registry import require
@@ -92,15 +92,33 @@ class Preprocess:
             raise InputError(f"{name_of(sound)}: {raw[place].item()} at sample {place}: samples are finite")
         mono = resampled(raw, rate)
         if len(mono) < self.shortest:
-            raise InputError(
-                f"{name_of(sound)} of {len(raw)} samples at {rate} Hz is shorter than one frame, 25 ms: "
-                f"{self.shortest} samples at {RATE} Hz"
-            )
+            raise too_short(name_of(sound), len(raw), rate)
         changed = change_speed(mono, RATE) if self.train else mono
         return mono if len(changed) < self.shortest else changed
 
     def __repr__(self) -> str:
         return f"Preprocess(train={self.train})"
+
+
+def length_of(path: str | PathLike[str]) -> int:
+    """Count the samples that a file has at 16 kHz, as its header tells.
+
+    Raises:
+        InputError: If it has none, is shorter than a frame, or lacks its end.
+    """
+    frames, rate = measure(path)
+    length = math.ceil(frames * ratio_of(checked_rate(rate)))
+    if length < LogMel(rate=RATE).length:
+        raise too_short(name_of(path), frames, rate)
+    return length
+
+
+def too_short(name: str, samples: int, rate: int) -> InputError:
+    """Say that a sound is shorter than a frame."""
+    return InputError(
+        f"{name} of {samples} samples at {rate} Hz is shorter than one frame, 25 ms: {LogMel(rate=RATE).length} "
+        f"samples at {RATE} Hz"
+    )
 
 
 def is_rated(sound: Any) -> bool:

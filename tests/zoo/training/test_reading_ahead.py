@@ -262,3 +262,42 @@ def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactl
     assert files[0] == files[1]
     histories = [json.loads((folder / "training.json").read_text())["history"] for folder in (out, tmp_path / "whole")]
     assert histories[0] == histories[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@pytest.mark.parametrize(("kind", "augment"), [("recordings", "speed+noise"), ("graphs", "drop-edges+mask-nodes")])
+def test_a_killed_training_with_workers_goes_on_exactly_on_examples_changed_at_random(
+    kind: str, augment: str, tmp_path: Path
+) -> None:
+    model, source = DATA[kind]
+    data = source(tmp_path)
+    script = (
+        "import sys, zoo\n"
+        "zoo.train(sys.argv[1], sys.argv[2], sys.argv[3], workers=int(sys.argv[4]), resume=True, augment=sys.argv[5],\n"
+        f"    steps=30, validations=30, batch_size=4, dropout=0.1, **{SIZE!r})"
+    )
+
+    def begin(out: str, workers: int) -> "subprocess.Popen[bytes]":
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            script,
+            model,
+            data,
+            str(tmp_path / out),
+            str(workers),
+            augment,
+        ]
+        return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, start_new_session=True)
+
+    assert end(begin("whole", 0)) == 0
+    process = begin("out", 2)
+    wait_for_steps(process, tmp_path / "out")
+    process.kill()
+    assert end(process) == -signal.SIGKILL
+    assert end(begin("out", 1)) == 0
+    files = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "out")]
+    assert files[0] == files[1]

@@ -1,5 +1,7 @@
 """Sounds that are kept, and sounds that are read again: the same samples; what cannot be read is named."""
 
+import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -8,8 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from zoo.plugins.speech.data.audio_store import Files, Joined, index_audio, map_in_threads
-from zoo.plugins.speech.io.preprocess import Preprocess
+from zoo.data import Workers, read_ahead
+from zoo.plugins.speech.data.audio_store import (
+    Files,
+    Joined,
+    SharedSounds,
+    UnreadableError,
+    index_audio,
+    map_in_threads,
+)
+from zoo.plugins.speech.io.preprocess import Preprocess, length_of
 
 Write = Callable[..., Path]
 
@@ -22,30 +32,63 @@ def test_sounds_lie_one_behind_the_other() -> None:
 
 
 @pytest.mark.parametrize(("most", "kept"), [(10**9, 2), (4 * 3_200, 1), (0, 0)])
-def test_as_many_are_kept_as_memory_is_granted(write: Write, most: int, kept: int) -> None:
+def test_nothing_is_read_before_it_is_needed_and_as_much_is_kept_as_memory_is_granted(
+    write: Write, most: int, kept: int
+) -> None:
     paths = [write("a.wav"), write("b.flac", rate=8_000)]
-    heard = index_audio(paths, most)
-    assert len(heard.cached) == kept
-    assert not heard.skipped
-    files = Files(paths, [heard.lengths[path] for path in paths], heard.cached)
+    index = index_audio(paths)
+    assert not index.skipped
+    memory = SharedSounds(index.lengths, most)
+    files = Files(paths, list(index.lengths.values()), memory)
     assert files.lengths.tolist() == [3_200, 3_200]
-    for place, path in enumerate(paths):
-        assert torch.equal(files[place], Preprocess().samples(path))
+    assert not any(map(memory.is_held, paths))
+    for _ in range(2):
+        for place, path in enumerate(paths):
+            assert torch.equal(files[place], Preprocess().samples(path))
+    assert sum(map(memory.is_held, paths)) == kept
+    assert files.reads_files == (kept < 2)
 
 
 def test_a_sound_that_memory_is_too_small_for_leaves_it_to_others(write: Write) -> None:
-    big, small = write("big.wav", seconds=1.0), write("small.wav")
-    assert list(index_audio([big, small], 4 * 3_200).cached) == [small]
+    paths = [write("big.wav", seconds=1.0), write("small.wav")]
+    memory = SharedSounds(index_audio(paths).lengths, 4 * 3_200)
+    for path in paths:
+        memory.read(path)
+    assert [path.name for path in paths if memory.is_held(path)] == ["small.wav"]
 
 
-def test_what_cannot_be_read_is_named(write: Write, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_what_a_forked_process_reads_the_others_have(write: Write) -> None:
+    good, half = write("good.flac", subtype="PCM_16"), write("half.flac", subtype="PCM_16")
+    half.write_bytes(half.read_bytes()[: half.stat().st_size // 2])
+    index = index_audio([good, half])
+    files = Files([good, half], list(index.lengths.values()), SharedSounds(index.lengths))
+    with Workers(files, workers=1), pytest.raises(UnreadableError):
+        list(read_ahead(files.__getitem__, [(0,), (1,)]))
+    assert files.memory.is_held(good)
+    assert not files.is_broken(0)
+    assert files.is_broken(1)
+    assert [each.name for each in files.skipped()] == [str(half)]
+    other = pickle.loads(pickle.dumps(files))  # as a process that is not forked
+    assert not other.memory.is_held(good)
+    assert torch.equal(other[0], files[0])
+
+
+def test_what_has_no_header_or_no_end_is_named_without_reading_samples(write: Write, tmp_path: Path) -> None:
     good, half, short = write("good.wav"), write("half.wav"), write("short.wav", seconds=0.02)
     half.write_bytes(half.read_bytes()[:2_000])
-    heard = index_audio([half, good, short, tmp_path / "none.wav"])
-    assert list(heard.lengths) == list(heard.cached) == [good]
-    assert [path.name for path in heard.skipped] == ["half.wav", "short.wav", "none.wav"]
-    for why, path in zip(("truncated", "shorter than one frame", "no file"), heard.skipped, strict=True):
-        assert why in heard.skipped[path]
+    found = index_audio([half, good, short, tmp_path / "none.wav"])
+    assert list(found.lengths) == [good]
+    assert [path.name for path in found.skipped] == ["half.wav", "short.wav", "none.wav"]
+    for why, path in zip(("truncated", "shorter than one frame", "no file"), found.skipped, strict=True):
+        assert why in found.skipped[path]
+
+
+@pytest.mark.parametrize("rate", [8_000, 11_025, 16_000, 22_050, 44_100, 48_000])
+def test_the_length_that_a_header_tells_is_that_of_the_samples(rate: int, write: Write) -> None:
+    for name in ("some.wav", "some.flac", "some.ogg"):
+        path = write(name, rate=rate, seconds=0.217)
+        assert length_of(path) == len(Preprocess().samples(path))
 
 
 def test_things_are_done_at_the_same_time_and_given_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

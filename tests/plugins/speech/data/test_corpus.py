@@ -122,3 +122,22 @@ def test_names_of_labels_are_saved(tmp_path: Any) -> None:
     corpus().save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["labels.json"]
     assert "long" in (tmp_path / "labels.json").read_text()
+
+
+def test_training_sounds_are_changed_by_name_and_held_out_ones_are_not() -> None:
+    plain, noisy = corpus(Augmentation(louder, halved)), corpus(Augmentation(louder, halved)).with_augmentation("noise")
+    index = torch.arange(6)
+    bare = corpus().batch(index, draw()).inputs[0]
+    assert not torch.equal(noisy.batch(index, draw()).inputs[0], bare)
+    assert torch.equal(noisy.batch(index, draw()).inputs[0], noisy.batch(index, draw()).inputs[0])
+    for one, other in zip(plain.held_out("test", 4), noisy.held_out("test", 4), strict=True):
+        assert torch.equal(one.inputs[0], other.inputs[0])
+    assert torch.equal(noisy.with_augmentation("none").batch(index, draw()).inputs[0], bare)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [("crop", "give one of none, and any of speed, noise"), ("none+noise", "'none' is given alone")]
+)
+def test_what_is_no_augmentation_of_sounds_is_refused(names: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        corpus().with_augmentation(names)
