@@ -116,7 +116,7 @@ class Settings:
     )
     metric: str | None = setting(
         None,
-        "Score that chooses the best checkpoint; at equal scores, the loss or another smooth one decides.",
+        "Score that chooses the best checkpoint, such as accuracy or wer; at equal scores, a smooth one decides.",
         shown="that of the data",
     )
     seed: int = setting(0, "Random seed of the initial weights, the data order and the data split.", SEED)

@@ -16,6 +16,7 @@ SMOOTH = ("loss", "perplexity")
 """Scores that decide where the metric is equal, of any corpus that gives them."""
 _LOWER = ("loss", "perplexity", "error")
 """Last words of names whose score is better where it is lower, besides those that begin with a minus sign."""
+_SHORT = {"wer": "word error rate", "cer": "character error rate", "ppl": "perplexity", "acc": "accuracy"}
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,8 @@ class FirstOfEqual(Criterion):
 
 
 def plain(name: str) -> str:
-    """Return the name of a score without the minus sign of one that is negated so that higher is better."""
-    return name.removeprefix("-")
+    """Return the full name of a score, without the minus sign of one that is negated so that higher is better."""
+    return _SHORT.get(name, name).removeprefix("-")
 
 
 def goodness(name: str, score: float) -> float:

@@ -120,3 +120,7 @@ def test_a_score_is_turned_round_where_lower_is_better(name: str, label: str) ->
 def test_people_read_a_perplexity_as_it_is() -> None:
     assert score_text("-perplexity", -231.6) == "perplexity 231.6000"
     assert score_text("accuracy", 0.5) == "accuracy 0.5000"
+
+
+def test_short_names_of_scores_are_taken() -> None:
+    assert Criterion("wer").names({"accuracy": 1.0, "-word error rate": -0.5}) == ["-word error rate"]
