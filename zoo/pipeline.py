@@ -33,6 +33,11 @@ class Pipeline:
         model: taken in place of the one that the name gives.
         task: of a name with published weights, as for `zoo.create`; a repository has its own.
         workers: processes that read files ahead of `predict`; None for `zoo.data.default_workers`.
+
+    Raises:
+        ConfigError: If there is no such device.
+        WeightsError: If the name is a path that holds no checkpoint.
+        UnknownModelError: If it is no model.
     """
 
     def __init__(
@@ -44,6 +49,8 @@ class Pipeline:
         workers: int | None = None,
     ) -> None:
         self.name, self.device, self.workers = reference(name), device, workers
+        if device != "cpu":
+            create.place(device)  # before anything is read
         self.task = None if hub.is_repository(self.name) else task
         if model is not None:
             self.model = model

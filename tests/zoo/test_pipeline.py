@@ -33,6 +33,19 @@ def test_files_are_labelled(labeller: str) -> None:
     assert sum(answer.values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("device", "text"),
+    [
+        ("gpu", "device='gpu' is no device: write cpu, cuda"),
+        ("cuda:99", "cuda:99"),
+        ("ipu", "'ipu' is not on this machine"),
+    ],
+)
+def test_a_device_that_is_none_is_refused_before_anything_is_read(labeller: str, device: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        Pipeline(labeller, device)
+
+
 def test_a_model_may_be_given(labeller: str) -> None:
     model = Pipeline(labeller).model
     assert Pipeline(labeller, model=model).model is model

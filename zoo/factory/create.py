@@ -205,11 +205,16 @@ def _build(spec: ModelSpec, entry: Callable[..., Any], given: dict[str, Any], de
     chosen = given.get("attention", spec.config.get("attention"))
     attention = None if chosen is None else attention_argument.attention(chosen)
     arguments = keywords.arguments(spec, entry, given, attention)
-    with _place(device), keywords.named(spec, given):
+    with place(device), keywords.named(spec, given):
         return entry(**arguments)
 
 
-def _place(device: Any) -> AbstractContextManager[Any]:
+def place(device: Any) -> AbstractContextManager[Any]:
+    """Give a context in which tensors are made on a device, or none.
+
+    Raises:
+        ConfigError: If there is no such device.
+    """
     if device is None:
         return nullcontext()
     import torch
@@ -220,6 +225,10 @@ def _place(device: Any) -> AbstractContextManager[Any]:
         raise ConfigError(f"device={device!r} is no device: write cpu, cuda, cuda:1 (the second GPU) or mps") from error
     if found.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device={device!r}: torch sees no GPU here")
+    try:
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError) as error:  # such as mps on Linux, or a GPU too many
+        raise ConfigError(f"device={device!r} is not on this machine, as torch sees it") from error
     return found
 
 
