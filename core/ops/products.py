@@ -62,7 +62,7 @@ def multiply(
         bias: of the answer.
         activation: applied to the product, which it may overwrite; those in `onednn.FUSED` cost least.
     """
-    rule = RULES[chosen()]
+    rule = RULES["mkl" if torch.compiler.is_compiling() else chosen()]  # a compiler could not follow the choice
     differentiated = torch.is_grad_enabled() and any(
         part is not None and part.requires_grad for part in (x, weight, bias)
     )
