@@ -163,7 +163,9 @@ def test_a_study_with_a_cache_decodes_before_it_runs_and_has_the_same_results(fo
         return [(record["validation_scores"], record["correct"]) for record in study.records]
 
     plain = run("plain")
-    corpus = open_corpus(f"folder:{folder}", create.info("vit-micro"))
+    corpus = open_corpus(
+        f"folder:{folder}", create.info("vit-micro").with_config(image_size=32)
+    )  # as studies read them
     assert isinstance(corpus, ImageCorpus)
     cache = corpus.source.reader.cache  # type: ignore[attr-defined]
     assert run("cached", cache=True) == plain
