@@ -6,6 +6,8 @@ followed; one that leads back to a folder above it is left out.
 
 import os
 import stat
+from array import array
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -120,50 +122,49 @@ def _at_least_two(root: Path, classes: list[ClassFolder]) -> list[ClassFolder]:
 
 def _sub_folders(root: Path, folder: bytes) -> list[bytes]:
     try:
-        entries = _scan(root, folder)
+        found = [entry.name for entry in _scan(root, folder) if _is_folder(entry) and not entry.name.startswith(b".")]
     except OSError as error:
         raise DataError(f"folder:{root}: {_closed(folder, error)}") from error
-    found = (entry.name for entry in entries if _is_folder(entry) and not entry.name.startswith(b"."))
     above = _identity(os.fsencode(root))
     return sorted(name for name in found if _identity(os.path.join(os.fsencode(root), folder, name)) != above)
 
 
 def _list(root: Path, folder: bytes) -> Listed:
-    names, states, closed = [], [], []
+    names, closed = [], []
+    states = array("q")  # 16 bytes for each file, where a tuple of two numbers has 120
     left_out: dict[str, list[bytes]] = {}
     base = os.fsencode(root)
     waiting = [(folder, {_identity(base), _identity(os.path.join(base, folder))})]
     while waiting:
         place, above = waiting.pop()
         try:
-            entries = _scan(root, place)
+            for entry in _scan(root, place):
+                name = os.path.join(place, entry.name)
+                if _is_folder(entry):
+                    identity = _identity(entry.path)
+                    if identity in above:
+                        left_out.setdefault(_NO_FILE, []).append(name)
+                    else:
+                        waiting.append((name, above | {identity}))
+                    continue
+                found = _file_state(entry)
+                if not isinstance(found, str):
+                    names.append(name)
+                    states.extend((found.st_size, found.st_mtime_ns))
+                elif not entry.name.startswith(b"."):
+                    left_out.setdefault(found, []).append(name)
         except OSError as error:
             closed.append(_closed(place, error))
-            continue
-        for entry in entries:
-            name = os.path.join(place, entry.name)
-            if _is_folder(entry):
-                identity = _identity(entry.path)
-                if identity in above:
-                    left_out.setdefault(_NO_FILE, []).append(name)
-                else:
-                    waiting.append((name, above | {identity}))
-            else:
-                found = _file_state(entry)
-                if isinstance(found, str) and not entry.name.startswith(b"."):
-                    left_out.setdefault(found, []).append(name)
-                elif not isinstance(found, str):
-                    names.append(name)
-                    states.append((found.st_size, found.st_mtime_ns))
     order = sorted(range(len(names)), key=names.__getitem__)
-    numbers = np.array(states, np.int64).reshape(-1, 2)[order]
+    numbers = np.frombuffer(states, np.int64).reshape(-1, 2)[order]
     left_out = {why: sorted(left_out[why]) for why in sorted(left_out)}
     return Listed([names[place] for place in order], numbers[:, 0], numbers[:, 1], left_out, sorted(closed))
 
 
-def _scan(root: Path, folder: bytes) -> list["os.DirEntry[bytes]"]:
+def _scan(root: Path, folder: bytes) -> Iterator["os.DirEntry[bytes]"]:
+    """List a folder one entry at a time: an entry keeps what it is asked for, half a kilobyte."""
     with os.scandir(os.path.join(os.fsencode(root), folder)) as entries:
-        return list(entries)
+        yield from entries
 
 
 def _closed(folder: bytes, error: OSError) -> str:
