@@ -1,11 +1,13 @@
 """What the README and the pages of docs/ show runs as it stands there."""
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 from ast import literal_eval
+from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -52,6 +54,36 @@ def test_the_plugin_of_the_readme_passes_the_conformance_kit(tmp_path: Path) -> 
 def test_the_plugin_of_the_readme_has_fifteen_lines() -> None:
     lines = [line for name in list(FILES)[:2] for line in FILES[name].splitlines()]
     assert len([line for line in lines if line and not line.startswith("#")]) <= 15
+
+
+POINTS = """
+import json, sys, torch, zoo, zoo_points_table
+from zoo.data import open_corpus
+from zoo.registry.lookup import Registry, using
+spec = zoo.ModelSpec(name="net", entry="a:b", example="a:b", modality="points")
+with using(Registry(plugins=[zoo_points_table])):
+    for name in sys.argv[1:]:
+        corpus = open_corpus(name, spec)
+        batch = corpus.batch(torch.arange(4), torch.Generator())
+        (points,), target = batch
+        print(corpus.sizes["train"], corpus.labels, *points.shape, *(points[:, 0] < 0).long() - target)
+"""
+
+
+def test_the_plugin_of_the_page_on_data_reads_tables(tmp_path: Path, parquet: Callable[..., Path]) -> None:
+    (tmp_path / "zoo_points_table.py").write_text(blocks("docs/data.md")[0])
+    points, labels = (
+        [[place - 19.5, 1.0] for place in range(40)],
+        [(place < 20 and "left") or "a" for place in range(40)],
+    )
+    parquet("a.parquet", point=points, label=labels)
+    parquet("hub/a.parquet", point=points, label=labels)
+    rows = ({"point": point, "label": label} for point, label in zip(points, labels, strict=True))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("-c", POINTS, "parquet:a.parquet", "hf:hub", "jsonl:a.jsonl", "a.parquet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (line,) = set(done.stdout.splitlines())
+    assert re.fullmatch(r"3\d \['a', 'left'\] 4 2( tensor\(0\)){4}", line)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -132,7 +164,7 @@ def shown(page: str, folder: Path, after: str = "") -> list[str]:
 
 
 def test_no_page_with_python_is_left_out() -> None:
-    assert {page for page in PAGES if blocks(page)} == {*PRELUDES, "docs/data-size.md"}
+    assert {page for page in PAGES if blocks(page)} == {*PRELUDES, "docs/data.md", "docs/data-size.md"}
     text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
     languages = set(re.findall(r"^```(.+)$", text, re.MULTILINE))
     assert languages == {"python", "toml", "mermaid"}  # commands stand in blocks without a language

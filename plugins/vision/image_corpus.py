@@ -17,6 +17,7 @@ from zoo.data import Batch, StudyInfo, read_ahead, write_text
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
 from zoo.plugins.vision.data.folder import Folder
+from zoo.plugins.vision.data.pictures import Looks
 from zoo.plugins.vision.image_source import Examples, ImageSource
 
 Open = Callable[[str, ModelSpec, int, str], "ImageCorpus"]
@@ -150,10 +151,21 @@ class ImageCorpus:
         """Name the scores."""
         return ("accuracy", "loss")
 
+    @property
+    def labels(self) -> list[str]:
+        """Name the classes."""
+        return list(self.source.classes or map(str, range(self.source.num_classes)))
+
     def save(self, folder: Path) -> None:
         """See `Corpus.save`: the names of the classes."""
-        names = self.source.classes or tuple(map(str, range(self.source.num_classes)))
-        write_text(folder / "labels.json", json.dumps(list(names), ensure_ascii=False) + "\n")
+        write_text(folder / "labels.json", json.dumps(self.labels, ensure_ascii=False) + "\n")
+
+    def prepared_as(self, other: Any) -> "ImageCorpus":
+        """See `PreparesAs.prepared_as`: with the mean and deviation of other images."""
+        theirs = other.source if isinstance(other, ImageCorpus) else None
+        if not (isinstance(self.source, Looks) and isinstance(theirs, Looks)):
+            return self
+        return replace(self, source=replace(self.source, mean=theirs.mean, deviation=theirs.deviation))
 
     def study_info(self) -> StudyInfo:
         """See `DrawsSubsets.study_info`; the fingerprint is that of the source, whatever the size."""

@@ -45,7 +45,10 @@ def train(
     name: Annotated[str, typer.Argument(help="Model, such as transformer-tiny, local-dir:PATH or hf-hub:org/name.")],
     *,
     data: Annotated[
-        str, typer.Option(help="Data source, such as reverse or folder:PATH; or a path, whose format is guessed.")
+        str,
+        typer.Option(
+            help="Data source, such as reverse, folder:PATH, hf:NAME, csv:GLOB; or a path, whose format is guessed."
+        ),
     ],
     out: Annotated[str, typer.Option(help="Run folder, for the model and its checkpoints.")],
     resume: Annotated[

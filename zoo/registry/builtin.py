@@ -101,6 +101,14 @@ def zoo_sources() -> list[SourceSpec]:
             requires=(DATASETS,),
         )
         for name, entry, takes, reads, description in TABLES
+    ] + [
+        SourceSpec(
+            name="mix",
+            modality="",
+            corpus="zoo.data.mixture:open_mixture",
+            takes="WEIGHT=SOURCE,WEIGHT=SOURCE",
+            description="several sources mixed by weight, evaluated on the first",
+        )
     ]
 
 

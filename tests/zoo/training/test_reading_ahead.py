@@ -202,9 +202,9 @@ TRAIN = ["train", "vit-micro", "--augment", "rand+mixup", "--steps", "40", "--va
 PLAIN = ["--precision", "32-true", *(f"--set={key}={value}" for key, value in SIZE.items()), "--set=dropout=0.2"]
 
 
-def start(out: Path, workers: int, log: Any = None) -> "subprocess.Popen[bytes]":
+def start(data: str, out: Path, workers: int, log: Any = None) -> "subprocess.Popen[bytes]":
     """Start a training, which writes a checkpoint after each step, in a process group of its own, as a shell does."""
-    own = ["--data", f"folder:{out.parent / 'pictures'}", "--out", str(out), "--workers", str(workers), "--resume"]
+    own = ["--data", data, "--out", str(out), "--workers", str(workers), "--resume"]
     command = [sys.executable, "-m", "zoo", *TRAIN, *PLAIN, *own]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stderr=log, start_new_session=True)
@@ -231,18 +231,21 @@ def end(process: "subprocess.Popen[bytes]") -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactly(tmp_path: Path) -> None:
-    pictures(tmp_path)
-    assert end(start(tmp_path / "whole", workers=0)) == 0
+@pytest.mark.parametrize("make", [pictures, picture_table])
+def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactly(
+    tmp_path: Path, make: Callable[[Path], str]
+) -> None:
+    data = make(tmp_path)
+    assert end(start(data, tmp_path / "whole", workers=0)) == 0
     out, log = tmp_path / "out", tmp_path / "log"
 
-    process = start(out, workers=2)
+    process = start(data, out, workers=2)
     wait_for_steps(process, out)
     os.killpg(process.pid, signal.SIGINT)  # Ctrl-C
     assert end(process) == 130
 
     with log.open("wb") as file:
-        process = start(out, workers=2, log=file)
+        process = start(data, out, workers=2, log=file)
         wait_for_steps(process, out)
         (worker, _) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         os.kill(int(worker), signal.SIGKILL)  # as where memory has run out
@@ -252,12 +255,12 @@ def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactl
     )
     assert re.search(f"{told}fewer, such as --workers 1 with --resume, .* below 4$", log.read_text(), re.MULTILINE)
 
-    process = start(out, workers=2)
+    process = start(data, out, workers=2)
     wait_for_steps(process, out)
     process.kill()
     assert end(process) == -signal.SIGKILL
 
-    assert end(start(out, workers=1)) == 0
+    assert end(start(data, out, workers=1)) == 0
     files = [(folder / "model.safetensors").read_bytes() for folder in (out, tmp_path / "whole")]
     assert files[0] == files[1]
     histories = [json.loads((folder / "training.json").read_text())["history"] for folder in (out, tmp_path / "whole")]
