@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int8, Int64, UInt64
 
+from zoo.data.cache import cached_file
 from zoo.data.progress import shown
-from zoo.data.splits import by_hash, hash_names
+from zoo.data.splits import by_hash, fingerprint, hash_names
 from zoo.data.tables.kinds import OF_FILES, kind_of
 from zoo.errors import DataError
 from zoo.names import counted
@@ -128,13 +129,18 @@ class Table:
         return int(self._ends[[*self.sections].index(part)]) - len(self.sections[part])
 
     def hashes(self, column: str) -> UInt64[np.ndarray, " n"]:
-        """Hash the cells of a column: texts; of files their paths where these differ, else their bytes."""
+        """Hash the cells of a column: texts; of files their paths where these differ, else, once, their bytes."""
         if self.kinds[column] in OF_FILES:
             names = hash_names(os.fsencode(_path(value, self.root)) for value in self._light(column))
             if len(np.unique(names)) == len(names):
                 return names.copy()
-        cells = shown(self.values(column), len(self), "hashing examples")
-        return hash_names(_content(value, self.root) for value in cells).copy()
+
+        def write(path: Path) -> None:
+            cells = shown(self.values(column), len(self), "hashing examples")
+            hash_names(_content(value, self.root) for value in cells).tofile(path)
+
+        name = fingerprint([self.fingerprint, column])
+        return np.fromfile(cached_file(f"tables/hashes-{name}.u64", write), np.uint64)
 
     def parts(
         self, hashes: UInt64[np.ndarray, " n"], seed: int, classes: Int64[np.ndarray, " n"] | None = None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo import DataError
-from zoo.data import draw_parts, hash_names
+from zoo.data import Table, draw_parts, hash_names
 from zoo.data.tables.open_files import open_csv, open_parquet
 
 
@@ -89,3 +89,10 @@ def test_pictures_are_known_by_their_paths_where_these_differ_else_by_their_byte
     assert hashes("1.parquet", (b"a", "p"), (b"a", "q")) == hashes("2.parquet", (b"b", "p"), (b"c", "q"))
     same = hashes("3.parquet", (b"a", "p"), (b"b", "p"), (b"a", "p"))
     assert same[0] == same[2] != same[1]
+
+
+def test_bytes_are_hashed_once(parquet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = parquet("a.parquet", x=[b"a", b"b"])
+    before = open_parquet(str(path), 0).hashes("x")
+    monkeypatch.setattr(Table, "values", lambda *given: pytest.fail("is read again"))
+    assert open_parquet(str(path), 0).hashes("x").tolist() == before.tolist()
