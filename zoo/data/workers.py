@@ -5,6 +5,7 @@ batches are the same, bit for bit, with any number of workers.
 """
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
@@ -170,11 +171,24 @@ class Workers:
 
     def _receive(self) -> None:
         """Take the next result of the workers, whoever reads it."""
-        number, result = next(self._source)
+        try:
+            number, result = next(self._source)
+        except (EOFError, OSError) as error:  # a worker's files are closed before the system tells that it has ended
+            if not self._await_an_end():
+                raise
+            raise RuntimeError("the results of a worker that has ended cannot be read") from error
         reading = self._readings.get(number)
         if reading is not None:
             reading.outstanding -= 1
             reading.results.append(result)
+
+    def _await_an_end(self) -> bool:
+        """Tell whether processes have ended, or are about to; wait for these."""
+        closed = multiprocessing.connection.wait([each.sentinel for each in self._processes], timeout=2)
+        for each in self._processes:
+            if each.sentinel in closed:
+                each.join()
+        return bool(closed)
 
     def _feed(self) -> Iterator[tuple[int, int, str, tuple[Any, ...]]]:
         """Give calls without end, those of the last reading first."""

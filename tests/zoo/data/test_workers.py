@@ -2,9 +2,11 @@ import multiprocessing
 import os
 import re
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
@@ -42,6 +44,9 @@ class Numbers:
 
     def fail(self) -> None:
         raise ZeroDivisionError("of the author's")
+
+    def open(self) -> bytes:
+        return Path("nowhere").read_bytes()
 
 
 def terminate(result: tuple[int, int]) -> None:
@@ -138,6 +143,27 @@ def test_a_dead_worker_is_told_even_if_pytorch_raises_again_while_the_others_end
     monkeypatch.setattr(_MultiProcessingDataLoaderIter, "_shutdown_workers", shut_down)
     with pytest.raises(WorkerDiedError, match="SIGKILL"), Workers(data, workers=2):
         list(read_ahead(data.die, each(range(20))))
+
+
+@pytest.mark.parametrize("error", [EOFError(), ConnectionResetError(104, "Connection reset by peer")])
+def test_a_dead_worker_is_told_even_if_its_files_are_closed_before_the_system_says_so(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = Numbers()
+
+    def next_data(self: _MultiProcessingDataLoaderIter) -> None:
+        threading.Timer(0.2, partial(os.kill, self._workers[0].pid, signal.SIGKILL)).start()
+        raise error
+
+    monkeypatch.setattr(_MultiProcessingDataLoaderIter, "_next_data", next_data)
+    with pytest.raises(WorkerDiedError, match="SIGKILL"), Workers(data, workers=2):
+        list(read_ahead(data.square, each(range(20))))
+
+
+def test_an_author_s_error_of_files_stays_what_it_is() -> None:
+    data = Numbers()
+    with pytest.raises(FileNotFoundError, match="nowhere"), Workers(data, workers=2):
+        list(read_ahead(data.open, [()]))
 
 
 def test_a_signal_to_the_whole_group_is_for_the_process_that_reads() -> None:
