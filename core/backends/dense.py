@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
-from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
@@ -15,6 +14,7 @@ from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.ops.autocast import no_autocast
 from zoo.core.ops.bfloat16 import fast_bfloat16
 from zoo.core.ops.first_order import only_once, transforms_active
+from zoo.core.ops.fused_attention import fused_attention
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
 from zoo.core.scoring.relative_bias import Relative
@@ -55,16 +55,8 @@ class Dense:
             y: Tensor = _Products.apply(q, k, v, added, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
         causal = is_only_causal(call)
-        y = scaled_dot_product_attention(
-            call.queries,
-            call.k,
-            call.v,
-            attn_mask=None if causal else additive(call),
-            dropout_p=call.dropout,
-            is_causal=causal,
-            scale=call.scale,
-            enable_gqa=call.q.shape[1] != call.k.shape[1],
-        )
+        mask = None if causal else additive(call)
+        y = fused_attention(call.queries, call.k, call.v, mask, dropout=call.dropout, causal=causal, scale=call.scale)
         return y, None
 
 

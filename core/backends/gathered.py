@@ -6,12 +6,12 @@ Blocks of BigBird (arXiv:2007.14062), stretches of the Sparse Transformer (arXiv
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.backends.query_groups import Bucket, buckets, counted, groupable
+from zoo.core.ops.fused_attention import fused_attention
 
 
 class Gathered:
@@ -63,9 +63,8 @@ def _answer(call: Call, bucket: Bucket) -> Float[Tensor, "b h ns e"]:
     q = call.q[:, :, bucket.queries.clamp(min=0)]
     k, v = (_gather(x, bucket.keys, h) for x in (call.k, call.v))
     mask = _mask(call, bucket)
-    y = scaled_dot_product_attention(
-        q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), attn_mask=mask, dropout_p=call.dropout, scale=call.scale
-    )
+    q, k, v = (x.flatten(0, 1) for x in (q, k, v))
+    y = fused_attention(q, k, v, mask, dropout=call.dropout, scale=call.scale)
     return y.unflatten(0, (b, h)).flatten(2, 3)
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.core.backends import costs
 from zoo.core.backends.banded.bias import by_chunk, in_chunks
@@ -22,6 +21,7 @@ from zoo.core.backends.costs import Cost
 from zoo.core.backends.dense import in_float32
 from zoo.core.backends.problem import Call, Problem, refused
 from zoo.core.ops.first_order import transforms_active
+from zoo.core.ops.fused_attention import fused_attention
 from zoo.core.patterns.pattern import Pattern
 
 
@@ -102,7 +102,7 @@ class Banded:
         if dilation(call.pattern) > 1:
             return unfold(self.run(fold(call))[0], call), None
         if not call.q.shape[:3].numel() or not call.k.shape[2]:
-            return scaled_dot_product_attention(call.q, call.k, call.v, enable_gqa=True), None
+            return fused_attention(call.q, call.k, call.v), None
         assert isinstance(call.start, int)
         shape = Shape.of(call.pattern, call.q.shape[2], call.k.shape[2], call.start, call.q.device.type)
         y = by_products(call, shape) if prefers_products(call, shape) else by_kernel(call, shape)
@@ -221,9 +221,7 @@ def _windows(x: Float[Tensor, "b g k d"], shape: Shape) -> Float[Tensor, "c g w 
 
 
 def _kernel(call: Call, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Float[Tensor, "c h l e"]:
-    return scaled_dot_product_attention(
-        q, k, v, attn_mask=mask, dropout_p=call.dropout, scale=call.scale, enable_gqa=q.shape[1] != k.shape[1]
-    )
+    return fused_attention(q, k, v, mask, dropout=call.dropout, scale=call.scale)
 
 
 def whole_rows(call: Call, at: Int[Tensor, " n"]) -> Float[Tensor, "b h n e"]:

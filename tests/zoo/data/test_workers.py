@@ -6,7 +6,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
@@ -152,7 +151,7 @@ def test_a_dead_worker_is_told_even_if_its_files_are_closed_before_the_system_sa
     data = Numbers()
 
     def next_data(self: _MultiProcessingDataLoaderIter) -> None:
-        threading.Timer(0.2, partial(os.kill, self._workers[0].pid, signal.SIGKILL)).start()
+        threading.Timer(0.2, self._workers[0].kill).start()
         raise error
 
     monkeypatch.setattr(_MultiProcessingDataLoaderIter, "_next_data", next_data)

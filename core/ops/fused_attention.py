@@ -1,0 +1,76 @@
+"""PyTorch's fused attention, `scaled_dot_product_attention`, with all its derivatives."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from zoo.core.errors import ConfigError
+from zoo.core.ops.first_order import REFUSAL, transforms_active
+
+_KERNEL = "ScaledDotProduct"
+"""How the names of the kernels' nodes in the graph begin."""
+
+
+def fused_attention(
+    q: Float[Tensor, "b h q d"],
+    k: Float[Tensor, "b g k d"],
+    v: Float[Tensor, "b g k e"],
+    mask: Tensor | None = None,
+    *,
+    dropout: float = 0.0,
+    causal: bool = False,
+    scale: float | None = None,
+) -> Float[Tensor, "b h q e"]:
+    """Compute attention by PyTorch's fastest kernel.
+
+    The kernels give first derivatives only, and are not for transforms of `torch.func` and forward-mode autograd. So
+    transforms get PyTorch's formula in products, and so do, on a CPU, gradients that are to be differentiated.
+
+    Args:
+        q: queries.
+        k: keys, of as many heads as the queries or of a divisor.
+        v: values.
+        mask: which pairs attend, or what is added to their scores.
+        dropout: share of weights that become 0.
+        causal: whether query i attends to the keys up to i alone.
+        scale: factor of the scores, 1/√d by default.
+
+    Raises:
+        ConfigError: In the backward pass, if gradients of a kernel of an accelerator are to be differentiated.
+    """
+    options: dict[str, Any] = {"dropout_p": dropout, "is_causal": causal, "scale": scale}
+    options["enable_gqa"] = q.shape[1] != k.shape[1]
+    if transforms_active():
+        with sdpa_kernel(SDPBackend.MATH):
+            return scaled_dot_product_attention(q, k, v, mask, **options)
+    y = scaled_dot_product_attention(q, k, v, mask, **options)
+    if not torch.compiler.is_compiling() and y.grad_fn is not None and y.grad_fn.name().startswith(_KERNEL):
+        y.grad_fn.register_hook(_differentiable)
+    return y
+
+
+def _differentiable(gradients: tuple[Tensor | None, ...], given: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    """Give gradients that can be differentiated in place of a kernel's, where these are asked for."""
+    if not torch.is_grad_enabled():
+        return gradients
+    node: Any = torch._C._current_autograd_node()  # the hook must not hold it: neither would ever be freed
+    if not node.name().startswith(f"{_KERNEL}FlashAttentionForCpu"):
+        raise ConfigError(REFUSAL)
+    q, k, v = node._saved_query, node._saved_key, node._saved_value
+    with sdpa_kernel(SDPBackend.MATH):
+        y = scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            node._saved_attn_mask,
+            is_causal=node._saved_is_causal,
+            scale=node._saved_scale,
+            enable_gqa=q.shape[1] != k.shape[1],
+        )
+    needed = [x for x, gradient in zip((q, k, v), gradients, strict=False) if gradient is not None]
+    found = iter(torch.autograd.grad(y, needed, given[0], create_graph=True))
+    return tuple(None if gradient is None else next(found) for gradient in gradients)
