@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
-from torch.optim import Adam, AdamW, Muon, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from zoo.core.layers.transformer import Decoder, Stack
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean
 from zoo.training.config import OPTIMIZERS, SCHEDULES
+from zoo.training.muon import BatchedMuon
 
 Schedule = Callable[[int], float]
 """Step, from 0, to the factor of the learning rate."""
@@ -43,7 +44,7 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
             return [rest]
         # three steps of Newton-Schulz: as accurate here as five, in two thirds of the time. arXiv:2502.16982 sec. 2.2
         # scales an update to the root mean square of AdamW's
-        return [Muon(matrices, learning_rate, weight_decay, ns_steps=3, adjust_lr_fn="match_rms_adamw"), rest]
+        return [BatchedMuon(matrices, learning_rate, weight_decay, ns_steps=3, adjust_lr_fn="match_rms_adamw"), rest]
     raise ConfigError(f"optimizer={name!r} is not one of {', '.join(OPTIMIZERS)}.{did_you_mean(name, OPTIMIZERS)}")
 
 
