@@ -144,7 +144,7 @@ class SourceSpec:
     takes: str = ""
     """What stands behind the colon, for help texts: `FILE`, `DIR`, `[MIN-MAX]`."""
     reads: tuple[str, ...] = ()
-    """Endings of the files that it reads where `--data` is a path alone, in lower case: `(".conll", ".iob")`."""
+    """Endings of the files that it reads where `--data` is a path alone, in lower case: `(".conll", ".txt.gz")`."""
     folder: bool = False
     """Whether it reads a folder where `--data` is a path alone, or `folder:PATH`."""
     pair: bool = False

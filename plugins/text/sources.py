@@ -8,7 +8,11 @@ TOKENIZERS = Requirement(module="tokenizers", distribution="tokenizers", install
 SACREBLEU = Requirement(module="sacrebleu", distribution="sacrebleu", install="attention-zoo[text]")
 
 
-TABLES = (".tsv", ".csv", ".jsonl", ".json")
+def _also_packed(*endings: str) -> tuple[str, ...]:
+    return tuple(ending + packed for ending in endings for packed in ("", ".gz", ".zst"))
+
+
+TABLES = _also_packed(".tsv", ".csv", ".jsonl", ".json")
 """Files of pairs for models that write, of texts with labels for the others."""
 
 
@@ -47,14 +51,14 @@ SOURCES = (
         "tagged",
         "FILE",
         "your sentences, a label for each word: CoNLL columns, a blank line between sentences",
-        reads=(".conll", ".conllu", ".iob"),
+        reads=_also_packed(".conll", ".conllu", ".iob"),
     ),
     _source(
         "lines",
         "FILE",
         "your texts, one in each line or JSON object, for models of language and masked tokens; a pattern such as "
         "'corpus/*.txt.gz' or a folder names many; FILE?pack=no gives each text of a decoder its own row",
-        reads=(".txt",),
+        reads=_also_packed(".txt"),
     ),
     _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "data.synthetic.tasks"),
     _source("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again", "data.synthetic.tasks"),

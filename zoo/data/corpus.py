@@ -125,7 +125,7 @@ def find_source(text: str, spec: ModelSpec) -> tuple[SourceSpec, str]:
     guesses = _guesses(paths, spec)
     if len(guesses) == 1:
         return guesses[0], text
-    known = guesses or [source for source in sources if source.takes and source.modality == spec.modality]
+    known = guesses or [each for each in sources if _reads_paths(each) and each.modality in (spec.modality, "")]
     raise DataError(
         f"data {text!r}: its kind cannot be guessed; write it in front, as SOURCE:{text}, "
         f"where SOURCE is one of {', '.join(map(sources.short, known)) or 'none that are known'}"
@@ -177,7 +177,11 @@ def _reads(source: SourceSpec, paths: list[str]) -> bool:
     if len(paths) == 2:
         return source.pair
     path = Path(paths[0]).expanduser()
-    return source.folder if path.is_dir() else path.suffix.lower() in source.reads
+    return source.folder if path.is_dir() else path.name.lower().endswith(source.reads)
+
+
+def _reads_paths(source: SourceSpec) -> bool:
+    return bool(source.reads) or source.folder or source.pair
 
 
 def _named(text: str) -> tuple[SourceSpec, str]:

@@ -1,5 +1,6 @@
 """`Mixture`: several corpora mixed by weight; the source `mix:0.7=lines:a.txt,0.3=lines:b.txt`."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from zoo.data.cache import cached_file
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.corpus_options import with_options
 from zoo.data.splits import fingerprint
-from zoo.data.subsets import StudyInfo, study_info, subset
+from zoo.data.subsets import StudyInfo, notes_of, study_info, subset
 from zoo.errors import ConfigError, DataError
 from zoo.spec import ModelSpec
 
@@ -37,8 +38,6 @@ class Mixture:
     """
 
     def __init__(self, corpora: Sequence[Corpus], weights: Sequence[float]) -> None:
-        for other in corpora[1:]:
-            _check_alike(corpora[0], other)
         self.corpora = [corpora[0], *(_prepared_as(each, corpora[0]) for each in corpora[1:])]
         self.weights = list(weights)
         self.corpus = corpora[0]
@@ -66,10 +65,13 @@ class Mixture:
         return any(getattr(each, "cacheable", False) for each in self.corpora)
 
     def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
-        """Give index batches, of each corpus as many as its weight says, in random order."""
+        """Give index batches, of each corpus as many as its weight says, in random order.
+
+        A part of a batch is one batch in as many epochs, so that a small weight is not none.
+        """
         begins = [0, *self.ends[:-1].tolist()]
         found = [[*each.epoch(generator, batch_size)] for each in self.corpora]
-        counts = _shares(self.weights, sum(map(len, found)))
+        counts = _shares(self.weights, sum(map(len, found)), float(torch.rand((), generator=generator)))
         for each, batches, count in zip(self.corpora, found, counts, strict=True):
             while len(batches) < count:
                 batches += each.epoch(generator, batch_size)
@@ -94,15 +96,17 @@ class Mixture:
         return Mixture([with_options(each, cache=wanted) for each in self.corpora], self.weights)
 
     def study_info(self) -> StudyInfo:
-        """See `DrawsSubsets.study_info`: as many examples as there are of each corpus by its weight."""
+        """See `DrawsSubsets.study_info`: as many examples as there are of each corpus by its weight, and all notes."""
         shares = [weight / sum(self.weights) for weight in self.weights]
         limit = min(int(each.sizes["train"] / share) for each, share in zip(self.corpora, shares, strict=True))
-        return replace(study_info(self.corpus), fingerprint=self.fingerprint, limit=limit)
+        notes = tuple(f"{each.name}: {note}" for each in self.corpora for note in notes_of(each))
+        return replace(study_info(self.corpus), fingerprint=self.fingerprint, limit=limit, notes=notes)
 
     def subset(self, count: int, seed: int, augment: bool) -> "Mixture":
         """See `DrawsSubsets.subset`: of each corpus as many examples as its weight says."""
         counts = _shares(self.weights, count)
-        kept = [subset(each, max(1, own), seed, augment) for each, own in zip(self.corpora, counts, strict=True)]
+        counts = [min(max(1, own), each.sizes["train"]) for own, each in zip(counts, self.corpora, strict=True)]
+        kept = [subset(each, own, seed, augment) for each, own in zip(self.corpora, counts, strict=True)]
         return Mixture(kept, self.weights)
 
 
@@ -136,10 +140,19 @@ class PreparesAs(Protocol):
 
 
 def _prepared_as(corpus: Corpus, first: Corpus) -> Corpus:
-    return corpus.prepared_as(first) if isinstance(corpus, PreparesAs) else corpus
+    """Prepare a corpus as the first is.
+
+    Raises:
+        DataError: If they have other tasks or labels.
+        ConfigError: If they do not fit one model.
+    """
+    _check_same_task(first, corpus)
+    prepared = corpus.prepared_as(first) if isinstance(corpus, PreparesAs) else corpus
+    _check_same_model(first, prepared)
+    return prepared
 
 
-def _check_alike(first: Corpus, other: Corpus) -> None:
+def _check_same_task(first: Corpus, other: Corpus) -> None:
     if first.task != other.task:
         raise DataError(f"{first.name!r} have task {first.task!r}, and {other.name!r} {other.task!r}: mix one task")
     labels, own = (list(getattr(each, "labels", ())) for each in (first, other))
@@ -149,6 +162,9 @@ def _check_alike(first: Corpus, other: Corpus) -> None:
             f"{first.name!r} and {other.name!r} have other labels ({', '.join(strange[:5]) or 'in another order'}): "
             "what is mixed has the same"
         )
+
+
+def _check_same_model(first: Corpus, other: Corpus) -> None:
     one, two = first.overrides(), other.overrides()
     for key in sorted({*one, *two}):
         if one.get(key) != two.get(key):
@@ -158,10 +174,16 @@ def _check_alike(first: Corpus, other: Corpus) -> None:
             )
 
 
-def _shares(weights: Sequence[float], total: int) -> list[int]:
-    """Part a number by weights, to whole numbers of that sum."""
+def _shares(weights: Sequence[float], total: int, offset: float = 0.5) -> list[int]:
+    """Part a number by weights, to whole numbers of that sum.
+
+    Args:
+        weights: of the parts.
+        total: the number.
+        offset: in [0, 1); over uniform ones, the mean of each part is exact (systematic sampling). 0.5 rounds.
+    """
     ends = [0.0]
     for weight in weights:
         ends.append(ends[-1] + weight)
-    places = [round(total * end / ends[-1]) for end in ends]
+    places = [0, *(math.floor(total * end / ends[-1] + offset) for end in ends[1:-1]), total]
     return [after - before for before, after in pairwise(places)]

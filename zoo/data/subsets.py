@@ -157,6 +157,11 @@ def chance_accuracy(corpus: Corpus, batch_size: int = 256) -> float | None:
     return int(counts.max()) / int(counts.sum())
 
 
+def notes_of(corpus: Corpus) -> tuple[str, ...]:
+    """Give what the user has to know of a corpus."""
+    return corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else tuple(getattr(corpus, "notes", ()))
+
+
 def warn_of_notes(corpus: Corpus, told: Collection[str] = ()) -> tuple[str, ...]:
     """Warn of what the user has to know of a corpus, where nothing else tells it, as the report of a study does.
 
@@ -166,7 +171,7 @@ def warn_of_notes(corpus: Corpus, told: Collection[str] = ()) -> tuple[str, ...]
 
     Returns: the notes, those told before included.
     """
-    notes = corpus.study_info().notes if isinstance(corpus, DrawsSubsets) else tuple(getattr(corpus, "notes", ()))
+    notes = notes_of(corpus)
     for note in notes:
         if note not in told:
             warnings.warn(f"{corpus.name}: {note}", stacklevel=3)

@@ -36,10 +36,16 @@ TABLES = (
         "csv",
         "open_files:open_csv",
         "GLOB",
-        (".csv", ".tsv"),
+        (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"),
         "tables with a header, .csv or .tsv",
     ),
-    ("jsonl", "open_files:open_jsonl", "GLOB", (".jsonl",), "a JSON object in each line"),
+    (
+        "jsonl",
+        "open_files:open_jsonl",
+        "GLOB",
+        (".jsonl", ".jsonl.gz", ".jsonl.zst"),
+        "a JSON object in each line",
+    ),
     (
         "webdataset",
         "webdataset:open_webdataset",

@@ -87,6 +87,12 @@ class GraphsCorpus(BatchedCorpus):
         other.augmentation = tuple(name for name in chosen if name != "none")
         return other
 
+    def prepared_as(self, other: Any) -> "GraphsCorpus":
+        """See `PreparesAs.prepared_as`: with the mean and deviation of other numbers."""
+        prepared = copy(self)
+        prepared.units = other.units if isinstance(other, GraphsCorpus) else self.units
+        return prepared
+
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data."""
         features = {"node_features": self.graph_task.node_features, "edge_features": self.graph_task.edge_features}

@@ -118,13 +118,19 @@ def _given(store: GraphStore, targets: Targets, name: str, given: Given | None) 
 def _one_by_one(
     store: GraphStore, targets: Targets, pool: NDArray[np.int64], missing: list[str], seed: int, name: str
 ) -> Places:
-    """Draw the part of each graph by its hash, so that it stays there whatever others come."""
-    if len(pool) <= len(missing):
+    """Draw the part of each graph by its hash, so that it stays there whatever others come; equal ones stay together.
+
+    Raises:
+        DataError: If a part would be empty.
+    """
+    keys, first, of = np.unique(store.arrays["keys"][pool], return_index=True, return_inverse=True)
+    if len(keys) <= len(missing):
         needed = ", ".join(["training", *missing[:-1]])
-        raise DataError(f"{name} has {len(pool)} examples; {needed} and {missing[-1]} need one each")
-    classes = targets.values.numpy()[pool] if targets.kind == "class" else None
-    parts = by_hash(store.arrays["keys"][pool], seed, classes, missing)
-    return {part: pool[places] for part, places in parts.items()}
+        raise DataError(
+            f"{name} has {len(pool)} examples, of which {len(keys)} differ; {needed} and {missing[-1]} need one each"
+        )
+    classes = targets.values.numpy()[pool[first]] if targets.kind == "class" else None
+    return {part: pool[np.isin(of, chosen)] for part, chosen in by_hash(keys, seed, classes, missing).items()}
 
 
 def _by_scaffold(
@@ -149,7 +155,8 @@ def _by_scaffold(
     if not all(len(places) for places in parts.values()):
         raise DataError(
             f"{name}: {len(pool)} molecules of {len(scaffolds)} scaffolds cannot be parted into training, "
-            "validation and test of scaffolds of their own; split=random parts them one by one"
+            "validation and test of scaffolds of their own; graphs:FILE?split=random parts them one by one, and "
+            "?draw=random behind another source"
         )
     return parts
 

@@ -110,6 +110,18 @@ def test_a_file_that_two_sources_read_wants_its_source_in_front(tmp_path: Path) 
             find_source(str(tmp_path / "a.conll"), model("tag"))
 
 
+def test_a_packed_file_is_found_by_both_its_endings(tmp_path: Path) -> None:
+    with using(Registry()):
+        for name, reader, found in (
+            ("a.txt.gz", "decoder-tiny", "lines"),
+            ("a.jsonl.zst", "bert-tiny", "labelled"),
+            ("a.csv.gz", "bert-tiny", "labelled"),
+            ("a.csv.gz", "graph-tiny", "csv"),
+        ):
+            (tmp_path / name).write_text("")
+            assert find_source(str(tmp_path / name), create.info(reader))[0].name == found
+
+
 def test_columns_may_be_named_behind_a_file(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("")
     text = f"{tmp_path / 'pairs.tsv'}?source=en&target=de"

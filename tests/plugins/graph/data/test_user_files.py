@@ -28,7 +28,7 @@ def write(path: Path, rows: list[Any]) -> str:
 
 
 def lines(**asked: Any) -> list[Any]:
-    return [TRIANGLE | asked for _ in range(6)]
+    return [TRIANGLE | {"x": [[place, 1], [0, 2], [3, 4]]} | asked for place in range(6)]
 
 
 def test_lines_of_json_are_graphs_with_features_and_a_label(tmp_path: Path) -> None:
@@ -290,13 +290,21 @@ def test_no_scaffold_is_tested_that_was_trained_on_and_molecules_without_rings_a
 
 def test_molecules_of_one_scaffold_cannot_be_parted(tmp_path: Path) -> None:
     path = write(tmp_path / "some.csv", ["smiles,mass", *(f"c1ccccc1{'C' * count},1.5" for count in range(9))])
-    with pytest.raises(DataError, match=r"9 molecules of 1 scaffolds cannot be parted .* split=random parts them"):
+    with pytest.raises(DataError, match=r"9 molecules of 1 scaffolds cannot be parted .*\?split=random parts them"):
         open_graphs(path, SPEC, 0, "")
     assert sum(open_graphs(f"{path}?split=random", SPEC, 0, "").sizes.values()) == 9
 
 
+def test_equal_graphs_are_all_in_one_part(tmp_path: Path) -> None:
+    rows = [line for each in lines(label="a")[:4] + lines(label="b")[4:] for line in [each] * 5]
+    corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
+    found = [{float(each.graph.x[0, 0]) for each in part} for part in corpus.parts.values()]
+    assert set.union(*found) == set(range(6))
+    assert sum(map(len, found)) == 6
+
+
 def test_too_few_graphs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"graphs.jsonl has 2 examples; training, validation and test need one each"):
+    with pytest.raises(DataError, match=r"has 2 examples, of which 2 differ; training, validation and test need"):
         open_graphs(write(tmp_path / "graphs.jsonl", lines(target=1)[:2]), SPEC, 0, "")
 
 
