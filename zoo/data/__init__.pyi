@@ -52,6 +52,7 @@ from zoo.data.tables.table import PARTS as PARTS, Table as Table, draw_parts as 
 from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores
 from zoo.data.workers import (
     Workers as Workers,
+    FEWER_PROCESSORS as FEWER_PROCESSORS,
     default_workers as default_workers,
     read_ahead as read_ahead,
 )

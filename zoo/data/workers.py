@@ -27,6 +27,10 @@ from zoo.processors import cores
 Item = TypeVar("Item")
 MOST = 8
 """Workers at most, where their number is not given."""
+FEWER = "Set fewer, such as --workers {fewer}"
+"""What helps where a worker is killed for memory."""
+FEWER_PROCESSORS = "Start again on fewer processors (`taskset -c 0 zoo …`): it goes on where it was"
+"""The same where a file is read into the cache, by as many workers as there are processors."""
 _IDLE = (-1, 0, "", ())
 """What a worker is told where nobody reads: it answers at once."""
 _TOKENIZERS = "TOKENIZERS_PARALLELISM"
@@ -100,10 +104,10 @@ class Workers:
         owners: whose methods are called, such as a corpus; each worker has them, by fork or pickled.
         workers: number of processes; with 0 all is made in this one when it is read.
         pin: whether tensors come in pinned memory, from which an accelerator copies them in the background.
-        advice: what helps besides fewer workers where one of them is killed for memory.
+        advice: what helps where one of them is killed for memory; `{fewer}` in it is half of the number.
     """
 
-    def __init__(self, *owners: Any, workers: int = 0, pin: bool = False, advice: str = "") -> None:
+    def __init__(self, *owners: Any, workers: int = 0, pin: bool = False, advice: str = FEWER) -> None:
         self.owners, self.workers, self.pin, self.advice = owners, workers, pin, advice
         self._readings: dict[int, _Reading] = {}
         self._numbers = count()
@@ -134,7 +138,8 @@ class Workers:
             self._source._shutdown_workers()  # as Lightning does: an error that is handled keeps the iterator alive
         self._source = None
         if dead:
-            raise WorkerDiedError(f"{_cause_of_death(dead[0], self.workers)}{self.advice}") from error
+            advice = self.advice.format(fewer=self.workers // 2)
+            raise WorkerDiedError(f"{_cause_of_death(dead[0], self.workers)} {advice}") from error
 
     def holds(self, make: Callable[..., Any]) -> bool:
         """Tell whether the processes can call a function: a method of one of the objects, and asked in this thread."""
@@ -294,10 +299,7 @@ def _cause_of_death(process: Any, workers: int) -> str:
     with suppress(ValueError):
         name = f" ({signal.Signals(-code).name})"
     how = f"was killed by signal {-code}{name}" if code < 0 else f"ended with exit code {code}"
-    return (
-        f"workers={workers}: a worker, process {process.pid}, {how}; most often memory has run out. "
-        f"Set fewer, such as --workers {workers // 2}"
-    )
+    return f"workers={workers}: a worker, process {process.pid}, {how}; most often memory has run out."
 
 
 @contextmanager

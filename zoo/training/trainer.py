@@ -15,7 +15,7 @@ from zoo.core.ops import products
 from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.data.corpus_options import with_options
 from zoo.data.subsets import nested, warn_of_notes
-from zoo.data.workers import Workers, default_workers
+from zoo.data.workers import FEWER, Workers, default_workers
 from zoo.processors import cores
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.data_wait import WarnOfDataWait
@@ -212,7 +212,7 @@ class Trainer:
         """Give the processes that make the batches of training, validation and test."""
         workers, owners = parts.settings.workers, (parts.sampler, *nested(parts.corpus))
         assert workers is not None
-        advice = f" with --resume, or begin again with a --batch-size below {parts.settings.batch_size}"
+        advice = f"{FEWER} with --resume, or begin again with a --batch-size below {parts.settings.batch_size}"
         return Workers(*owners, workers=workers, pin=self.fabric.device.type == "cuda", advice=advice)
 
     @contextmanager

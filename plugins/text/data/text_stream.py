@@ -13,6 +13,7 @@ import numpy as np
 
 from zoo import DataError
 from zoo.data import (
+    FEWER_PROCESSORS,
     Parts,
     RaggedIds,
     RaggedWriter,
@@ -134,7 +135,8 @@ class TextStream(Generic[Example]):
 
     def _write(self, folder: Path, encode: Encode[Example]) -> None:
         encoder = _Encoder(encode)
-        with ExitStack() as opened, Workers(encoder, workers=default_workers(shared=False)) as workers:
+        made_ahead = Workers(encoder, workers=default_workers(shared=False), advice=FEWER_PROCESSORS)
+        with ExitStack() as opened, made_ahead as workers:
             columns = _Columns(folder, opened)
             batches = _batches(islice(self, columns.examples, None), self.text)
             what = f"tokenizing {self.name}, MB of text"

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from zoo.data import workers as module
-from zoo.data.workers import WorkerDiedError, Workers, default_workers, flushes_denormal, read_ahead
+from zoo.data.workers import FEWER, WorkerDiedError, Workers, default_workers, flushes_denormal, read_ahead
 from zoo.errors import DataError
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -121,7 +121,7 @@ def test_another_error_shows_where_in_the_worker_it_was() -> None:
 
 def test_a_worker_that_the_system_kills_is_an_error_that_says_what_to_set() -> None:
     data = Numbers()
-    with pytest.raises(WorkerDiedError) as error, Workers(data, workers=2, advice=", or smaller batches"):
+    with pytest.raises(WorkerDiedError) as error, Workers(data, workers=2, advice=f"{FEWER}, or smaller batches"):
         list(read_ahead(data.die, each(range(20))))
     assert re.match(r"workers=2: a worker, process \d+, was killed by signal 9 \(SIGKILL\); ", str(error.value))
     assert str(error.value).endswith("memory has run out. Set fewer, such as --workers 1, or smaller batches")

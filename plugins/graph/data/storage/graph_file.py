@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from zoo import DataError, InputError
-from zoo.data import Skipped, Workers, cached_folder, default_workers, hash_names, read_ahead, shown
+from zoo.data import FEWER_PROCESSORS, Skipped, Workers, cached_folder, default_workers, hash_names, read_ahead, shown
 from zoo.plugins.graph.data.storage.graph_store import GraphStore
 from zoo.plugins.graph.data.storage.growing_arrays import GrowingArrays
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
@@ -153,7 +153,7 @@ class GraphFile(ABC):
         chunks = _chunks(islice(self.rows(), done, None))
         workers = default_workers(shared=False) if total - done > 2 * _CHUNK else 0
         try:
-            with Workers(self, workers=workers):
+            with Workers(self, workers=workers, advice=FEWER_PROCESSORS):
                 read = shown(read_ahead(self.parse, chunks), total - done, f"reading {self.path.name}", size=_rows)
                 for number, chunk in enumerate(read, start=1):
                     arrays.append(chunk.arrays)
