@@ -47,6 +47,15 @@ def owners(corpus: Mixture, batches: Any) -> list[int]:
     return [int(each) for each in found]
 
 
+def write_pictures(folder: Path, level: int) -> None:
+    """Write eight pictures of each of two classes."""
+    for name in "ab":
+        (folder / name).mkdir(parents=True)
+        for number in range(8):
+            pixels = np.random.default_rng(number).integers(level, level + 50, (8, 8, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / name / f"{number}.png")
+
+
 def test_batches_are_of_each_source_as_its_weight_says(texts: str) -> None:
     corpus = mixed(texts)
     batches = corpus.epoch(torch.Generator().manual_seed(0), 4)
@@ -126,11 +135,7 @@ def test_a_comma_between_two_paths_parts_no_sources(tmp_path: Path) -> None:
 
 def test_pictures_are_prepared_as_those_of_the_first(tmp_path: Path) -> None:
     for level, place in ((200, "bright"), (20, "dark")):
-        for name in "ab":
-            (tmp_path / place / name).mkdir(parents=True)
-            for number in range(8):
-                pixels = np.random.default_rng(number).integers(level, level + 50, (8, 8, 3), dtype=np.uint8)
-                Image.fromarray(pixels).save(tmp_path / place / name / f"{number}.png")
+        write_pictures(tmp_path / place, level)
     corpus = open_corpus(f"mix:1=folder:{tmp_path}/bright,1=folder:{tmp_path}/dark", PICTURES)
     assert isinstance(corpus, Mixture)
     for each in (corpus, with_options(corpus, augment="crop"), with_options(corpus, cache=True)):
@@ -153,10 +158,7 @@ def test_numbers_are_scaled_as_those_of_the_first(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_of_any_source_is_named(tmp_path: Path) -> None:
     for place in ("whole", "broken"):
-        for name in "ab":
-            (tmp_path / place / name).mkdir(parents=True)
-            for number in range(8):
-                Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / place / name / f"{number}.png")
+        write_pictures(tmp_path / place, 100)
     (tmp_path / "broken" / "a" / "3.png").write_text("no picture")
     corpus = open_corpus(f"mix:1=folder:{tmp_path}/whole,1=folder:{tmp_path}/broken", PICTURES)
     with pytest.warns(UserWarning, match=r"(?s)broken.*3\.png"):
