@@ -196,7 +196,7 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
         if "fingerprint" in differ:
             notes.append(
                 "The fingerprint is that of the data: files were added, removed or written to since, or are read, "
-                "split or cut into tokens in another way"
+                "split or cut into tokens in another way, as are crops with --cache"
             )
         if "steps" in differ:
             notes.append(
