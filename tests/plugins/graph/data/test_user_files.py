@@ -23,12 +23,14 @@ TRIANGLE = {"edges": [[0, 1], [1, 2], [2, 0]], "x": [[0.5, 1], [0, 2], [3, 4]]}
 
 
 def write(path: Path, rows: list[Any]) -> str:
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    """Write a row in each line, graphs as different ones."""
+    named = (row if isinstance(row, str) else json.dumps(row | {"id": place}) for place, row in enumerate(rows))
+    path.write_text("".join(f"{row}\n" for row in named))
     return str(path)
 
 
 def lines(**asked: Any) -> list[Any]:
-    return [TRIANGLE | {"x": [[place, 1], [0, 2], [3, 4]]} | asked for place in range(6)]
+    return [TRIANGLE | asked for _ in range(6)]
 
 
 def test_lines_of_json_are_graphs_with_features_and_a_label(tmp_path: Path) -> None:
@@ -296,7 +298,8 @@ def test_molecules_of_one_scaffold_cannot_be_parted(tmp_path: Path) -> None:
 
 
 def test_equal_graphs_are_all_in_one_part(tmp_path: Path) -> None:
-    rows = [line for each in lines(label="a")[:4] + lines(label="b")[4:] for line in [each] * 5]
+    graphs = [TRIANGLE | {"x": [[place], [0], [0]], "label": "aab"[place % 3]} for place in range(6)]
+    rows = [line for line in map(json.dumps, graphs) for _ in range(5)]
     corpus = open_graphs(write(tmp_path / "graphs.jsonl", rows), SPEC, 0, "")
     found = [{float(each.graph.x[0, 0]) for each in part} for part in corpus.parts.values()]
     assert set.union(*found) == set(range(6))
