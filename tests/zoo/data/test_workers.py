@@ -1,3 +1,4 @@
+import gc
 import multiprocessing
 import os
 import re
@@ -139,6 +140,7 @@ def test_a_dead_worker_is_told_even_if_pytorch_raises_again_while_the_others_end
         end(self)
         raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
 
+    gc.collect()  # iterators of other tests, which would call it
     monkeypatch.setattr(_MultiProcessingDataLoaderIter, "_shutdown_workers", shut_down)
     with pytest.raises(WorkerDiedError, match="SIGKILL"), Workers(data, workers=2):
         list(read_ahead(data.die, each(range(20))))
