@@ -39,6 +39,7 @@ from zoo.data.source_options import parse as parse
 from zoo.data.splits import (
     Parts as Parts,
     by_hash as by_hash,
+    by_text as by_text,
     complete as complete,
     fingerprint as fingerprint,
     hash_fraction as hash_fraction,

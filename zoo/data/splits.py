@@ -1,9 +1,10 @@
 """Deterministic train, validation and test splits, and fingerprints of data."""
 
 import hashlib
+import heapq
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +18,8 @@ _SHARE = 10
 """One tenth for validation, one for test."""
 _MOST = 2000
 """Examples of validation or test that are enough for three figures."""
+FIRST_HASH = {"test": 0.0, "validation": 0.5}
+"""Where the texts of a part begin in [0, 1), so that those of a smaller share are among those of a larger."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,37 @@ class Parts(Generic[Example]):
         return {"train": self.train, "validation": self.validation, "test": self.test}
 
 
+Draw = Callable[[Sequence[Any], Sequence[str], int], dict[Any, str]]
+"""Gives the part of each key that is held out, of keys, names of parts and a seed."""
+
+
+def shuffled(keys: Sequence[Hashable], wanted: Sequence[str], seed: int) -> dict[Hashable, str]:
+    """Hold out a tenth of the keys for each part, 2,000 at most, in a random order."""
+    order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(seed)).tolist()
+    held = min(_MOST, max(1, len(keys) // _SHARE))
+    return {keys[place]: wanted[rank // held] for rank, place in enumerate(order) if rank // held < len(wanted)}
+
+
+def by_text(keys: Sequence[str], wanted: Sequence[str], seed: int) -> dict[str, str]:
+    """Hold out texts by a hash of each, so that a growing set keeps its parts: about a tenth for each, 2,000 at most.
+
+    A part is the texts of the lowest hashes from its own begin on, see `FIRST_HASH`: one at least, a fifth at most.
+    """
+    home: dict[str, str] = {}
+    most = min(_MOST, max(1, len(keys) // 5))
+    for part in wanted:
+        places = {key: (hash_fraction(key, seed) - FIRST_HASH[part]) % 1 for key in keys if key not in home}
+        nearest = heapq.nsmallest(most, places, key=places.__getitem__)
+        home |= {key: part for key in nearest if places[key] < 1 / _SHARE or key == nearest[0]}
+    return home
+
+
 def complete(
-    given: Mapping[str, Sequence[Example]], key: Callable[[Example], Hashable], seed: int, name: str
+    given: Mapping[str, Sequence[Example]],
+    key: Callable[[Example], Any],
+    seed: int,
+    name: str,
+    draw: Draw = shuffled,
 ) -> Parts[Example]:
     """Take validation and test from the training examples where they are not given.
 
@@ -46,6 +78,7 @@ def complete(
         key: of an example; those that share it stay together, so that nothing tested was trained on.
         seed: of the split.
         name: of the data, for the error.
+        draw: chooses the keys that are held out.
 
     Raises:
         DataError: If there are too few different examples.
@@ -58,12 +91,10 @@ def complete(
             f"{name} has {counted(len(train), 'example')}, of which {len(keys)} differ; "
             f"training{''.join(f' and {part}' for part in wanted[::-1])} need one each"
         )
-    order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(seed)).tolist()
-    held = min(_MOST, max(1, len(keys) // _SHARE))
-    home = {keys[place]: rank // held for rank, place in enumerate(order)}
-    for rank, part in enumerate(wanted):
-        parts[part] = [example for example in train if home[key(example)] == rank]
-    rest = [example for example in train if home[key(example)] >= len(wanted)]
+    home = draw(keys, wanted, seed)
+    for part in wanted:
+        parts[part] = [example for example in train if home.get(key(example)) == part]
+    rest = [example for example in train if key(example) not in home]
     return Parts(rest, parts["validation"], parts["test"])
 
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import zoo
 from zoo import ConfigError, DataError, ModelSpec, ZooError
-from zoo.data import DatasetInfo, Parts, complete, fingerprint, names_of, parse, write_text
+from zoo.data import DatasetInfo, Parts, by_text, complete, fingerprint, names_of, parse, write_text
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.shared.text.vocabulary import LEARNERS, LISTS
@@ -27,7 +27,7 @@ Example = TypeVar("Example", bound=tuple[Any, ...])
 DEFAULT_TOKENIZER = "bpe:8000"
 """Learned from the training part."""
 LARGE = 32 * 2**20
-"""Bytes of text from which on examples are streamed, split by hash and, for models of language, packed."""
+"""Bytes of text from which on examples are streamed and, for models of language, packed."""
 
 
 def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
@@ -124,7 +124,7 @@ def _open(
     if sum(map(text_size, files.values())) >= LARGE:
         stream = TextStream(files, read, text, seed, name, f"{kind} {sorted(options.items())}")
         return TextData(name, seed, given, stream)
-    parts = complete({part: list(read(paths)) for part, paths in files.items()}, text, seed, name)
+    parts = complete({part: list(read(paths)) for part, paths in files.items()}, text, seed, name, by_text)
     return TextData(name, seed, given, parts)
 
 

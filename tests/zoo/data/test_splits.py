@@ -1,10 +1,12 @@
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from zoo.data.splits import by_hash, complete, fingerprint, hash_fraction, hash_names
+from zoo.data import splits
+from zoo.data.splits import by_hash, by_text, complete, fingerprint, hash_fraction, hash_names
 from zoo.errors import DataError
 
 
@@ -100,3 +102,36 @@ def test_a_hash_is_that_of_name_and_seed_and_evenly_spread() -> None:
     for tenth in range(10):
         assert sum(tenth <= 10 * place < tenth + 1 for place in places) == pytest.approx(400, abs=100)
     assert 0 <= hash_fraction("half a character: \ud800", 0) < 1
+
+
+TEXTS = [f"text {number}" for number in range(400)]
+
+
+def home(texts: list[str], wanted: tuple[str, ...] = ("test", "validation")) -> dict[str, str]:
+    return by_text(texts, wanted, 3)
+
+
+def test_texts_keep_their_parts_when_others_come_or_go() -> None:
+    for fewer in (TEXTS[:300], TEXTS[100:], TEXTS[::2]):
+        assert home(fewer) == {text: part for text, part in home(TEXTS).items() if text in fewer}
+    assert home(TEXTS, ("validation",)).keys() == {text for text, part in home(TEXTS).items() if part == "validation"}
+    sizes = Counter(home(TEXTS).values())
+    assert all(20 <= sizes[part] <= 60 for part in ("test", "validation"))
+    assert home(TEXTS) != by_text(TEXTS, ("test", "validation"), 4)
+
+
+def test_texts_of_a_smaller_share_are_among_those_of_a_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = home(TEXTS)
+    monkeypatch.setattr(splits, "_MOST", 5)
+    few = home(TEXTS)
+    assert Counter(few.values()) == {"test": 5, "validation": 5}
+    assert few.items() <= whole.items()
+
+
+@pytest.mark.parametrize("count", range(3, 12))
+def test_of_few_texts_each_part_has_one_and_most_are_for_training(count: int) -> None:
+    for seed in range(20):
+        parts = complete({"train": TEXTS[:count]}, str, seed, "x", by_text)
+        assert len(parts.train) + len(parts.validation) + len(parts.test) == count
+        assert min(map(len, parts)) >= 1
+        assert len(parts.train) >= count - 2 * max(1, count // 5)
