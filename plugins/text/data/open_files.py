@@ -21,7 +21,7 @@ from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, Tagg
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.text_files import TABLES, ending, locate, text_size
-from zoo.plugins.text.data.text_stream import HELD_OUT, MOST, SAMPLE, TextStream
+from zoo.plugins.text.data.text_stream import MOST, SAMPLE, TextStream
 
 Example = TypeVar("Example", bound=tuple[Any, ...])
 DEFAULT_TOKENIZER = "bpe:8000"
@@ -174,7 +174,8 @@ class TextData(Generic[Example]):
         """Describe the data; their fingerprint is that of the texts, or of a stream's files."""
         parts = self.parts
         if isinstance(parts, TextStream):
-            split = "your own split" if self.given else f"{HELD_OUT:.0%} each for validation and test, {MOST:,} at most"
+            drawn = f"{parts.held_out:.0%} each for validation and test, {MOST:,} at most"
+            split = "your own split" if self.given else drawn
             told = f"`{self.name}` holds {parts.bytes / 1e6:,.0f} MB of {what}, {split}."
             return DatasetInfo(self.name, told, fingerprint([*parts.signature, chosen.content, *further]))
         split = "your own split" if self.given else "a tenth each for validation and test"

@@ -49,7 +49,8 @@ _JOURNAL, _EVERY = "journal.json", 5.0
 class TextStream(Generic[Example]):
     """Examples of large files and the part of each, in constant memory: training first, then validation and test.
 
-    The part of an example is decided by a hash of its text, so that it stays where it is when others come or go.
+    The part of an example is decided by a hash of its text, so that it stays where it is when others come or go. Of a
+    part that is drawn, the `MOST` examples of the lowest hashes are read; the others are not used.
 
     Args:
         files: of `train`, and of `validation` and `test` where they are given.
@@ -59,6 +60,9 @@ class TextStream(Generic[Example]):
         name: of the data.
         how: what else decides the examples, such as names of columns.
     """
+
+    held_out = HELD_OUT
+    """Share of each part that is drawn."""
 
     def __init__(
         self,
@@ -81,15 +85,12 @@ class TextStream(Generic[Example]):
             yield part, example
 
     def _placed(self) -> Iterator[tuple[str, float, Example]]:
-        drawn = [part for part in ("test", "validation") if part not in self.files]
-        held: dict[str, list[tuple[float, int, Example]]] = {part: [] for part in drawn}
-        for order, example in enumerate(self.read(self.files["train"])):
-            place = hash_fraction(self.text(example), self.seed)
-            rank = int(place / HELD_OUT)
-            if rank >= len(drawn):
-                yield "train", place, example
+        held: dict[str, list[tuple[float, int, Example]]] = {part: [] for part in self._missing()}
+        for order, (part, place, example) in enumerate(self._drawn()):
+            if part == "train":
+                yield part, place, example
             else:
-                kept = held[drawn[rank]]  # a heap whose first has the highest hash, so that the lowest stay
+                kept = held[part]  # a heap whose first has the highest hash, so that the lowest stay
                 (heapq.heappush if len(kept) < MOST else heapq.heappushpop)(kept, (-place, -order, example))
         for part in ("validation", "test"):
             if part in held:
@@ -99,10 +100,21 @@ class TextStream(Generic[Example]):
             else:
                 yield from ((part, 0.0, example) for example in self.read(self.files[part]))
 
+    def _drawn(self) -> Iterator[tuple[str, float, Example]]:
+        """Give the part of each example for training, and the number in [0, 1) that decides it, the lowest held out."""
+        missing = self._missing()
+        for example in self.read(self.files["train"]):
+            place = hash_fraction(self.text(example), self.seed)
+            rank = int(place / self.held_out)
+            yield (missing[rank] if rank < len(missing) else "train"), place, example
+
+    def _missing(self) -> list[str]:
+        return [part for part in ("test", "validation") if part not in self.files]
+
     def sample(self, texts: Callable[[Example], Iterable[str]], most: float = SAMPLE) -> Iterator[str]:
         """Give the texts of training examples that a hash chooses, so many bytes at most."""
         share = min(1.0, most / max(1, text_size(self.files["train"])))
-        drawn = HELD_OUT * (2 - len(self.files.keys() - {"train"}))
+        drawn = self.held_out * len(self._missing())
         left = most
         for part, place, example in self._placed():
             if part != "train" or left <= 0:

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.data import (
+    PARTS,
     BatchedCorpus,
     Parts,
     Role,
     Table,
     check_complete,
     choose_columns,
-    draw_parts,
-    hash_names,
+    mix,
     read_classes,
 )
 from zoo.plugins.text.data.file_readers import Sentence
@@ -21,7 +23,6 @@ from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, Tagg
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
 from zoo.plugins.text.data.open_files import LARGE, TextData, packs
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
-from zoo.plugins.text.data.text_files import text_size
 from zoo.plugins.text.data.text_stream import TextStream
 
 Example = TypeVar("Example", bound=tuple[Any, ...])
@@ -68,12 +69,10 @@ def _labelled(table: Table, columns: dict[str, str], spec: ModelSpec, seed: int,
     check_complete(table, columns["text"])
     table, codes, labels = read_classes(table, columns["label"])
 
-    def read(first: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Labelled]:
-        return (
-            Labelled(text, labels[codes[row]], f"{table.name} row {row}") for row, (text,) in enumerate(rows, first)
-        )
+    def make(row: int, cells: tuple[Any, ...]) -> Labelled:
+        return Labelled(cells[0], labels[codes[row]], f"{table.name} row {row}")
 
-    data = _data(table, "labelled", [columns["text"]], read, lambda each: each.text, seed, codes)
+    data = _data(table, "labelled", [columns["text"]], make, lambda each: each.text, seed, codes)
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     return LabelledCorpus(data.about(f"texts with {len(labels)} labels", chosen), spec, chosen, data.parts, labels)
 
@@ -84,15 +83,16 @@ def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedC
     for column in columns:
         check_complete(table, column)
 
-    def read(first: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Sentence]:
-        names = table.class_names(columns[1], first)
-        for row, (words, tags) in enumerate(rows, first):
-            place = f"{table.name} row {row}"
-            if len(words) != len(tags) or not words:
-                raise DataError(f"{place}: {len(words)} tokens and {len(tags)} tags: each token has one")
-            yield Sentence(tuple(words), tuple(names[tag] if names else str(tag) for tag in tags), place)
+    classes = {part: table.class_names(columns[1], table.first(part)) for part in table.sections}
 
-    data = _data(table, "tagged", columns, read, lambda each: " ".join(each.words), seed)
+    def make(row: int, cells: tuple[Any, ...]) -> Sentence:
+        (words, tags), place = cells, f"{table.name} row {row}"
+        if len(words) != len(tags) or not words:
+            raise DataError(f"{place}: {len(words)} tokens and {len(tags)} tags: each token has one")
+        names = classes[PARTS[table.given[row]]]
+        return Sentence(tuple(words), tuple(names[tag] if names else str(tag) for tag in tags), place)
+
+    data = _data(table, "tagged", columns, make, lambda each: " ".join(each.words), seed)
     labels = data.labels(lambda each: each.tags)
     chosen = data.tokenizer(tokenizer, lambda each: (" ".join(each.words),))
     about = data.about(f"sentences with {len(labels)} labels of words", chosen)
@@ -102,15 +102,13 @@ def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedC
 def _pairs(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
     columns = list(choose_columns(table, SOURCE, TARGET, options=("units",)).values())
 
-    def read(first: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Pair]:
-        for row, texts in enumerate(rows, first):
-            for side, text in zip(("source", "target"), texts, strict=True):
-                if not (text or "").strip():
-                    raise DataError(f"{table.name} row {row}: the {side} is empty")
-            source, target = texts
-            yield Pair(source, target, f"{table.name} row {row}")
+    def make(row: int, cells: tuple[Any, ...]) -> Pair:
+        for side, text in zip(("source", "target"), cells, strict=True):
+            if not (text or "").strip():
+                raise DataError(f"{table.name} row {row}: the {side} is empty")
+        return Pair(*cells, f"{table.name} row {row}")
 
-    data = _data(table, "pairs", columns, read, lambda each: each.source, seed)
+    data = _data(table, "pairs", columns, make, lambda each: each.source, seed)
     chosen = data.tokenizer(tokenizer, lambda each: each[:2])
     units = table.options.get("units", "13a")
     return ParallelCorpus(data.about("pairs of texts", chosen), spec, chosen, data.parts, units=units)
@@ -119,12 +117,10 @@ def _pairs(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Parallel
 def _lines(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> LinesCorpus | MaskedCorpus:
     column = choose_columns(table, TEXT, LABEL, options=("pack",))["text"]
 
-    def read(first: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Line]:
-        return (
-            Line(text, f"{table.name} row {row}") for row, (text,) in enumerate(rows, first) if (text or "").strip()
-        )
+    def make(row: int, cells: tuple[Any, ...]) -> Line | None:
+        return Line(cells[0], f"{table.name} row {row}") if (cells[0] or "").strip() else None
 
-    data = _data(table, "lines", [column], read, lambda each: each.text, seed)
+    data = _data(table, "lines", [column], make, lambda each: each.text, seed)
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     if spec.reads == "encoder":
         return MaskedCorpus(data.about("texts", chosen), spec, chosen, data.parts)
@@ -132,31 +128,76 @@ def _lines(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> LinesCor
     return LinesCorpus(data.about("texts", chosen, *(["pack"] if pack else [])), spec, chosen, data.parts, pack)
 
 
-Read = Callable[[int, Iterator[tuple[Any, ...]]], Iterator[Example]]
-"""Makes examples of cells, from the number of their first row."""
+Make = Callable[[int, tuple[Any, ...]], Example | None]
+"""Makes an example of the number and the cells of a row; None for a row without one."""
 
 
 def _data(
     table: Table,
     kind: str,
     columns: Sequence[str],
-    read: Read[Example],
+    make: Make[Example],
     text: Callable[[Example], str],
     seed: int,
     classes: Any = None,
 ) -> TextData[Example]:
-    """Give the examples of a table, in memory or streamed where they are large; parts are drawn by their texts."""
+    """Give the examples of a table, in memory or streamed where they are large, in the same parts."""
     given = len(table.sections) > 1
-    if sum(map(text_size, table.files.values())) >= LARGE:
+    stream = TableStream(table, kind, columns, make, text, seed, classes)
+    if stream.bytes >= LARGE:
+        return TextData(table.name, seed, given, stream)
+    found: dict[str, list[Example]] = {part: [] for part in PARTS}
+    for part, example in stream:
+        found[part].append(example)
+    if empty := [part for part, examples in found.items() if not examples]:
+        raise DataError(f"{table.name} has no text for {' and '.join(empty)}: give a file for it, or more texts")
+    return TextData(table.name, seed, given, Parts(**found))
 
-        def stream(paths: Sequence[Path]) -> Iterator[Example]:
-            part = next(part for part, own in table.files.items() if own is paths)
-            return read(table.first(part), table.records(columns, part))
 
-        how = f"{kind} {columns} {table.fingerprint}"
-        return TextData(table.name, seed, given, TextStream(table.files, stream, text, seed, table.name, how))
-    found = {part: list(read(table.first(part), table.records(columns, part))) for part in table.sections}
-    every = [each for examples in found.values() for each in examples]
-    hashes = hash_names(text(each).encode(errors="surrogatepass") for each in every)
-    parts = draw_parts({part: len(examples) for part, examples in found.items()}, hashes, seed, table.name, classes)
-    return TextData(table.name, seed, given, Parts(*([every[row] for row in rows] for rows in parts.values())))
+class TableStream(TextStream[Example]):
+    """Examples of a table, whatever its size; parts that are not given are drawn by a hash of the first column.
+
+    Args:
+        table: whose rows are made examples.
+        kind: of the examples.
+        columns: that are read.
+        make: makes an example of a row.
+        text: of an example.
+        seed: of the draw.
+        classes: of the rows, which each part then has alike.
+    """
+
+    held_out = 0.1
+
+    def __init__(
+        self,
+        table: Table,
+        kind: str,
+        columns: Sequence[str],
+        make: Make[Example],
+        text: Callable[[Example], str],
+        seed: int,
+        classes: Any,
+    ) -> None:
+        files = {part: table.files[part] for part in table.sections}
+        how = f"{kind} {columns} {table.fingerprint} parts of rows"
+        super().__init__(files, self._of_files, text, seed, table.name, how)
+        self.table, self.columns, self.make = table, columns, make
+        hashes = table.hashes(columns[0])
+        self._places = mix(hashes, seed) / np.float64(2**64)
+        self._parts = np.zeros(len(table), np.int8)
+        for part, rows in table.parts(hashes, seed, classes).items():
+            self._parts[rows] = PARTS.index(part)
+
+    def _drawn(self) -> Iterator[tuple[str, float, Example]]:
+        for row, example in self._examples("train"):
+            yield PARTS[self._parts[row]], float(self._places[row]), example
+
+    def _of_files(self, paths: Sequence[Path]) -> Iterator[Example]:
+        part = next(part for part, own in self.files.items() if own is paths)
+        return (example for _, example in self._examples(part))
+
+    def _examples(self, part: str) -> Iterator[tuple[int, Example]]:
+        for row, cells in enumerate(self.table.records(self.columns, part), self.table.first(part)):
+            if (example := self.make(row, cells)) is not None:
+                yield row, example

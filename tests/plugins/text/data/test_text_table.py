@@ -10,7 +10,7 @@ import zoo
 from zoo import ConfigError, DataError
 from zoo.core import IGNORED
 from zoo.data.corpus import open_corpus
-from zoo.plugins.text.data import text_table
+from zoo.plugins.text.data import text_stream, text_table
 from zoo.plugins.text.data.labelled_corpus import LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import LinesCorpus, MaskedCorpus
 from zoo.plugins.text.data.parallel_corpus import ParallelCorpus
@@ -108,6 +108,53 @@ def test_large_tables_are_streamed_to_the_same_ids(
             assert torch.equal(a.target, b.target)
 
 
+def _texts(corpus: Any, split: str) -> list[str]:
+    rows = corpus.rows[split]
+    return corpus.tokenizer.transcripts([list(rows[place]) for place in range(len(rows))])
+
+
+@pytest.mark.parametrize("model", [ENCODER, DECODER])
+def test_a_table_that_grows_large_keeps_its_parts(
+    parquet: Any, model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = f"parquet:{parquet('few.parquet', text=TEXTS[:50], label=LABELS[:50])}"
+    more = f"parquet:{parquet('more.parquet', text=TEXTS, label=LABELS)}?pack=no"
+    more = more if model is DECODER else more.partition("?")[0]
+    before = open_corpus(few, model, tokenizer="byte")
+    monkeypatch.setattr(text_table, "LARGE", 0)
+    grown = open_corpus(more, model, tokenizer="byte")
+    for split in ("train", "validation", "test"):
+        old = _texts(before, split)
+        assert old
+        assert [text for text in _texts(grown, split) if text in TEXTS[:50]] == old
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_of_many_texts_that_are_held_out_those_of_the_lowest_hashes_are_read(
+    large: bool, labelled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = open_corpus(labelled, ENCODER, tokenizer="byte")
+    monkeypatch.setattr(text_stream, "MOST", 2)
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "other"))
+    if large:
+        monkeypatch.setattr(text_table, "LARGE", 0)
+    few = open_corpus(labelled, ENCODER, tokenizer="byte")
+    assert _texts(few, "train") == _texts(whole, "train")
+    assert len(_texts(few, "test")) == 2 < len(_texts(whole, "test"))
+    assert set(_texts(few, "test")) < set(_texts(whole, "test"))
+
+
+def test_a_large_table_without_the_labels_of_its_test_is_streamed(
+    parquet: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet("data/train.parquet", text=TEXTS, label=LABELS)
+    parquet("data/test.parquet", text=TEXTS[:5], label=[None] * 5)
+    monkeypatch.setattr(text_table, "LARGE", 0)
+    with pytest.warns(UserWarning, match="the labels of its test are kept back"):
+        corpus = open_corpus(f"parquet:{tmp_path}/data/*.parquet", ENCODER, tokenizer="byte")
+    assert sum(corpus.sizes.values()) == 60
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "error"),
     [
@@ -115,7 +162,7 @@ def test_large_tables_are_streamed_to_the_same_ids(
         ({"text": ["a", "b"], "label": [0.5, 1.5]}, "label=label", r"'label' holds number, and label is class or"),
         ({"text": ["a", "b"], "label": [["x"], ["y"]]}, "label=label", r"'label' holds list of text, and label is"),
         (
-            {"tokens": [["a"], ["b", "c"]], "tags": [["x"], ["y"]]},
+            {"tokens": [["a"], ["b", "c"], ["d"]], "tags": [["x"], ["y"], ["x"]]},
             "",
             r"row 1: 2 tokens and 1 tags: each token has one",
         ),
@@ -130,7 +177,7 @@ def test_columns_that_do_not_fit_are_named(parquet: Any, columns: Any, options: 
 
 
 def test_an_empty_side_of_a_pair_is_an_error(parquet: Any) -> None:
-    path = parquet("a.parquet", source=["a", "b"], target=["c", " "])
+    path = parquet("a.parquet", source=["a", "b", "d"], target=["c", " ", "c"])
     with pytest.raises(DataError, match=r"a\.parquet row 1: the target is empty"):
         open_corpus(f"parquet:{path}", TRANSLATOR, tokenizer="byte")
 
