@@ -1,18 +1,19 @@
 """Audio of a corpus: in one long tensor, or in files, which are read when needed and kept in memory up to a limit.
 
-Axes: t samples.
+Axes: t samples, n sounds, k some of them.
 """
 
 import mmap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from os import cpu_count
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from zoo import InputError
@@ -27,6 +28,21 @@ _AT_ONCE = 64
 
 Thing = TypeVar("Thing")
 Answer = TypeVar("Answer")
+
+
+@runtime_checkable
+class AudioFiles(Protocol):
+    """Files of sound, numbered from 0: those of a list of recordings, or of the rows of a table."""
+
+    @property
+    def lengths(self) -> Int64[np.ndarray, " n"]:
+        """Give the samples of each at 16 kHz, as the headers tell; 0 for one that has none."""
+
+    def opened(self, row: int) -> Path | BytesIO:
+        """Give the path of a file, or its bytes."""
+
+    def name(self, row: int) -> str:
+        """Name a file for messages."""
 
 
 class Joined:
@@ -70,80 +86,82 @@ class SharedSounds:
     A process that is started otherwise reads the files itself.
 
     Args:
-        lengths: samples of each file, at 16 kHz.
+        files: that are read.
         most: bytes that are kept; memory is taken when it is filled.
     """
 
-    def __init__(self, lengths: Mapping[Path, int], most: int = KEPT) -> None:
-        self.rows: dict[Path, tuple[int, int, int]] = {}
-        """Row of each file, and where its samples begin and end; nowhere if there is no room."""
-        used = 0
-        for row, (path, length) in enumerate(lengths.items()):
-            room = length if _BYTES * (used + length) <= most else 0
-            self.rows[path] = row, used, used + room
-            used += room
-        self._share(used)
+    def __init__(self, files: AudioFiles, most: int = KEPT) -> None:
+        self.files = files
+        self._share(_rooms(files.lengths, most // _BYTES))
 
-    def _share(self, samples: int) -> None:
-        self._samples = np.frombuffer(mmap.mmap(-1, max(_BYTES, _BYTES * samples)), np.float32)
-        self._state = np.frombuffer(mmap.mmap(-1, 8 * len(self.rows)), np.int64)
+    def _share(self, rooms: Int64[np.ndarray, " n"]) -> None:
+        self._rooms, self._ends = rooms, rooms.cumsum()
+        """Samples of each file for which there is room, 0 where there is none, and where this ends."""
+        self._samples = np.frombuffer(mmap.mmap(-1, max(_BYTES, _BYTES * int(rooms.sum()))), np.float32)
+        self._state = np.frombuffer(mmap.mmap(-1, 8 * len(rooms)), np.int64)
         """0 for a file that was not read, -1 for one that cannot be, else its samples."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what is shared."""
-        return {"rows": {path: (row, 0, 0) for path, (row, _, _) in self.rows.items()}}
+        return SharedSounds, (self.files, 0)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.rows = state["rows"]
-        self._share(0)
-
-    def read(self, path: Path) -> Float[Tensor, " t"]:
+    def read(self, row: int) -> Float[Tensor, " t"]:
         """Give the samples of a file.
 
         Raises:
             InputError: If it cannot be read.
         """
-        row, begin, end = self.rows[path]
+        end = int(self._ends[row])
+        begin = end - int(self._rooms[row])
         if 0 < self._state[row] <= end - begin:
             return torch.from_numpy(self._samples[begin : begin + int(self._state[row])])
         try:
-            sound = Preprocess().samples(path)
-        except InputError:
+            sound = Preprocess().samples(self.files.opened(row))
+        except (InputError, OSError) as error:
             self._state[row] = -1
-            raise
+            raise InputError(str(error)) from error
         if len(sound) <= end - begin:
             self._samples[begin : begin + len(sound)] = sound.numpy()
         self._state[row] = len(sound)
         return sound
 
-    def is_held(self, path: Path) -> bool:
-        """Tell whether the samples of a file are in memory."""
-        row, begin, end = self.rows[path]
-        return bool(0 < self._state[row] <= end - begin)
+    def held(self, rows: Int64[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
+        """Tell whether the samples of files are in memory."""
+        return (self._state[rows] > 0) & (self._state[rows] <= self._rooms[rows])
 
-    def is_broken(self, path: Path) -> bool:
-        """Tell whether a process has found that a file cannot be read."""
-        return bool(self._state[self.rows[path][0]] < 0)
+    def broken(self, rows: Int64[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
+        """Tell whether a process has found that files cannot be read."""
+        return np.asarray(self._state[rows] < 0)
+
+
+def _rooms(lengths: Int64[np.ndarray, " n"], most: int) -> Int64[np.ndarray, " n"]:
+    """Give the samples of each file for which there is room, in their order; who is too long leaves it to others."""
+    if lengths.sum() <= most:
+        return lengths.copy()
+    rooms = np.zeros_like(lengths)
+    for row, length in enumerate(lengths.tolist()):
+        if length <= most:
+            rooms[row] = length
+            most -= length
+    return rooms
 
 
 class Files:
-    """Read sounds from files.
+    """Some sounds that are read from files.
 
     Args:
-        paths: of the files.
-        lengths: samples of each, at 16 kHz, as the headers tell.
-        memory: what was read.
+        memory: reads them, and keeps what was read.
+        rows: of the sounds among its files.
     """
 
-    def __init__(self, paths: Sequence[Path], lengths: Sequence[int], memory: SharedSounds) -> None:
-        self.paths = list(paths)
-        self.lengths = torch.tensor(lengths, dtype=torch.long)
-        self.memory = memory
+    def __init__(self, memory: SharedSounds, rows: Int64[np.ndarray, " k"]) -> None:
+        self.memory, self.rows = memory, rows
+        self.lengths = torch.from_numpy(memory.files.lengths[rows])
 
     @property
     def reads_files(self) -> bool:
         """Whether some sounds are not in memory."""
-        return not all(map(self.memory.is_held, self.paths))
+        return not self.memory.held(self.rows).all()
 
     def __getitem__(self, place: int) -> Float[Tensor, " t"]:
         """Give a sound.
@@ -152,40 +170,35 @@ class Files:
             UnreadableError: If it cannot be read.
         """
         try:
-            return self.memory.read(self.paths[place])
+            return self.memory.read(int(self.rows[place]))
         except InputError as error:
             raise UnreadableError(place, str(error)) from error
 
     def is_broken(self, place: int) -> bool:
         """Tell whether a process has found that a sound cannot be read."""
-        return self.memory.is_broken(self.paths[place])
+        return bool(self.memory.broken(self.rows[place : place + 1])[0])
 
     def skipped(self) -> list[Skipped]:
         """Name the sounds that were found to be unreadable, and why they are."""
-        return [Skipped(str(path), _fault(path)) for path in self.paths if self.memory.is_broken(path)]
+        files = self.memory.files
+        broken = self.rows[self.memory.broken(self.rows)].tolist()
+        return [Skipped(files.name(row), _fault(files.opened, row)) for row in broken]
 
 
-class AudioIndex(NamedTuple):
-    """Lengths of audio files, as their headers tell.
+def measure_audio(
+    opened: Callable[[int], Path | BytesIO], rows: Int64[np.ndarray, " k"]
+) -> tuple[Int64[np.ndarray, " k"], list[str | None]]:
+    """Read the header of each file: give its samples at 16 kHz, 0 where it cannot be read, and why it cannot."""
 
-    Args:
-        lengths: samples at 16 kHz of each that has a header, by path.
-        skipped: why the others cannot be read, by path.
-    """
+    def measured(row: int) -> int | str:
+        try:
+            return length_of(opened(row))
+        except (InputError, OSError) as error:
+            return str(error)
 
-    lengths: dict[Path, int]
-    skipped: dict[Path, str]
-
-
-def index_audio(paths: Sequence[Path]) -> AudioIndex:
-    """Read the header of every file; samples are read when they are needed."""
-    found = AudioIndex({}, {})
-    for path, length in zip(paths, shown(map_in_threads(_length, paths), len(paths), "listing sounds"), strict=True):
-        if isinstance(length, str):
-            found.skipped[path] = length
-        else:
-            found.lengths[path] = length
-    return found
+    found = list(shown(map_in_threads(measured, rows.tolist()), len(rows), "listing sounds"))
+    lengths = np.array([each if isinstance(each, int) else 0 for each in found], np.int64)
+    return lengths, [each if isinstance(each, str) else None for each in found]
 
 
 def map_in_threads(change: Callable[[Thing], Answer], things: Iterable[Thing]) -> Iterable[Answer]:
@@ -199,16 +212,9 @@ def map_in_threads(change: Callable[[Thing], Answer], things: Iterable[Thing]) -
         pool.shutdown(cancel_futures=True)
 
 
-def _length(path: Path) -> int | str:
+def _fault(opened: Callable[[int], Path | BytesIO], row: int) -> str:
     try:
-        return length_of(path)
-    except InputError as error:
-        return str(error)
-
-
-def _fault(path: Path) -> str:
-    try:
-        Preprocess().samples(path)
-    except InputError as error:
+        Preprocess().samples(opened(row))
+    except (InputError, OSError) as error:
         return str(error)
     return "it could not be read at first"

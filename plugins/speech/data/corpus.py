@@ -123,7 +123,7 @@ class SoundCorpus(BatchedCorpus):
         """Give the next training example that is not known to be unreadable."""
         part = self.sounds["train"]
         assert isinstance(part, Files)
-        others = (other % len(part.paths) for other in range(place + 1, place + len(part.paths)))
+        others = (other % len(part.rows) for other in range(place + 1, place + len(part.rows)))
         found = next((other for other in others if not part.is_broken(other)), None)
         if found is None:
             raise DataError(f"{self.name}: none of the recordings to train on can be read. {''.join(self.notes)}")

@@ -1,18 +1,18 @@
 """Sounds of a table: a column of sounds or of their paths, and one of transcripts or of labels."""
 
 import hashlib
-import json
 import warnings
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64, UInt64
+from jaxtyping import Int64, UInt64
 from numpy.typing import NDArray
-from torch import Tensor
 
-from zoo import DataError, InputError, ModelSpec
+from zoo import DataError, ModelSpec
 from zoo.data import (
     DatasetInfo,
     Role,
@@ -26,14 +26,13 @@ from zoo.data import (
     hash_names,
     list_skipped,
     read_classes,
-    shown,
 )
 from zoo.plugins.shared.audio.config import token_ms
-from zoo.plugins.speech.data.audio_store import map_in_threads
+from zoo.plugins.speech.data.audio_store import Files, SharedSounds, measure_audio
 from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus
 from zoo.plugins.speech.data.recordings import AUGMENTATION, DEFAULT_TOKENIZER
-from zoo.plugins.speech.data.transcripts import TranscriptsCorpus, fault, tokenizer_for
-from zoo.plugins.speech.io.preprocess import RATE, Preprocess
+from zoo.plugins.speech.data.transcripts import Texts, TranscriptsCorpus, fault, tokenizer_for
+from zoo.plugins.speech.io.preprocess import RATE
 
 AUDIO = Role("audio", ("audio", "bytes", "text"), ("audio", "sound", "path", "file", "audio_path"), also=("path",))
 TEXT = Role("text", ("text",), ("text", "sentence", "transcript", "transcription", "txt"), optional=True)
@@ -45,8 +44,8 @@ Parts = Mapping[str, NDArray[np.int64]]
 def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> SoundCorpus:
     """Make a corpus of the columns `audio`, and `text` or `label`; with both, the model's task decides.
 
-    One speaker's sounds, where a column `speaker` tells them, stay in one part. Every sound is read once, the first
-    time; those that cannot be read or learned are left out, with a warning that counts and names them.
+    One speaker's sounds, where a column `speaker` tells them, stay in one part. The header of each sound is
+    read once; those that cannot be read or learned are left out, with a warning that counts and names them.
 
     Raises:
         DataError: If a column cannot be chosen, files are not there, or nothing is left.
@@ -55,7 +54,7 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Soun
     writes = spec.config.get("task", spec.task) == "generate"
     if "label" in columns and not (writes and "text" in columns):
         table, classes, labels = read_classes(table, columns["label"])
-        sounds = _Sounds(table, columns["audio"])
+        sounds = TableAudio.of(table, columns["audio"])
         parts = sounds.kept(table.parts(_hashes(table, columns), seed, classes))
         about = sounds.about(f"with {len(labels)} labels", parts, columns["label"], str(seed))
         chosen = {part: torch.from_numpy(classes[rows]) for part, rows in parts.items()}
@@ -69,18 +68,18 @@ def _transcripts(
     table: Table, columns: Mapping[str, str], spec: ModelSpec, seed: int, tokenizer: str
 ) -> TranscriptsCorpus:
     check_complete(table, columns["text"])
-    texts = [" ".join(text.split()) for text in table.values(columns["text"])]
-    sounds = _Sounds(table, columns["audio"])
+    sounds = TableAudio.of(table, columns["audio"])
     drawn = table.parts(_hashes(table, columns), seed)
-    chosen = tokenizer_for(tokenizer, DEFAULT_TOKENIZER, [texts[row] for row in drawn["train"]], spec)
+    chosen = tokenizer_for(tokenizer, DEFAULT_TOKENIZER, Texts(table, columns["text"], drawn["train"]), spec)
     aligned, milliseconds = spec.config.get("by") != "attention", token_ms(spec.config)
     why = {
-        row: fault(texts[row], int(sounds.lengths[row]), chosen, aligned, milliseconds)
-        for row in np.flatnonzero(sounds.lengths).tolist()
+        row: fault(text, int(sounds.lengths[row]), chosen, aligned, milliseconds)
+        for row, text in enumerate(Texts(table, columns["text"], np.arange(len(table))))
+        if sounds.lengths[row]
     }
     parts = sounds.kept(drawn, {row: reason for row, reason in why.items() if reason})
     about = sounds.about("with transcripts", parts, columns["text"], str(seed), chosen.content)
-    said = {part: [texts[row] for row in rows] for part, rows in parts.items()}
+    said = {part: Texts(table, columns["text"], rows) for part, rows in parts.items()}
     return TranscriptsCorpus(about, spec, chosen, sounds.by_part(parts), said, AUGMENTATION)
 
 
@@ -91,51 +90,53 @@ def _hashes(table: Table, columns: Mapping[str, str]) -> UInt64[np.ndarray, " n"
     return hash_names(repr(speaker).encode() for speaker in table.values(columns["speaker"])).copy()
 
 
-class TableSounds:
-    """Some sounds of a table, read when they are needed.
+class TableAudio:
+    """The sounds of a table: their lengths, as their headers tell, once, and why some cannot be read.
 
     Args:
         table: holds them.
         column: of the sounds.
-        rows: of these.
-        lengths: of these, in samples.
+        key: of what was measured, in the cache.
     """
 
-    reads_files = True
+    def __init__(self, table: Table, column: str, key: str) -> None:
+        import pyarrow as pa
 
-    def __init__(self, table: Table, column: str, rows: Int64[np.ndarray, " k"], lengths: Tensor) -> None:
-        self.table, self.column, self.rows, self.lengths = table, column, rows, lengths
+        self.table, self.column, self.key = table, column, key
+        with pa.memory_map(str(cached_file(f"sounds/{key}.arrow", self._measure))) as opened:
+            self._found = pa.ipc.open_file(opened).read_all()
 
-    def __getitem__(self, place: int) -> Float[Tensor, " t"]:
-        """Give a sound."""
-        return Preprocess().samples(self.table.file(self.column, int(self.rows[place])))
-
-
-class _Sounds:
-    """The sounds of a whole table: their lengths, 0 where they cannot be read, and why not."""
-
-    def __init__(self, table: Table, column: str) -> None:
-        self.table, self.column = table, column
+    @classmethod
+    def of(cls, table: Table, column: str) -> "TableAudio":
+        """Read the headers of all sounds that were not read before."""
         stats = [hashlib.blake2b(each.tobytes(), digest_size=8).hexdigest() for each in table.file_stats(column)]
-        self.key = fingerprint([table.fingerprint, column, *stats])
-        found = json.loads(cached_file(f"sounds/{self.key}.json", self._measure).read_text(encoding="utf-8"))
-        self.lengths = np.array(found["lengths"], np.int64)
-        self.skipped = {int(row): why for row, why in found["skipped"].items()}
+        return cls(table, column, fingerprint(["headers", table.fingerprint, column, *stats]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give another process the path of the file."""
+        return TableAudio, (self.table, self.column, self.key)
+
+    @property
+    def lengths(self) -> Int64[np.ndarray, " n"]:
+        """See `AudioFiles.lengths`."""
+        found: Int64[np.ndarray, " n"] = self._found.column("length").chunk(0).to_numpy()
+        return found
+
+    def opened(self, row: int) -> Path | BytesIO:
+        """See `AudioFiles.opened`."""
+        return self.table.file(self.column, row)
+
+    def name(self, row: int) -> str:
+        """See `AudioFiles.name`."""
+        return self.table.file_name(self.column, row)
 
     def _measure(self, path: Path) -> None:
-        rows = range(len(self.table))
-        lengths, skipped = [], {}
-        for row, found in enumerate(shown(map_in_threads(self._length, rows), len(rows), "reading sounds")):
-            lengths.append(found if isinstance(found, int) else 0)
-            if isinstance(found, str):
-                skipped[row] = found
-        path.write_text(json.dumps({"lengths": lengths, "skipped": skipped}), encoding="utf-8")
+        import pyarrow as pa
 
-    def _length(self, row: int) -> int | str:
-        try:
-            return len(Preprocess().samples(self.table.file(self.column, row)))
-        except (InputError, OSError) as error:
-            return str(error)
+        lengths, why = measure_audio(self.opened, np.arange(len(self.table)))
+        found = pa.table({"length": pa.array(lengths), "why": pa.array(why, pa.large_string())})
+        with pa.ipc.new_file(str(path), found.schema) as file:
+            file.write_table(found)
 
     def kept(self, parts: Parts, faults: Mapping[int, str] | None = None) -> Parts:
         """Leave out what cannot be read or learned, with a warning.
@@ -143,8 +144,9 @@ class _Sounds:
         Raises:
             DataError: If nothing is left of a part.
         """
-        bad = self.skipped | dict(faults or {})
-        told = [Skipped(self.table.file_name(self.column, row), why) for row, why in sorted(bad.items())]
+        why = self._found.column("why")
+        bad = {row: why[row].as_py() for row in np.flatnonzero(self.lengths == 0).tolist()} | dict(faults or {})
+        told = [Skipped(self.name(row), reason) for row, reason in sorted(bad.items())]
         report = list_skipped(told, len(self.table), "recordings")
         kept = {part: rows[~np.isin(rows, list(bad))] for part, rows in parts.items()}
         if empty := [part for part, rows in kept.items() if not len(rows)]:
@@ -153,10 +155,10 @@ class _Sounds:
             warnings.warn(report, stacklevel=4)
         return kept
 
-    def by_part(self, parts: Parts) -> dict[str, TableSounds]:
-        """Give the sounds of each part."""
-        lengths = torch.from_numpy(self.lengths)
-        return {part: TableSounds(self.table, self.column, rows, lengths[rows]) for part, rows in parts.items()}
+    def by_part(self, parts: Parts) -> dict[str, Files]:
+        """Give the sounds of each part, in memory that they share."""
+        memory = SharedSounds(self)
+        return {part: Files(memory, rows) for part, rows in parts.items()}
 
     def about(self, what: str, parts: Parts, *further: str) -> DatasetInfo:
         """Describe the sounds that are left."""

@@ -5,14 +5,16 @@ Axes: b sounds, n tokens.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from jaxtyping import Int64
 from torch import nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols
-from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode, read_ahead
+from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode, offsets_of, read_ahead
 from zoo.plugins.shared.audio.config import TOKEN, token_ms
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
@@ -20,6 +22,8 @@ from zoo.plugins.speech.data.corpus import FRAME, UNCHANGED, Augmentation, Sound
 from zoo.plugins.speech.data.error_rates import character_error_rate, word_error_rate
 from zoo.plugins.speech.io.preprocess import RATE
 
+_AT_ONCE = 10_000
+"""Texts that are tokenized together."""
 _LONGER = 2
 """Times the longest transcript of the training that a model may write."""
 
@@ -29,6 +33,36 @@ class Transcription(NamedTuple):
 
     text: str
     wanted: str
+
+
+@runtime_checkable
+class Cells(Protocol):
+    """Cells of columns, by rows: those of a table, or of the index of recordings."""
+
+    def cell(self, column: str, row: int) -> Any:
+        """Read a cell."""
+
+
+class Texts(Sequence[str]):
+    """Texts of some rows, read when they are needed, in words with one space between.
+
+    Args:
+        cells: hold them.
+        column: of the texts.
+        rows: of these.
+    """
+
+    def __init__(self, cells: Cells, column: str, rows: Int64[np.ndarray, " k"]) -> None:
+        self._cells, self._column, self._rows = cells, column, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Give a text, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        return " ".join((self._cells.cell(self._column, int(self._rows[place])) or "").split())
 
 
 class TranscriptsCorpus(SoundCorpus):
@@ -65,9 +99,8 @@ class TranscriptsCorpus(SoundCorpus):
         check_reads_sound(about, spec)
         check_symbols(tokenizer, spec)
         self.tokenizer = tokenizer
-        frame = Frame((tokenizer.bos,), (tokenizer.eos,))
-        self.rows = {split: RaggedIds(tokenizer.rows(list(part), frame)) for split, part in texts.items()}
-        self.texts = {split: written(part, tokenizer) for split, part in texts.items()}
+        self.rows = {split: _encoded(part, tokenizer) for split, part in texts.items()}
+        self.texts = texts
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data, its labels among them."""
@@ -98,7 +131,7 @@ class TranscriptsCorpus(SoundCorpus):
                     continue
                 sounds, lengths, _ = batch.inputs
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
-                wanted = (self.texts[split][place] for place in places)
+                wanted = as_written([self.texts[split][place] for place in places], self.tokenizer)
                 written += map(Transcription, self.tokenizer.transcripts(best), wanted)
         return written
 
@@ -167,9 +200,19 @@ def tokenizer_for(name: str, default: str, texts: Sequence[str], spec: ModelSpec
     return tokenizer
 
 
-def written(texts: Sequence[str], tokenizer: Tokenizer) -> Sequence[str]:
+def as_written(texts: Sequence[str], tokenizer: Tokenizer) -> Sequence[str]:
     """Give texts as a model writes them: in the case of its labels, where it has such."""
     return tokenizer.transcripts(_rows(texts, tokenizer)) if tokenizer.labels else texts
+
+
+def _encoded(texts: Sequence[str], tokenizer: Tokenizer) -> RaggedIds:
+    """Give the tokens of texts, from begin to end, as one array."""
+    frame = Frame((tokenizer.bos,), (tokenizer.eos,))
+    some = [tokenizer.ragged(texts[start : start + _AT_ONCE], frame) for start in range(0, len(texts), _AT_ONCE)]
+    return RaggedIds.of(
+        np.concatenate([rows.flat for rows in some]),
+        offsets_of(np.concatenate([np.diff(rows.offsets) for rows in some])),
+    )
 
 
 def vectors_for(row: Sequence[int]) -> int:

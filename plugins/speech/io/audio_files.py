@@ -40,8 +40,8 @@ def read(path: str | PathLike[str] | BytesIO) -> tuple[Float[Tensor, "t c"], int
     return torch.from_numpy(samples), rate
 
 
-def measure(path: str | PathLike[str]) -> tuple[int, int]:
-    """Read the header of a file: how many samples it has, and how many there are in a second.
+def measure(path: str | PathLike[str] | BytesIO) -> tuple[int, int]:
+    """Read the header of a file, or of its bytes: how many samples it has, and how many there are in a second.
 
     Raises:
         InputError: If there is no such file, it is a folder, a pipe or no sound, or its end is seen to be missing.

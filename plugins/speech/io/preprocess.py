@@ -100,8 +100,8 @@ class Preprocess:
         return f"Preprocess(train={self.train})"
 
 
-def length_of(path: str | PathLike[str]) -> int:
-    """Count the samples that a file has at 16 kHz, as its header tells.
+def length_of(path: str | PathLike[str] | BytesIO) -> int:
+    """Count the samples that a file, or its bytes, has at 16 kHz, as its header tells.
 
     Raises:
         InputError: If it has none, is shorter than a frame, or lacks its end.

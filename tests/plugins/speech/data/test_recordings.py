@@ -1,6 +1,8 @@
 """The user's recordings as a corpus: labels or transcripts, parts, and what is left out with a note."""
 
 import json
+import os
+import pickle
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +23,11 @@ Write = Callable[..., Path]
 Listed = Callable[[Sequence[dict[str, Any]]], str]
 CLIPS = zoo.info("speech-tiny")
 WRITES = CLIPS.with_config(by="ctc")
+
+
+@pytest.fixture(autouse=True)
+def _offline(offline: None) -> None:
+    """Keep the cache apart."""
 
 
 @pytest.fixture
@@ -235,10 +242,10 @@ def test_a_recording_stays_in_its_part_when_others_come(write: Write, tmp_path: 
         (tmp_path / "manifest.jsonl").write_text("\n".join(lines))
         corpus = open_recordings(str(tmp_path), WRITES, 0, "")
         return {
-            path.name: part
+            Path(sounds.memory.files.name(row)).name: part
             for part, sounds in corpus.sounds.items()
             if isinstance(sounds, Files)
-            for path in sounds.paths
+            for row in sounds.rows.tolist()
         }
 
     for number in range(80):
@@ -248,3 +255,27 @@ def test_a_recording_stays_in_its_part_when_others_come(write: Write, tmp_path: 
     assert {name: after[name] for name in before} == before
     assert len(set(before.values())) == 3
     assert all(after[f"{n}.wav"] == after[f"{n + 1}.wav"] for n in range(0, 60, 2))
+
+
+def test_a_recording_that_is_replaced_by_one_as_long_is_another_data_set(listed: Listed, tmp_path: Path) -> None:
+    place = listed([{"label": "ab"[n % 2]} for n in range(12)])
+    before = open_recordings(place, CLIPS, 0, "").fingerprint
+    assert open_recordings(place, CLIPS, 0, "").fingerprint == before
+    content = (tmp_path / "3.wav").read_bytes()
+    (tmp_path / "3.wav").write_bytes(content[:-4] + b"1234")
+    os.utime(tmp_path / "3.wav", ns=(1, 1))
+    assert open_recordings(place, CLIPS, 0, "").fingerprint != before
+
+
+def test_a_process_that_is_started_gets_no_recordings_but_where_they_are(listed: Listed) -> None:
+    entries = [{"label": "ab"[n % 2], "text": f"text {n}"} for n in range(300)]
+    place = listed([{**entry, "seconds": 0.6} for entry in entries])
+    for spec in (CLIPS.with_config(task="classify"), WRITES.with_config(task="generate")):
+        corpus = open_recordings(place, spec, 0, "")
+        sent = pickle.dumps(corpus)
+        assert b"7.wav" not in sent
+        assert b"text 7" not in sent
+        one, other = (
+            each.batch(torch.arange(4), torch.Generator().manual_seed(0)) for each in (corpus, pickle.loads(sent))
+        )
+        assert torch.equal(one.inputs[0], other.inputs[0])

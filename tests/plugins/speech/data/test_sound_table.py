@@ -10,10 +10,13 @@ import torch
 
 import zoo
 from zoo import DataError
+from zoo.data import Workers, read_ahead
 from zoo.data.corpus import open_corpus
+from zoo.plugins.speech.data import sound_table
+from zoo.plugins.speech.data.audio_store import Files
 from zoo.plugins.speech.data.corpus import ClipsCorpus
-from zoo.plugins.speech.data.sound_table import _Sounds
 from zoo.plugins.speech.data.transcripts import TranscriptsCorpus
+from zoo.plugins.speech.io.preprocess import Preprocess
 
 CLASSIFIER = zoo.info("speech-tiny")
 RECOGNISER = CLASSIFIER.with_config(task="generate", by="ctc")
@@ -96,12 +99,40 @@ def test_what_cannot_be_read_or_learned_is_left_out_named_and_counted(write: Any
     assert "truncated" in lines[2]
 
 
-def test_sounds_are_read_once(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_are_read_once(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write([wav(number) for number in range(COUNT)], label=["a", "b"] * (COUNT // 2))
     before = open_corpus(data, CLASSIFIER)
-    monkeypatch.setattr(_Sounds, "_length", lambda *given: pytest.fail("is read again"))
+    monkeypatch.setattr(sound_table, "measure_audio", lambda *given: pytest.fail("is read again"))
     after = open_corpus(data, CLASSIFIER)
     assert after.fingerprint == before.fingerprint
+
+
+def test_samples_are_read_when_they_are_needed_and_shared_by_workers(
+    write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write([wav(number) for number in range(COUNT)], label=["a", "b"] * (COUNT // 2))
+    with monkeypatch.context() as patch:
+        patch.setattr(Preprocess, "samples", lambda *given: pytest.fail("is decoded"))
+        corpus = open_corpus(data, CLASSIFIER)
+    train = corpus.sounds["train"]  # type: ignore[attr-defined]
+    assert isinstance(train, Files)
+    assert not train.memory.held(train.rows).any()
+    with Workers(corpus, workers=1):
+        list(read_ahead(corpus.batch, [(torch.arange(3), torch.Generator().manual_seed(0))]))
+    assert train.memory.held(train.rows).tolist() == [place < 3 for place in range(len(train.rows))]
+
+
+def test_a_sound_that_turns_out_to_be_broken_is_replaced_and_named(write: Any) -> None:
+    sounds = [wav(number, "FLAC") for number in range(COUNT)]
+    sounds[3] = sounds[3][: len(sounds[3]) // 2]  # the header of a FLAC does not tell where it ends
+    corpus = open_corpus(write(sounds, label=["a", "b"] * (COUNT // 2)), CLASSIFIER)
+    for split in ("validation", "test"):
+        list(corpus.held_out(split, 4))
+    for place in range(corpus.sizes["train"]):
+        corpus.batch(torch.tensor([place]), torch.Generator().manual_seed(0))
+    (note,) = corpus.notes  # type: ignore[attr-defined]
+    assert note.startswith("1 of 40 recordings are skipped:")
+    assert "row 3 (3.wav)" in note
 
 
 def test_labels_that_are_fractions_and_columns_that_lack_are_named(parquet: Any) -> None:
