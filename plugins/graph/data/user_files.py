@@ -27,7 +27,7 @@ Given = Callable[[int], str]
 
 
 def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> GraphsCorpus:
-    """Open a `.jsonl` of graphs, a `.csv` or `.tsv` of SMILES, or a folder with a graphs.jsonl.
+    """Open a `.jsonl` of graphs, a `.csv` or `.tsv` of SMILES, all also as `.gz`, or a folder with a graphs.jsonl.
 
     The graphs are read once, in parallel, into memory-mapped arrays in the cache. What cannot be read is left out, with
     one warning that counts and names it.
@@ -49,12 +49,13 @@ def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     split = options.get("split", SPLITS[0])
     if split not in SPLITS:
         raise DataError(f"graphs:{argument}: split={split!r} is not one of {', '.join(SPLITS)}")
-    if path.suffix not in (".jsonl", *COMMAS):
+    ending = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
+    if ending not in (".jsonl", *COMMAS):
         raise DataError(f"graphs:{argument}: {path.suffix!r} is none of .jsonl, .csv, .tsv, and no pickle is opened")
-    if path.suffix == ".jsonl":
+    if ending == ".jsonl":
         return corpus_of(path.name, LinesFile(path), [], [], "random", spec, seed)
     wanted = [column for column in options.get("target", "").split(",") if column]
-    table = TableFile(path, COMMAS[path.suffix])
+    table = TableFile(path, COMMAS[ending])
     if not table.columns or any(column not in table.columns for column in wanted):
         missing = f"and not all of target={','.join(wanted)}" if wanted else "and no target beside the SMILES"
         raise DataError(f"{path.name} has columns {', '.join(table.header)}, {missing}")

@@ -1,8 +1,10 @@
 """`GraphFile`: a file of the user's graphs, read once, in parallel, into a `GraphStore` of the cache."""
 
+import gzip
 import hashlib
 import os
 import shutil
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -213,5 +215,8 @@ def _widths(graphs: Iterable[GraphInputs]) -> tuple[set[int], set[int]]:
 
 
 def _count_lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    try:
+        with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error}") from error

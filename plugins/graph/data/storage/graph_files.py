@@ -1,11 +1,13 @@
 """The files of graphs that are read: lines of JSON, and tables of molecules."""
 
 import csv
+import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, TextIO
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -96,14 +98,15 @@ class TableFile(GraphFile):
 
 
 @contextmanager
-def _decoding(path: Path) -> Iterator[TextIO]:
-    """Open a file of text.
+def _decoding(path: Path) -> Iterator[IO[str]]:
+    """Open a file of text; one that ends in .gz is decompressed.
 
     Raises:
         DataError: If it cannot be read, or is not UTF-8.
     """
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield file
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}") from error

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 from pathlib import Path
@@ -382,3 +383,20 @@ def test_a_cache_that_cannot_be_written_says_what_to_set(tmp_path: Path, monkeyp
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file"))
     with pytest.raises(DataError, match=r"cannot be written: .*; set ZOO_CACHE to a folder that has room"):
         open_graphs(table(tmp_path / "some.csv", "smiles,a", ["0.5"] * 12), SPEC, 0, "")
+
+
+@pytest.mark.parametrize("name", ["graphs.jsonl", "molecules.csv"])
+def test_compressed_files_are_read_as_plain_ones_and_named_where_they_are_cut(name: str, tmp_path: Path) -> None:
+    molecules = ["smiles,logp", *(f"{'C' * count},{count / 2}" for count in range(1, 30))]
+    path = tmp_path / name
+    write(path, lines(target=1.5) if name == "graphs.jsonl" else molecules)
+    packed_path = tmp_path / f"{name}.gz"
+    packed_path.write_bytes(gzip.compress(path.read_bytes()))
+    one, other = (
+        open_graphs(f"{each}{'?split=random' * (name[0] == 'm')}", SPEC, 0, "") for each in (path, packed_path)
+    )
+    assert one.sizes == other.sizes
+    assert one.fingerprint == other.fingerprint
+    packed_path.write_bytes(packed_path.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"\.gz' cannot be read: Compressed file ended before the end"):
+        open_graphs(str(packed_path), SPEC, 0, "")
