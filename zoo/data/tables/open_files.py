@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 from zoo.data.cache import cache_folder, cached_file
 from zoo.data.progress import shown
 from zoo.data.tables.files import common_root, locate_files, signature
+from zoo.data.tables.split_column import split_by_column
 from zoo.data.tables.table import Table
 from zoo.errors import DataError, ZooError
 from zoo.names import counted
@@ -59,19 +60,29 @@ def split_options(argument: str) -> tuple[str, dict[str, str]]:
 def _open(source: str, argument: str, convert: Any) -> Table:
     place, options = split_options(argument)
     files = locate_files(source, place, options)
-    key = signature(files, source, _VERSION)
-    name = f"{source}:{place}"
-    sections = {part: convert(name, source, paths, part, f"tables/{key}") for part, paths in files.items()}
-    sections = {part: rows for part, rows in sections.items() if len(rows) or part == "train"}
+    key, name, root = signature(files, source, _VERSION), f"{source}:{place}", common_root(files)
     own = {option: value for option, value in options.items() if option not in ("validation", "test")}
-    return Table(name, sections, signature(files, *map(repr, sorted(own.items()))), common_root(files), files, own)
+    told = signature(files, *map(repr, sorted(own.items())))
+    sections = {part: convert(name, source, paths, part, f"tables/{key}") for part, paths in files.items()}
+    if column := own.pop("split", ""):
+        parted = split_by_column(name, sections, column, f"tables/{key}")
+        files = {part: (path,) for part, path in parted.items()}
+        sections = {part: _mapped(path) for part, path in parted.items()}
+    sections = {part: rows for part, rows in sections.items() if len(rows) or part == "train"}
+    return Table(name, sections, told, root, files, own)
+
+
+def _mapped(path: Path) -> Any:
+    import datasets
+
+    return datasets.Dataset.from_file(str(path))
 
 
 def _converted_by_datasets(name: str, source: str, paths: Sequence[Path], part: str, key: str) -> Any:
     import datasets
 
     if source == "parquet":
-        _check_same_columns(name, [(path, *read_schema(path)) for path in paths])
+        check_same_columns(name, [(path, *read_schema(path)) for path in paths])
     builder = {"parquet": "parquet", "jsonl": "json"}[source]
     folder = str(cache_folder() / key / part)
     with errors_of_datasets(name):
@@ -99,7 +110,7 @@ def read_schema(path: Path) -> tuple[list[str], Any]:
     return schema.names, classes
 
 
-def _check_same_columns(name: str, found: Sequence[tuple[Path, list[str], Mapping[str, Any]]]) -> None:
+def check_same_columns(name: str, found: Sequence[tuple[Path, list[str], Mapping[str, Any]]]) -> None:
     """Check that all shards have the columns of the first, and the classes in its order.
 
     Raises:
@@ -117,10 +128,7 @@ def _check_same_columns(name: str, found: Sequence[tuple[Path, list[str], Mappin
 
 
 def _converted_csv(name: str, source: str, paths: Sequence[Path], part: str, key: str) -> Any:
-    import datasets
-
-    file = cached_file(f"{key}/{part}.arrow", lambda scratch: _write_csv(name, paths, scratch))
-    return datasets.Dataset.from_file(str(file))
+    return _mapped(cached_file(f"{key}/{part}.arrow", lambda scratch: _write_csv(name, paths, scratch)))
 
 
 def _write_csv(name: str, paths: Sequence[Path], scratch: Path) -> None:
@@ -136,7 +144,7 @@ def _write_csv(name: str, paths: Sequence[Path], scratch: Path) -> None:
             if not first:
                 first, schema = header, pa.schema([(column, pa.large_string()) for column in header])
                 writer = opened.enter_context(pa.ipc.new_stream(str(scratch), schema))
-            _check_same_columns(name, [(paths[0], first, {}), (path, header, {})])
+            check_same_columns(name, [(paths[0], first, {}), (path, header, {})])
             while batch := list(islice(rows, _ROWS)):
                 columns = dict(zip(header, zip(*batch, strict=True), strict=True))
                 writer.write_table(pa.table([pa.array(columns[column], pa.large_string()) for column in first], schema))
