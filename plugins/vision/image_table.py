@@ -30,7 +30,8 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Imag
     """
     columns = choose_columns(table, IMAGE, LABEL)
     index = TableIndex.of(table, columns["image"], columns["label"])
-    return adapt(Folder.of(index, spec.config.get("image_size") or SIZE, seed, None), spec, seed, tokenizer)
+    cache = None if table.labels is None else False  # a window of a stream is read once
+    return adapt(Folder.of(index, spec.config.get("image_size") or SIZE, seed, cache), spec, seed, tokenizer)
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,6 +76,14 @@ class Corpus(Protocol):
         """Save what predictions need besides the model: vocabulary, names of labels."""
 
 
+@runtime_checkable
+class Streamed(Protocol):
+    """What an `entry` gives in place of a table, where the rows come one after another."""
+
+    def corpus(self, adapt: Any, spec: ModelSpec, seed: int, tokenizer: str) -> Corpus:
+        """Make a corpus of windows of it, each a table that `adapt` makes one of."""
+
+
 def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") -> Corpus:
     """Open what `--data` names, for a model.
 
@@ -104,7 +112,9 @@ def open_corpus(text: str, spec: ModelSpec, seed: int = 0, tokenizer: str = "") 
     else:
         owner, adapter = _adapter(source, spec)
         adapt = entry_loading.load(owner, adapter)
-        corpus = adapt(entry_loading.load(source)(argument, seed), spec, seed, tokenizer)
+        opened = entry_loading.load(source)(argument, seed)
+        streamed = isinstance(opened, Streamed)
+        corpus = opened.corpus(adapt, spec, seed, tokenizer) if streamed else adapt(opened, spec, seed, tokenizer)
     return corpus
 
 

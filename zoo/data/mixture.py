@@ -38,7 +38,7 @@ class Mixture:
     """
 
     def __init__(self, corpora: Sequence[Corpus], weights: Sequence[float]) -> None:
-        self.corpora = [corpora[0], *(_prepared_as(each, corpora[0]) for each in corpora[1:])]
+        self.corpora = [corpora[0], *(prepared_as(each, corpora[0]) for each in corpora[1:])]
         self.weights = list(weights)
         self.corpus = corpora[0]
         """Whose validation and test are evaluated."""
@@ -139,8 +139,8 @@ class PreparesAs(Protocol):
         """Give the same data, prepared as another corpus is."""
 
 
-def _prepared_as(corpus: Corpus, first: Corpus) -> Corpus:
-    """Prepare a corpus as the first is.
+def prepared_as(corpus: Corpus, first: Corpus) -> Corpus:
+    """Prepare a corpus as the first is, by what was measured on that.
 
     Raises:
         DataError: If they have other tasks or labels.

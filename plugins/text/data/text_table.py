@@ -93,7 +93,7 @@ def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedC
         return Sentence(tuple(words), tuple(names[tag] if names else str(tag) for tag in tags), place)
 
     data = _data(table, "tagged", columns, make, lambda each: " ".join(each.words), seed)
-    labels = data.labels(lambda each: each.tags)
+    labels = list(table.labels or ()) or data.labels(lambda each: each.tags)
     chosen = data.tokenizer(tokenizer, lambda each: (" ".join(each.words),))
     about = data.about(f"sentences with {len(labels)} labels of words", chosen)
     return TaggedCorpus(about, spec, chosen, data.parts, labels)
@@ -143,8 +143,8 @@ def _data(
 ) -> TextData[Example]:
     """Give the examples of a table, in memory or streamed where they are large, in the same parts."""
     given = len(table.sections) > 1
-    stream = TableStream(table, kind, columns, make, text, seed, classes)
-    if stream.bytes >= LARGE:
+    stream = TableTexts(table, kind, columns, make, text, seed, classes)
+    if stream.bytes >= LARGE and table.labels is None:
         return TextData(table.name, seed, given, stream)
     found: dict[str, list[Example]] = {part: [] for part in PARTS}
     for part, example in stream:
@@ -154,7 +154,7 @@ def _data(
     return TextData(table.name, seed, given, Parts(**found))
 
 
-class TableStream(TextStream[Example]):
+class TableTexts(TextStream[Example]):
     """Examples of a table, whatever its size; parts that are not given are drawn by a hash of the first column.
 
     Args:
@@ -183,6 +183,8 @@ class TableStream(TextStream[Example]):
         how = f"{kind} {columns} {table.fingerprint} parts of rows"
         super().__init__(files, self._of_files, text, seed, table.name, how)
         self.table, self.columns, self.make = table, columns, make
+        if not self._missing():
+            return
         hashes = table.hashes(columns[0])
         self._places = mix(hashes, seed) / np.float64(2**64)
         self._parts = np.zeros(len(table), np.int8)
@@ -190,6 +192,9 @@ class TableStream(TextStream[Example]):
             self._parts[rows] = PARTS.index(part)
 
     def _drawn(self) -> Iterator[tuple[str, float, Example]]:
+        if not self._missing():
+            yield from super()._drawn()
+            return
         for row, example in self._examples("train"):
             yield PARTS[self._parts[row]], float(self._places[row]), example
 

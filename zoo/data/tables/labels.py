@@ -26,7 +26,7 @@ def read_classes(table: Table, column: str) -> tuple[Table, Int64[np.ndarray, " 
         DataError: If labels are missing, fractions or lists, or a label occurs in validation or test alone.
     """
     table = _without_hidden(table, column)
-    names: dict[str, int] = {}
+    names = {name: place for place, name in enumerate(table.labels or ())}
     codes = [_codes(table, part, column, names) for part in table.sections]
     return table, np.concatenate(codes), list(names)
 
@@ -77,7 +77,7 @@ def _codes(table: Table, part: str, column: str, names: dict[str, int]) -> Int64
     if missing.any():
         raise DataError(f"{table.name}: column {column!r} has no label in {shown_rows(np.flatnonzero(missing))}")
     labels = [own[value] if own else str(value) for value in values]
-    if part == "train":
+    if part == "train" and not names:
         counts = np.bincount(np.asarray(places), minlength=len(values))
         checked = names_of(_repeated(labels, counts), table.name)
         order = own or sorted(checked, key=_natural)
@@ -86,7 +86,8 @@ def _codes(table: Table, part: str, column: str, names: dict[str, int]) -> Int64
     if strange:
         raise DataError(
             f"{table.name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no "
-            f"training example, which have {', '.join(list(names)[:20])}"
+            f"{'example of the first window' if table.labels else 'training example'}, which have "
+            f"{', '.join(list(names)[:20])}{'; set a larger ?buffer=' if table.labels else ''}"
         )
     return np.array([names[label] for label in labels], np.int64)[np.asarray(places)]
 

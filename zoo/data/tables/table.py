@@ -36,6 +36,7 @@ class Table:
         root: folder that paths in cells are relative to.
         files: that the rows of each part are from.
         options: what stands behind the question mark, such as the names of columns.
+        labels: of a window of a stream, the names of all classes, if there are any; None for a table of its own.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Table:
     root: Path
     files: Mapping[str, tuple[Path, ...]] = field(default_factory=dict, repr=False)
     options: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not len(self):

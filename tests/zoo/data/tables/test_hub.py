@@ -86,3 +86,13 @@ def test_a_file_that_is_added_changes_the_fingerprint(repository: Path, parquet:
     assert open_hf(str(repository), 0).fingerprint == before
     parquet("repo/data/train-00001-of-00001.parquet", x=["g"])
     assert open_hf(str(repository), 0).fingerprint != before
+
+
+def test_shards_of_other_columns_are_named(parquet: Any, tmp_path: Path) -> None:
+    parquet("repo/train-0.parquet", x=["a"], label=["b"])
+    parquet("repo/train-1.parquet", x=["a"])
+    for options in ("", "?streaming"):
+        with pytest.raises(
+            DataError, match=r"train-1.parquet' has columns x, and .*train-0.parquet' x, label: shards of"
+        ):
+            open_hf(f"{tmp_path / 'repo'}{options}", 0)
