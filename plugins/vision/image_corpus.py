@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import count_targets, cross_entropy
-from zoo.data import Batch, StudyInfo, read_ahead, write_text
+from zoo.data import Batch, StudyInfo, read_ahead, unpacked, write_text
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
 from zoo.plugins.vision.data.folder import Folder
@@ -117,19 +117,27 @@ class ImageCorpus:
 
     def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
         """See `Corpus.batch`."""
+        return unpacked(self.packed_batch(index, generator))
+
+    def packed_batch(self, index: Tensor, generator: torch.Generator) -> Batch:
+        """Give training images as bytes, where they are normalised last; see `zoo.data.Packed`."""
         return self.augmentation.batch(self.source, self.train, index, generator)
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """See `Corpus.held_out`."""
+        yield from map(unpacked, self._held_out(split, batch_size))
+
+    def _held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         count = self.sizes[split]
         ends = ((split, start, min(count, start + batch_size)) for start in range(0, count, batch_size))
         yield from read_ahead(self.examples, ends)
 
     def examples(self, split: str, start: int, end: int) -> Batch:
-        """Give some examples of `validation` or `test`; the target of an image that cannot be read is -100."""
+        """Give some of `validation` or `test`, packed; the target of an image that cannot be read is -100."""
         part = self.source.test() if split == "test" else self.source.validation()
         inputs, labels = read(part, torch.arange(start, end))
-        return Batch((self.source.prepare(inputs),), labels)
+        prepare = self.source.packed if isinstance(self.source, Looks) else self.source.prepare
+        return Batch((prepare(inputs),), labels)
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""
@@ -139,8 +147,9 @@ class ImageCorpus:
         """See `Corpus.score`."""
         like = next(model.parameters())
         right, loss, count = 0, 0.0, 0
-        for (inputs,), labels in self.held_out(split, batch_size):
-            answer = model(inputs.to(like.device, like.dtype)).float().cpu()
+        for (packed,), labels in self._held_out(split, batch_size):
+            (inputs,), _ = unpacked(Batch((packed.to(like.device),), labels))
+            answer = model(inputs.to(like.dtype)).float().cpu()
             known = int(count_targets(labels))
             right += int((answer.argmax(-1) == labels).sum())
             loss += float(cross_entropy(answer, labels)) * known
@@ -209,8 +218,8 @@ class ImageSubset(ImageCorpus):
         order = torch.randperm(self.count, generator=generator)
         return order[: max(1, self.count // batch_size) * batch_size].split(batch_size)
 
-    def batch(self, index: Tensor, generator: torch.Generator) -> Batch:
-        """See `Corpus.batch`."""
+    def packed_batch(self, index: Tensor, generator: torch.Generator) -> Batch:
+        """See `ImageCorpus.packed_batch`."""
         chosen = self.augmentation if self.augmented else Augmentation("none")
         return chosen.batch(self.source, self.train, index, generator)
 

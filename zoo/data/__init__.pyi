@@ -24,6 +24,7 @@ from zoo.data.labels import (
     names_of as names_of,
     ranked as ranked,
 )
+from zoo.data.packed import Packed as Packed, unpacked as unpacked
 from zoo.data.progress import shown as shown
 from zoo.data.ragged_ids import (
     RaggedIds as RaggedIds,

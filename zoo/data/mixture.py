@@ -14,6 +14,7 @@ from torch import Tensor
 from zoo.data.cache import cached_file
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.corpus_options import with_options
+from zoo.data.packed import packed_batch, unpacked
 from zoo.data.splits import fingerprint
 from zoo.data.subsets import StudyInfo, notes_of, study_info, subset
 from zoo.errors import ConfigError, DataError
@@ -84,8 +85,12 @@ class Mixture:
 
     def batch(self, index: Int[Tensor, " b"], generator: torch.Generator) -> Batch:
         """Give a batch of the corpus that it is of."""
+        return unpacked(self.packed_batch(index, generator))
+
+    def packed_batch(self, index: Int[Tensor, " b"], generator: torch.Generator) -> Batch:
+        """Give a batch, packed where the corpus that it is of can do so."""
         owner = int(torch.bucketize(index[0], self.ends, right=True))
-        return self.corpora[owner].batch(index - (self.ends[owner - 1] if owner else 0), generator)
+        return packed_batch(self.corpora[owner], index - (self.ends[owner - 1] if owner else 0), generator)
 
     def with_augmentation(self, names: str) -> "Mixture":
         """See `AugmentsByName.with_augmentation`: that of all corpora."""

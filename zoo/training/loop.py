@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 from zoo.core.losses.loss import count_targets
 from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
+from zoo.data.packed import unpacked
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.criterion import Criterion, goodness
@@ -95,7 +96,8 @@ def fit(
     Args:
         model: any module; it is moved to Fabric's device.
         objective: the loss.
-        batches: at least as many as the plan asks for, from the step on at which it starts.
+        batches: at least as many as the plan asks for, from the step on at which it starts; packed ones are unpacked on
+            Fabric's device.
         optimizers: over the model's parameters together, at their peak learning rates.
         plan: length, schedule and validations.
         fabric: device, precision and strategy.
@@ -190,7 +192,7 @@ class _Update:
         for at, batch in enumerate(parts):
             with self._unsynchronised(at < len(parts) - 1):
                 with self.fabric.autocast():  # a model's own loss is no forward pass, which has it
-                    value = self.objective(self.forward, self.fabric.to_device(batch), step)
+                    value = self.objective(self.forward, unpacked(self.fabric.to_device(batch)), step)
                 if shares is not None:
                     value = value * shares[at]
                 self.fabric.backward(value)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from zoo.data.corpus import Batch, Corpus
+from zoo.data.packed import packed_batch, unpacked
 from zoo.data.workers import read_ahead
 
 
@@ -36,14 +37,22 @@ class Sampler:
         Args:
             first: batches this process has read before.
         """
-        yield from read_ahead(self.at, ((number,) for number in count(first * self.world + self.rank, self.world)))
+        yield from map(unpacked, self.packed(first))
+
+    def packed(self, first: int = 0) -> Iterator[Batch]:
+        """Yield the same batches, packed where the corpus can do so."""
+        yield from read_ahead(self.packed_at, ((number,) for number in count(first * self.world + self.rank, self.world)))
 
     def at(self, index: int) -> Batch:
         """Return one batch by its number over all epochs and processes."""
+        return unpacked(self.packed_at(index))
+
+    def packed_at(self, index: int) -> Batch:
+        """Return one batch, packed where the corpus can do so."""
         epoch, place = divmod(index, self.per_epoch)
         if epoch != self._epoch:
             self._epoch, self._batches = epoch, self.corpus.epoch(_generator(self.seed, 0, epoch), self.batch_size)
-        return self.corpus.batch(self._batches[place], _generator(self.seed, 1, index))
+        return packed_batch(self.corpus, self._batches[place], _generator(self.seed, 1, index))
 
 
 def _generator(*key: int) -> torch.Generator:

@@ -183,7 +183,7 @@ class Trainer:
         done = (start.step if start else 0) * plan.accumulate
         with self._callbacks(parts, saver) as callbacks, self._workers(parts):
             outcome = fit(
-                parts.model, parts.objective, parts.sampler.batches(done), optimizers,
+                parts.model, parts.objective, parts.sampler.packed(done), optimizers,
                 plan=plan, fabric=self.fabric, validate=evaluate, callback=callbacks, start=start,
             )  # fmt: skip
             finished = outcome.ended != "asked to"

@@ -25,8 +25,8 @@ from zoo.plugins.vision.read_image import is_constant, read_image
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Change = Callable[["Image", int], Tensor]
-"""Image and its place in the batch to bytes (c, h, w)."""
+Change = Callable[["Image | Tensor", int], Tensor]
+"""Image, PIL's or bytes (c, h, w), and its place in the batch to bytes (c, h, w), all of one size."""
 
 
 class ImageReader:
@@ -55,14 +55,12 @@ class ImageReader:
             self.cache.put(place, pixels)
         return pixels
 
-    def image(self, place: int) -> "Image | None":
-        """Give an image as the cache has it, or whole where there is no cache; None if it cannot be read."""
-        from PIL import Image
-
+    def image(self, place: int) -> "Image | Tensor | None":
+        """Give bytes (c, h, w) of the cache, or the whole image where there is no cache; None if it cannot be read."""
         if self.cache is None:
             return self.whole(place)
         pixels = self.pixels(place)
-        return None if pixels is None else Image.fromarray(pixels)
+        return None if pixels is None else torch.from_numpy(pixels.copy()).permute(2, 0, 1)  # a map is not writable
 
     def whole(self, place: int) -> "Image | None":
         """Decode an image; None if it cannot be read."""
@@ -118,8 +116,8 @@ class LazyImages:
         for row, place in enumerate(self.places[index.numpy()].tolist()):
             image = self._first(self.reader.image, place)
             assert image is not None, "images that are changed have substitutes"
-            changed.append(change(image, row))
-        return torch.stack(changed)
+            changed.append(change(image, row).permute(1, 2, 0))
+        return torch.stack(changed).permute(0, 3, 1, 2)  # channels last, as they are in memory
 
     def fill_cache(self) -> None:
         """Decode all images into the cache, if there is one, behind a progress bar; those that are there stay.

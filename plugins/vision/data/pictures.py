@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,6 +25,23 @@ from zoo.plugins.vision.image_source import Examples
 _DIGITS_SIZE = 24
 """Eight pixels are one patch of the small ViT: enlarged threefold, a digit is nine."""
 _HELD_OUT = 0.15
+
+
+class ByteImages(NamedTuple):
+    """Images as bytes, a quarter of the floats that they are unpacked to; see `zoo.data.Packed`."""
+
+    values: Tensor
+    """Bytes (count, channels, height, width)."""
+    mean: float
+    deviation: float
+
+    def to(self, device: torch.device) -> "ByteImages":
+        """Copy them to a device, from pinned memory in the background."""
+        return self._replace(values=self.values.to(device, non_blocking=device.type == "cuda"))
+
+    def unpacked(self) -> Tensor:
+        """Give floats of mean 0 and deviation 1."""
+        return self.values.to(torch.float32, copy=True).div_(255).sub_(self.mean).div_(self.deviation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +81,28 @@ class Looks:
 
     def prepare(self, inputs: Tensor) -> Tensor:
         """Turn bytes into floats of mean 0 and deviation 1, at the size asked for."""
-        pictures = inputs.to(torch.float32, copy=True).div_(255).sub_(self.mean).div_(self.deviation)
+        pictures = ByteImages(inputs, self.mean, self.deviation).unpacked()
         if pictures.shape[-1] == self.image_size:
             return pictures
         return functional.interpolate(pictures, size=(self.image_size,) * 2, mode="bilinear", antialias=True)
 
+    def packed(self, inputs: Tensor) -> Tensor | ByteImages:
+        """Leave bytes of the size asked for to be normalised where they are read; else see `prepare`."""
+        fits = inputs.dtype == torch.uint8 and inputs.shape[-1] == self.image_size
+        return ByteImages(inputs, self.mean, self.deviation) if fits else self.prepare(inputs)
+
     def augment(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         """Shift each picture by a few pixels, edges repeated; mirror half of them where that is harmless."""
-        count, _, height, width = inputs.shape
-        offset = torch.randint(-self.shift, self.shift + 1, (2, count, 1), generator=generator)
-        rows = (torch.arange(height) + offset[0]).clamp(0, height - 1)
-        columns = (torch.arange(width) + offset[1]).clamp(0, width - 1)
-        if self.mirror:
-            flip = torch.rand(count, 1, generator=generator) < 0.5
-            columns = torch.where(flip, columns.flip(1), columns)
-        place = (torch.arange(count)[:, None, None] * height + rows[:, :, None]) * width + columns[:, None, :]
-        pixels = inputs.permute(0, 2, 3, 1).reshape(count * height * width, -1)
-        return pixels.index_select(0, place.flatten()).view(count, height, width, -1).permute(0, 3, 1, 2)
+        pixels, reach = inputs.permute(0, 2, 3, 1), self.shift
+        count, height, width, _ = pixels.shape
+        offset = torch.randint(0, 2 * reach + 1, (2, count), generator=generator).tolist()
+        flips = (torch.rand(count, generator=generator) < 0.5).tolist() if self.mirror else [False] * count
+        larger = _extended(_extended(pixels, 1, reach), 2, reach)
+        changed = torch.empty(pixels.shape, dtype=pixels.dtype)
+        for row, (down, right, flip) in enumerate(zip(*offset, flips, strict=True)):  # whole rows, faster than an index
+            shifted = larger[row, down : down + height, right : right + width]
+            changed[row] = shifted.flip(1) if flip else shifted
+        return changed.permute(0, 3, 1, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +162,12 @@ def open_npz(argument: str, seed: int = 0) -> Pictures:
     pictures, labels, classes, notes = read_archive(path)
     described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes."
     return replace(_pictures(f"npz:{path.name}", described, pictures, labels, seed, classes), known_notes=notes)
+
+
+def _extended(pixels: Tensor, dim: int, count: int) -> Tensor:
+    """Repeat the edges along a dimension."""
+    edges = pixels.narrow(dim, 0, 1), pixels.narrow(dim, -1, 1)
+    return torch.cat([edges[0]] * count + [pixels] + [edges[1]] * count, dim)
 
 
 def _pictures(
