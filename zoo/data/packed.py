@@ -1,7 +1,7 @@
 """Packed batches: inputs that workers send small, such as bytes, and that are unpacked where they are read.
 
-A corpus with a method `packed_batch`, of the same arguments as `batch`, gives batches with such inputs. They are sent in
-a fraction of the time, and copied to an accelerator before they are unpacked on it.
+A corpus with a method `packed_batch`, of the same arguments as `batch`, gives batches with such inputs. They are sent
+in a fraction of the time, and copied to an accelerator before they are unpacked on it.
 """
 
 from typing import Protocol, runtime_checkable

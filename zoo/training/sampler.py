@@ -41,7 +41,9 @@ class Sampler:
 
     def packed(self, first: int = 0) -> Iterator[Batch]:
         """Yield the same batches, packed where the corpus can do so."""
-        yield from read_ahead(self.packed_at, ((number,) for number in count(first * self.world + self.rank, self.world)))
+        yield from read_ahead(
+            self.packed_at, ((number,) for number in count(first * self.world + self.rank, self.world))
+        )
 
     def at(self, index: int) -> Batch:
         """Return one batch by its number over all epochs and processes."""

@@ -76,7 +76,9 @@ class Augmentation:
     def batch(
         self, source: ImageSource, examples: Examples, index: Int[Tensor, " b"], generator: torch.Generator
     ) -> Batch:
-        """Read training images, prepare and change them, packed where nothing is done to floats; with mixup or cutmix the target is a share of each class.
+        """Read training images, prepare and change them; with mixup or cutmix the target is a share of each class.
+
+        They are packed where nothing is done to floats.
 
         Args:
             source: prepares the images.
@@ -152,7 +154,7 @@ def _transform(base: str, size: int, mirror: bool) -> Callable[[Any], Tensor]:
     """Make the transform of an image, PIL's or bytes (c, h, w), to bytes (c, size, size)."""
     from torchvision.transforms import v2
 
-    class Crop(v2.RandomResizedCrop):
+    class _Crop(v2.RandomResizedCrop):
         """Of bytes it is copied first: torch resizes bytes in a third of the time where channels are last in memory."""
 
         def forward(self, image: Any) -> Any:
@@ -165,7 +167,7 @@ def _transform(base: str, size: int, mirror: bool) -> Callable[[Any], Tensor]:
                 return v2.functional.resize(cut.permute(2, 0, 1), self.size, self.interpolation, antialias=True)
             return super().transform(image, params)
 
-    steps: list[Any] = [Crop(size, antialias=True)]
+    steps: list[Any] = [_Crop(size, antialias=True)]
     steps += [v2.RandomHorizontalFlip()] if mirror else []
     if base != "crop":  # their changes of PIL's images are faster
         steps += [v2.ToPILImage(), v2.RandAugment() if base == "rand" else v2.TrivialAugmentWide()]

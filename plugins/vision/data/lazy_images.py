@@ -50,7 +50,7 @@ class ImageReader:
             return found
         if (image := self.whole(place)) is None:
             return None
-        pixels = np.asarray(ImageOps.fit(image, (self.size, self.size)))
+        pixels = np.array(ImageOps.fit(image, (self.size, self.size)))
         if self.cache is not None:
             self.cache.put(place, pixels)
         return pixels
@@ -60,7 +60,7 @@ class ImageReader:
         if self.cache is None:
             return self.whole(place)
         pixels = self.pixels(place)
-        return None if pixels is None else torch.from_numpy(pixels.copy()).permute(2, 0, 1)  # a map is not writable
+        return None if pixels is None else torch.from_numpy(pixels).permute(2, 0, 1)
 
     def whole(self, place: int) -> "Image | None":
         """Decode an image; None if it cannot be read."""

@@ -1,4 +1,7 @@
-"""`PixelCache`: decoded pictures of one size in a memory-mapped file, which all processes of a machine share.
+"""`PixelCache`: decoded pictures of one size in a file, which all processes of a machine share.
+
+Pictures are read by `preadv`, not mapped: a batch needs a copy anyway, and the memory of a worker does not grow with
+what it has read.
 
 Whoever decodes a picture writes it, so that the file is filled by the first pass, and by as many processes as read.
 Each row has a checksum, written after its pixels: where writing was interrupted, or the pixels did not reach the disk,
@@ -48,23 +51,23 @@ class PixelCache:
         with FileLock(f"{self.file}.lock"):
             self.row_of = self._rows_for(index.keys())
             self._rows = np.memmap(self._table, _ROW, "r+")
-            self._pixels = np.memmap(self.file, np.uint8, "r").reshape(-1, size, size, 3)
-            self._descriptor = os.open(self.file, os.O_WRONLY)
+            self._descriptor = os.open(self.file, os.O_RDWR)
         weakref.finalize(self, os.close, self._descriptor)
         self._writes = True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let another process map the same file."""
+        """Let another process open the same file."""
         return PixelCache, (self.index, self.size)
 
     def get(self, place: int) -> NDArray[np.uint8] | None:
-        """Give the pixels of a picture (height, width, channels), mapped; None where they are not there."""
+        """Give the pixels of a picture (height, width, channels); None where they are not there."""
         row = self.row_of[place]
         checksum = self._rows["checksum"][row]
         if not checksum:
             return None
-        pixels: NDArray[np.uint8] = self._pixels[row]
-        return pixels if _checksum(pixels) == checksum else None
+        pixels = np.empty((self.size, self.size, 3), np.uint8)
+        read = os.preadv(self._descriptor, [pixels.data], int(row) * self.bytes_each)
+        return pixels if read == self.bytes_each and _checksum(pixels) == checksum else None
 
     def put(self, place: int, pixels: NDArray[np.uint8]) -> None:
         """Write the pixels of a picture; where that fails, as on a full disk, warn and write no more."""
@@ -121,7 +124,7 @@ class PixelCache:
             )
 
     def _begin(self) -> None:
-        """Make empty files; processes that have mapped those before keep them."""
+        """Make empty files; processes that have opened those before keep them."""
         for file in (self._table, self.file):
             file.unlink(missing_ok=True)
             file.touch()

@@ -13,7 +13,7 @@ from zoo.core import cross_entropy
 from zoo.data.corpus import open_corpus
 from zoo.errors import ConfigError
 from zoo.plugins.vision.data import open_digits
-from zoo.plugins.vision.data.augmentation import BASES, EXTRAS, Augmentation
+from zoo.plugins.vision.data.augmentation import BASES, EXTRAS, Augmentation, _seeded, _seeds
 from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
 
 Draw = Callable[..., Path]
@@ -78,7 +78,8 @@ def test_crops_are_those_of_torchvision_on_whole_pictures(corpora: tuple[ImageCo
 
     class Crop(v2.RandomResizedCrop):  # type: ignore[misc]
         def make_params(self, flat_inputs: list[Any]) -> Any:
-            sizes.append(flat_inputs[0].size)
+            (image,) = flat_inputs
+            sizes.append(tuple(image.shape[:0:-1]) if isinstance(image, torch.Tensor) else image.size)
             return super().make_params(flat_inputs)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -86,6 +87,17 @@ def test_crops_are_those_of_torchvision_on_whole_pictures(corpora: tuple[ImageCo
         folder.with_augmentation("crop").batch(torch.tensor([0, 1]), generator())
         folder.with_augmentation("crop").with_cache(True).batch(torch.tensor([0, 1]), generator())
     assert sizes == [(40, 30)] * 2 + [(28, 28)] * 2  # 28 of 24 as 256 of 224
+
+
+def test_crops_of_cached_pictures_are_those_of_torchvision(corpora: tuple[ImageCorpus, ImageCorpus]) -> None:
+    folder = corpora[0].with_augmentation("crop").with_cache(True)
+    (found,), _ = folder.packed_batch(torch.tensor([3]), generator())
+    inputs = folder.train.inputs
+    image = inputs.reader.image(int(inputs.places[3]))
+    crop = v2.Compose([v2.RandomResizedCrop(24, antialias=True), v2.RandomHorizontalFlip()])
+    draw = torch.randint(2**62, (3,), generator=generator()).tolist()
+    with _seeded(_seeds(torch.tensor([3]), draw[0])[0]):
+        assert torch.equal(found.values[0], crop(image))
 
 
 def test_a_cache_that_nobody_asked_for_changes_no_crop(corpora: tuple[ImageCorpus, ImageCorpus]) -> None:

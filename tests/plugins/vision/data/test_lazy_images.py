@@ -68,8 +68,8 @@ def test_a_class_without_a_readable_picture_is_named(index: FolderIndex) -> None
 def test_changes_see_whole_pictures_or_those_of_the_cache(index: FolderIndex) -> None:
     sizes: list[tuple[int, int]] = []
 
-    def change(image: Image.Image, row: int) -> torch.Tensor:
-        sizes.append(image.size)
+    def change(image: Image.Image | torch.Tensor, row: int) -> torch.Tensor:
+        sizes.append(tuple(image.shape[1:]) if isinstance(image, torch.Tensor) else image.size)
         return torch.full((3, 2, 2), row, dtype=torch.uint8)
 
     for cache in (None, PixelCache(index, 8)):

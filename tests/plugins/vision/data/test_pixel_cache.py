@@ -52,6 +52,14 @@ def test_what_one_process_writes_another_reads(index: FolderIndex) -> None:
     assert np.flatnonzero(other.missing(np.arange(9))).tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
 
 
+def test_pixels_are_a_copy_that_may_be_written_to(index: FolderIndex) -> None:
+    cache = filled(index)
+    found = cache.get(3)
+    assert found is not None
+    found[:] = 0
+    assert value(cache, 3) == 13
+
+
 def test_a_changed_file_is_decoded_again_and_an_added_one_appended(index: FolderIndex) -> None:
     filled(index)
     os.utime(index.path(1), ns=(0, 0))
