@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tokenizers
@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from zoo import ConfigError, InputError, WeightsError
 from zoo.data import RaggedIds, offsets_of, write_text
 from zoo.plugins.shared.text import vocabulary
+from zoo.plugins.shared.text.word_ids import WordIds, encodes_by_words
 from zoo.weights import special_tokens
 
 _PAD = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>")
@@ -386,6 +387,8 @@ class Tokenizer:
         """Give ids and lengths of texts; the library's threads share them."""
         for text in texts:
             check_text(text)
+        if self._words is not None and not self._has_mask(texts):
+            return self._words(texts)
         rows = [encoding.ids for encoding in self._each(texts, self._plain.encode_batch_fast)]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return np.fromiter(chain.from_iterable(rows), np.uint32, int(lengths.sum())), lengths
@@ -413,6 +416,14 @@ class Tokenizer:
     @cached_property
     def _reads_bytes(self) -> bool:
         return self.content == Tokenizer.byte_level().content
+
+    @cached_property
+    def _words(self) -> WordIds | None:
+        return WordIds(self._plain) if encodes_by_words(self.backend) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again: of a backend, the library does not send that symbols are text to it."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_plain", "_words")}
 
     def _find(self, name: str, names: tuple[str, ...]) -> int | None:
         if name in self.special:

@@ -1,4 +1,5 @@
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,12 @@ def test_rows_in_one_array_are_those_of_the_library_whatever_reads_them(texts: l
         wanted = [encoding.ids for encoding in tokenizer._encodings(texts)]
         assert listed(tokenizer, texts, Frame()) == wanted
         assert listed(tokenizer, texts, Frame((1, 2), (0,))) == [[1, 2, *row, 0] for row in wanted]
+
+
+def test_what_is_sent_to_another_process_still_reads_symbols_as_text() -> None:
+    for tokenizer in (PAIRS, PIECES):
+        wanted = listed(tokenizer, ["a</s>b [CLS]"], Frame())
+        assert listed(pickle.loads(pickle.dumps(tokenizer)), ["a</s>b [CLS]"], Frame()) == wanted
 
 
 def test_ids_have_the_bits_that_the_vocabulary_needs() -> None:
