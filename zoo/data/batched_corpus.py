@@ -104,18 +104,21 @@ class BatchedCorpus(ABC):
         return _Batches(order, batch_size, generator)
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Give the batches of a split, short examples first."""
+        """Give the batches of a split, long examples first."""
         yield from read_ahead(self.examples, ((split, places, None) for places in self.places(split, batch_size)))
 
     def places(self, split: str, batch_size: int) -> Iterator[list[int]]:
-        """Give the indices of a split's examples in batches, short examples first.
+        """Give the indices of a split's examples in batches, long examples first.
+
+        Each batch then fits into the memory that the one before gave back; of growing ones none would, and the C library
+        keeps what is between.
 
         Raises:
             ConfigError: If there is no such split.
         """
         if split not in self.sizes:
             raise ConfigError(f"split={split!r} is not one of {', '.join(self.sizes)}")
-        for places in self.lengths[split].argsort(stable=True).split(batch_size):
+        for places in reversed(self.lengths[split].argsort(stable=True).split(batch_size)):
             yield places.tolist()
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:

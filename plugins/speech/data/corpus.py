@@ -106,7 +106,7 @@ class SoundCorpus(BatchedCorpus):
                 places = [self._after(place) if place == error.place else place for place in places]
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Give the batches of a split, short examples first; those that cannot be read are left out."""
+        """Give the batches of a split, long examples first; those that cannot be read are left out."""
         calls = ((split, places) for places in self.places(split, batch_size))
         yield from (batch for _, batch in read_ahead(self.readable, calls) if batch is not None)
 
