@@ -23,9 +23,10 @@ looks at nothing on its other side, so that the parts have the same units alone.
 
 
 class WordIds:
-    """Encode texts by the words that they are made of, about three times as fast as the library.
+    """Encode texts by the words that they are made of, about twice as fast as the library.
 
-    The library remembers the units of a word, but not how texts fall into words, which takes most of its time.
+    The library remembers the units of a word, but not how texts fall into words, which takes most of its time. Texts
+    without spaces are as fast as with the library.
 
     Args:
         backend: for which `encodes_by_words` holds, and to which symbols are text.
@@ -73,9 +74,5 @@ def encodes_by_words(backend: tokenizers.Tokenizer) -> bool:
         plain
         and content["model"]["type"] == "BPE"
         and not content["model"]["dropout"]
-        and steps
-        in (
-            [_BYTES],
-            [_DIGITS, _BYTES],
-        )
+        and steps in ([_BYTES], [_DIGITS, _BYTES])
     )
