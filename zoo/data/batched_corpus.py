@@ -110,8 +110,8 @@ class BatchedCorpus(ABC):
     def places(self, split: str, batch_size: int) -> Iterator[list[int]]:
         """Give the indices of a split's examples in batches, long examples first.
 
-        Each batch then fits into the memory that the one before gave back; of growing ones none would, and the C library
-        keeps what is between.
+        Each batch then fits into the memory that the one before gave back; growing ones would not, and the C library
+        keeps what is between them.
 
         Raises:
             ConfigError: If there is no such split.

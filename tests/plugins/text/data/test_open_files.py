@@ -458,7 +458,7 @@ def test_a_pair_with_an_empty_side_names_its_line(write: Write) -> None:
 
 
 def digest(corpus: Any) -> str:
-    """Give a text that changes with any batch of an epoch, of validation or of the test, of which short ones go first."""
+    """Give a text that changes with any batch of an epoch, of validation or of the test, short texts first."""
     batches = [corpus.batch(index, draw()) for index in corpus.epoch(draw(), 7)]
     batches += [batch for split in ("validation", "test") for batch in reversed([*corpus.held_out(split, 7)])]
     return fingerprint(repr(each.tolist()) for batch in batches for each in (*batch.inputs, batch.target))
