@@ -109,9 +109,11 @@ from zoo.core.models.model import (
     resolve_indices as resolve_indices,
 )
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
+from zoo.core.models.quantization import is_quantized as is_quantized, quantize as quantize
 from zoo.core.ops.activations import gelu as gelu, relu as relu, silu as silu
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.first_order import transforms_active as transforms_active
+from zoo.core.ops.int8_matrix import Int8Matrix as Int8Matrix
 from zoo.core.ops.linear import Linear as Linear
 from zoo.core.ops.products import multiply as multiply
 from zoo.core.ops.tensor_check import check_tensor as check_tensor, values_known as values_known

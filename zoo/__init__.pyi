@@ -11,6 +11,7 @@ from zoo import (
     training as training,
     weights as weights,
 )
+from zoo.core import quantize as quantize
 from zoo.errors import (
     AmbiguousNameError as AmbiguousNameError,
     ConfigError as ConfigError,

@@ -33,9 +33,10 @@ class Pipeline:
         model: taken in place of the one that the name gives.
         task: of a name with published weights, as for `zoo.create`; a repository has its own.
         workers: processes that read files ahead of `predict`; None for `zoo.data.default_workers`.
+        int8: whether the model computes with int8 weights, see `zoo.quantize`.
 
     Raises:
-        ConfigError: If there is no such device.
+        ConfigError: If there is no such device, or int8 is not for it.
         WeightsError: If the name is a path that holds no checkpoint.
         UnknownModelError: If it is no model.
     """
@@ -47,7 +48,9 @@ class Pipeline:
         model: Any = None,
         task: str | None = None,
         workers: int | None = None,
+        int8: bool = False,
     ) -> None:
+        self.int8 = int8
         self.name, self.device, self.workers = reference(name), device, workers
         if device != "cpu":
             create.place(device)  # before anything is read
@@ -68,7 +71,12 @@ class Pipeline:
     @cached_property
     def model(self) -> Any:
         """The model with its weights, in evaluation mode."""
-        return create.create(self.name, pretrained=True, device=self.device, task=self._given_task).eval()
+        made = create.create(self.name, pretrained=True, device=self.device, task=self._given_task).eval()
+        if not self.int8:
+            return made
+        from zoo.core import is_quantized, quantize
+
+        return made if is_quantized(made) else quantize(made)
 
     @cached_property
     def preprocess(self) -> Any:

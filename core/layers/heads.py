@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.layers.pooling import check_pool, pooled
+from zoo.core.ops.int8_matrix import Int8Matrix
 from zoo.core.ops.linear import Linear
 from zoo.core.ops.products import multiply
 from zoo.core.tokens import Tokens
@@ -142,10 +143,15 @@ class NextToken(nn.Module):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n vocab"]:
         """Give the scores."""
+        return multiply(tokens.x, self.matrix, self.bias)
+
+    @property
+    def matrix(self) -> nn.Parameter | Int8Matrix:
+        """A row for each token: its own weights, or those of the embedding."""
         (shared,) = self._shared
         weight = self.weight if shared is None else shared.weight
-        assert weight is not None
-        return multiply(tokens.x, weight, self.bias)
+        assert isinstance(weight, nn.Parameter | Int8Matrix)
+        return weight
 
     def reset(self, num_classes: int) -> None:
         """Refuse another vocabulary.

@@ -16,6 +16,7 @@ from torch.nn.functional import linear
 from zoo.core.errors import ConfigError
 from zoo.core.ops import bfloat16, onednn
 from zoo.core.ops.activations import gelu_tanh
+from zoo.core.ops.int8_matrix import Int8Matrix
 from zoo.core.ops.onednn import FUSED, Activation
 from zoo.core.ops.panels import by_panels, in_panels
 
@@ -52,7 +53,10 @@ RULES = {
 
 
 def multiply(
-    x: Float[Tensor, "*n d"], weight: Float[Tensor, "e d"], bias: Tensor | None, activation: Activation | None = None
+    x: Float[Tensor, "*n d"],
+    weight: Float[Tensor, "e d"] | Int8Matrix,
+    bias: Tensor | None,
+    activation: Activation | None = None,
 ) -> Float[Tensor, "*n e"]:
     """Give `activation(x @ weight.T + bias)`.
 
@@ -62,6 +66,9 @@ def multiply(
         bias: of the answer.
         activation: applied to the product, which it may overwrite; those in `onednn.FUSED` cost least.
     """
+    if isinstance(weight, Int8Matrix):
+        y = weight.multiply(x, bias)
+        return activation(y) if activation else y
     rule = RULES["mkl" if torch.compiler.is_compiling() else chosen()]  # a compiler could not follow the choice
     differentiated = torch.is_grad_enabled() and any(
         part is not None and part.requires_grad for part in (x, weight, bias)

@@ -2,6 +2,7 @@
 
 from zoo.cli.arguments import (
     Device as Device,
+    Int8 as Int8,
     Model as Model,
     ReadWorkers as ReadWorkers,
     check_not_empty as check_not_empty,

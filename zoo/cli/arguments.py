@@ -14,6 +14,9 @@ CHECKPOINT = "Folder that `zoo train` wrote, hf-hub:org/name, or a model with pu
 Checkpoint = Annotated[str, typer.Argument(help=CHECKPOINT)]
 Model = Annotated[str, typer.Option(help=CHECKPOINT, show_default=False)]
 Device = Annotated[str, typer.Option(help="Device of the model: cpu, cuda, cuda:1, …")]
+Int8 = Annotated[
+    bool, typer.Option("--int8", help="Compute with int8 weights: on CPUs in a fraction of the time and memory.")
+]
 ReadWorkers = Annotated[
     int | None,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.cli.arguments import Checkpoint, Device, check_not_empty, read_inputs
+from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, read_inputs
 from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
 
@@ -39,11 +39,12 @@ def generate(
     stream: Annotated[bool, typer.Option("--stream", help="Print each token as soon as it is generated.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
     device: Device = "cpu",
+    int8: Int8 = False,
 ) -> None:
     """Generate text: an answer to each input (encoder-decoder models), or its continuation (language models)."""
     if stream and (beam > 1 or n_best > 1 or as_json):
         raise ConfigError("--stream shows one answer while it is written: without --beam, --n-best and --json")
-    pipeline = Pipeline(model, device)
+    pipeline = Pipeline(model, device, int8=int8)
     lines = read_inputs(texts, file)
     if temperature == 0:
         typer.echo("--temperature 0: no sampling, the most probable token each time (greedy)", err=True)

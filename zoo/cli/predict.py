@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.cli.arguments import Checkpoint, Device, ReadWorkers, check_not_empty, stream_inputs
+from zoo.cli.arguments import Checkpoint, Device, Int8, ReadWorkers, check_not_empty, stream_inputs
 from zoo.errors import InputError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
@@ -25,9 +25,10 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, with all labels.")] = False,
     device: Device = "cpu",
     workers: ReadWorkers = None,
+    int8: Int8 = False,
 ) -> None:
     """Classify inputs: the most probable labels of each, or a label for each word, node or frame."""
-    pipeline = Pipeline(model, device, workers=workers)
+    pipeline = Pipeline(model, device, workers=workers, int8=int8)
     lines = iter(check_not_empty(stream_inputs(inputs, file)))
     first = list(islice(lines, 2))
     counts = Counter[str]()

@@ -65,6 +65,7 @@ def create(
         WeightsError: If weights cannot be read or do not fit.
     """
     spec, tag = _find(name)
+    quantization = None
     named = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
     entry = entry_loading.load(spec)
@@ -83,11 +84,16 @@ def create(
             given |= _told(spec, given, checkpoint)
             with hub_config.advised(None if weights is None else checkpoint.repository, spec, given):
                 model = _load(spec, entry, given, device, checkpoint)
+            quantization = checkpoint.quantization
             if checkpoint.repository:
                 spec = replace(spec, weights={"hub": checkpoint.repository})
     if final is not None:
         model = model.to(final)
     model.spec = _resolved(spec, given, model)
+    if quantization is not None:
+        from zoo.core import quantize
+
+        model = quantize(model, **quantization)
     registry().call("zoo_after_create", model=model, spec=model.spec)
     return model
 

@@ -27,7 +27,7 @@ _SIZES = (*_OWN, "vocab_size", "max_len", "image_size")
 
 _KEYS = (
     "architecture", "num_classes", "num_features", "model_args", "pretrained_cfg", "modality", "zoo_version", "plugin",
-    "global_pool", "label_names", "label_descriptions",
+    "quantization", "global_pool", "label_names", "label_descriptions",
 )  # fmt: skip
 """What `zoo.weights.save` and timm write."""
 

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from zoo.core import is_quantized
+from zoo.errors import ConfigError
 from zoo.factory import create
 from zoo.spec import ModelSpec
 from zoo.weights import hub
@@ -59,10 +61,18 @@ class InitialModel:
 
         Args:
             fitting: configuration that the data decide, such as the number of classes.
+
+        Raises:
+            ConfigError: If the weights are int8.
         """
         known = create.info(self.name).config
         changed = {key: value for key, value in fitting.items() if known.get(key) != value} | self.overrides
         model = create.create(self.name, self.pretrained, weights=self.weights, **changed)
+        if is_quantized(model):
+            raise ConfigError(
+                f"{self.weights or self.name!r} has int8 weights, which gradients cannot move: train the model that it was "
+                "made from, and quantise what comes out"
+            )
         return channels_last(model)
 
 

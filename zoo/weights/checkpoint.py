@@ -20,12 +20,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from zoo.atomic_write import replace_synced
+from zoo.core import is_quantized
 from zoo.errors import WeightsError
 from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
 from zoo.version import __version__
 from zoo.weights import hub
 from zoo.weights.config_values import is_shown, plain
+from zoo.weights.int8_layout import as_floats
 
 _SHOWN = 5
 """Keys named in an error, of each fault."""
@@ -35,7 +37,8 @@ _SHOWN = 5
 class Checkpoint:
     """Checkpoint: tensors by key, their origin, and labels and task of the classifier.
 
-    `repository` is where other files lie beside them, if they do.
+    `repository` is where other files lie beside them, if they do; `quantization` are the keywords of `zoo.quantize` by
+    which the model is to be quantised, whose weights stand in `state` as floats.
     """
 
     state: Mapping[str, Tensor]
@@ -44,6 +47,7 @@ class Checkpoint:
     task: str | None = None
     architecture: str | None = None
     repository: str | None = None
+    quantization: Mapping[str, Any] | None = None
 
 
 def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoint | None:
@@ -65,23 +69,27 @@ def read(source: Any) -> Checkpoint:
     """Read a state dict, a file, a folder, or a repository.
 
     Raises:
-        WeightsError: If it is none of these, there is none, it cannot be read, or it holds pickled code.
+        WeightsError: If it is none of these, there is none, it cannot be read, it holds pickled code, or int8 weights
+            without a `config.json` that says so.
     """
     if isinstance(source, Mapping):
-        return Checkpoint(_tensors(source, "the state dict"), "the state dict")
+        return Checkpoint(as_floats(_tensors(source, "the state dict"), "the state dict", None), "the state dict")
     if not isinstance(source, str | os.PathLike):
         raise WeightsError(_no_weights(source))
     text = os.fspath(source)
     if Path(text).is_dir() and not hub.is_repository(text):
         text = f"local-dir:{text}"
     if not hub.is_repository(text):
-        return Checkpoint(_read_file(Path(text).expanduser()), repr(text))
+        return Checkpoint(as_floats(_read_file(Path(text).expanduser()), repr(text), None), repr(text))
     path = hub.fetch(text, hub.FILES)
     if path is None:
         raise WeightsError(f"{text!r} holds none of {', '.join(hub.FILES)}")
     config = hub.read_config(text)
-    task = (config.get("model_args") or {}).get("task")
-    return Checkpoint(_read_file(path), repr(text), config.get("num_classes"), task, config.get("architecture"), text)
+    task, quantization = (config.get("model_args") or {}).get("task"), config.get("quantization")
+    state = as_floats(_read_file(path), repr(text), quantization)
+    return Checkpoint(
+        state, repr(text), config.get("num_classes"), task, config.get("architecture"), text, quantization
+    )
 
 
 def labels(state: Mapping[str, Tensor], classifier: tuple[str, ...]) -> int | None:
@@ -238,6 +246,8 @@ def _described(
     """Give configuration and weights: another library's where it has such a model and its layout gives back ours."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     config, state = _config(model, spec, preparation), stripped(model.state_dict())
+    if is_quantized(model):
+        return config | {"quantization": model.quantization}, state
     exported = entry_loading.load(spec, spec.export)(model) if spec.export else None
     if exported is None:
         return config, state

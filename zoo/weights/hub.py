@@ -3,7 +3,7 @@
 {"architecture": "vit-small", "num_classes": 10, "num_features": 384, "model_args": {...}, "pretrained_cfg": {...},
  "modality": "vision", "zoo_version": "0.1.0", "plugin": "vision"}
 
-Where the weights are in the layout of another library, `architecture` and `model_args` are that library's, and ours
+With int8 weights, `quantization` has the keywords of `zoo.quantize`. Where the weights are in the layout of another library, `architecture` and `model_args` are that library's, and ours
 stand under `zoo`.
 """
 
@@ -28,6 +28,7 @@ _TYPES: dict[str, tuple[type, str]] = {
     "plugin": (str, "a string"),
     "zoo_version": (str, "a string"),
     "zoo": (dict, "a JSON object, {…}"),
+    "quantization": (dict, "a JSON object, {…}"),
 }
 """Of the values of a `config.json` that are read; null counts as not there."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zoo import ConfigError, InputError
-from zoo.cli import Device, Model, ReadWorkers
+from zoo.cli import Device, Int8, Model, ReadWorkers
 from zoo.pipeline import Pipeline
 from zoo.plugins.speech.cli.transcript_output import line_of, output_for
 
@@ -45,12 +45,13 @@ def transcribe(
     ] = None,
     device: Device = "cpu",
     workers: ReadWorkers = None,
+    int8: Int8 = False,
 ) -> None:
     """Transcribe speech in audio files; files that cannot be read are skipped, named and counted."""
     raw = {"rate": raw_rate, "format": raw_format, "channels": raw_channels}
     given = {key: value for key, value in raw.items() if value is not None}
     _check(files, stream, beam, given)
-    pipeline = Pipeline(model, device, task="generate", workers=workers)
+    pipeline = Pipeline(model, device, task="generate", workers=workers, int8=int8)
     if stream:
         from zoo.plugins.speech.cli.stream_transcribe import transcribe_stream
 

@@ -1,0 +1,144 @@
+"""`Int8Matrix`: the weights of a linear layer or an embedding as int8, with a scale for each row."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import torch
+from jaxtyping import Float, Int, Int8
+from torch import Tensor, nn
+from torch.nn.functional import embedding, linear
+from torch.utils._pytree import tree_map_only
+
+from zoo.core.errors import ConfigError
+from zoo.core.ops import int8_products
+
+LARGEST = 127
+"""The most that a weight can be, of both signs."""
+BLOCK = 2**22
+"""Weights that are turned into floats at a time."""
+
+
+class Int8Matrix(nn.Module):
+    """Weights by row: `int8 * scale`. It stands in the place of a parameter, where linear layers and embeddings read it.
+
+    Products and look-ups take it as it is; any other operation is given the floats that it stands for, which is slow.
+    Gradients reach what is multiplied, not the weights.
+
+    Args:
+        int8: from -127 to 127.
+        scale: of each row.
+    """
+
+    int8: Tensor
+    scale: Tensor
+
+    def __init__(self, int8: Int8[Tensor, "e d"], scale: Float[Tensor, " e"]) -> None:
+        super().__init__()
+        self.register_buffer("int8", int8)
+        self.register_buffer("scale", scale)
+        self._forget()
+
+    @classmethod
+    def of(cls, weight: Float[Tensor, "e d"]) -> Self:
+        """Round a matrix, symmetric by row: the largest weight of a row becomes 127, others are off by scale / 2 at most.
+
+        What the result stands for gives the same result again.
+
+        Raises:
+            ConfigError: If a weight is infinite or NaN.
+        """
+        weight = weight.detach()
+        largest = weight.abs().amax(1)
+        if not torch.isfinite(largest).all():
+            raise ConfigError("weights with NaN or infinity cannot be int8")
+        scale = (largest / LARGEST).clamp(min=torch.finfo(weight.dtype).tiny)
+        for _ in range(2):  # until 127 * scale / 127 is scale, which one rounding may miss
+            scale = scale * LARGEST / LARGEST
+        rounded = (weight.float() / scale.float()[:, None]).round_().clamp_(-LARGEST, LARGEST)
+        return cls(rounded.to(torch.int8), scale)
+
+    def multiply(self, x: Float[Tensor, "*n d"], bias: Float[Tensor, " e"] | None) -> Float[Tensor, "*n e"]:
+        """Give `x @ weight.T + bias`: by bytes where oneDNN does that, else with a block of rows as floats at a time."""
+        if int8_products.serves(x, self.int8, bias):
+            if self._packed is None:
+                self._packed = int8_products.pack(self.int8, self.scale)
+            return int8_products.multiply(x, self._packed, bias)
+        blocks = self.int8.split(max(1, BLOCK // max(self.int8.shape[1], 1)))
+        y = torch.cat([linear(x, block.to(x.dtype)) for block in blocks], -1) * self.scale.to(x.dtype)
+        return y if bias is None else y + bias
+
+    def lookup(self, ids: Int[Tensor, "*n"]) -> Float[Tensor, "*n d"]:
+        """Give rows."""
+        return self.int8[ids].to(self.dtype) * self.scale[ids][..., None]
+
+    def dequantized(self) -> Float[Tensor, "e d"]:
+        """Give the floats that it stands for."""
+        return self.int8.to(self.dtype) * self.scale[:, None]
+
+    @property
+    def shape(self) -> torch.Size:
+        """Rows and columns."""
+        return self.int8.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Dtype of what it stands for."""
+        return self.scale.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the weights."""
+        return self.int8.device
+
+    def __getitem__(self, rows: Any) -> "Int8Matrix | Tensor":
+        """Give a range of rows as such a matrix, the same each time; anything else as floats."""
+        if not isinstance(rows, slice):
+            return self.dequantized()[rows]
+        if rows not in self._parts:
+            self._parts[rows] = Int8Matrix(self.int8[rows], self.scale[rows])
+        return self._parts[rows]
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.int8)
+
+    def __getattr__(self, name: str) -> Any:
+        """Give any other attribute of a tensor as the floats have it."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_") or not hasattr(Tensor, name):
+                raise
+            return getattr(self.dequantized(), name)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Let PyTorch's own layers use it."""
+        if func is linear and isinstance(args[1], cls):
+            return args[1].multiply(args[0], *args[2:], **({"bias": None} if len(args) < 3 else {}) | dict(kwargs or {}))
+        if func is embedding and isinstance(args[1], cls):
+            return args[1].lookup(args[0])
+        args, named = tree_map_only(cls, cls.dequantized, (args, dict(kwargs or {})))
+        return func(*args, **named)
+
+    def _forget(self) -> None:
+        self._packed: int8_products.Packed | None = None
+        self._parts: dict[slice, Int8Matrix] = {}
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        self._forget()
+        return super()._apply(fn, recurse)
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._forget()
+        super()._load_from_state_dict(*args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made from the weights again."""
+        return self.__dict__ | {"_packed": None, "_parts": {}}
+
+    def extra_repr(self) -> str:
+        """Return rows and columns."""
+        return f"{self.shape[0]}, {self.shape[1]}"
