@@ -4,6 +4,8 @@ from copy import deepcopy
 from typing import TypeVar
 
 from torch import nn
+from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
+from torch.nn.parameter import is_lazy
 
 from zoo.core.errors import ConfigError
 from zoo.core.layers.heads import NextToken
@@ -16,10 +18,10 @@ Part = TypeVar("Part", bound=nn.Module)
 def quantize(model: Part, dtype: str = "int8", embeddings: bool = False) -> Part:
     """Copy a model with int8 weights in its linear layers, symmetric by row (largest of a row / 127).
 
-    Those are all `torch.nn.Linear` and `zoo.core.Linear` (of a subclass: none), attention's projections among them, and
+    Those are all `torch.nn.Linear` (also subclasses that multiply as it does), attention's projections among them, and
     heads that give a score for each token of a vocabulary; an embedding that is such a head's matrix too stays the
-    same matrix. Convolutions, norms, biases, positions and recurrent layers stay as they are. Parameters of the copy
-    want no gradients: it answers, and is not trained. What stays is shared with no one.
+    same matrix. Convolutions, norms, biases, positions, recurrent layers and `torch.nn.MultiheadAttention` stay as they
+    are. Parameters of the copy want no gradients: it answers, and is not trained.
 
     Args:
         model: on a CPU.
@@ -64,8 +66,14 @@ def _matrices(model: nn.Module, embeddings: bool) -> list[nn.Parameter]:
     """List the parameters that are multiplied with vectors, or looked up."""
     found: list[nn.Parameter | None] = []
     for part in model.modules():
-        if type(part) in (nn.Linear, Linear) or (embeddings and type(part) is nn.Embedding and part.max_norm is None):
+        if _multiplies(part) or (embeddings and type(part) is nn.Embedding and part.max_norm is None):
             found.append(part._parameters.get("weight"))
         elif isinstance(part, NextToken):
             found.append(part.matrix)
-    return [weight for weight in found if weight is not None and weight.is_floating_point()]
+    return [weight for weight in found if weight is not None and weight.is_floating_point() and not is_lazy(weight)]
+
+
+def _multiplies(part: nn.Module) -> bool:
+    """Tell whether a module is a linear layer, called as such: `MultiheadAttention` reads its own one's weights."""
+    plain = type(part).forward in (nn.Linear.forward, Linear.forward)
+    return isinstance(part, nn.Linear) and plain and not isinstance(part, NonDynamicallyQuantizableLinear)

@@ -94,9 +94,10 @@ class Int8Matrix(nn.Module):
         """Give a range of rows as such a matrix, the same each time; anything else as floats."""
         if not isinstance(rows, slice):
             return self.dequantized()[rows]
-        if rows not in self._parts:
-            self._parts[rows] = Int8Matrix(self.int8[rows], self.scale[rows])
-        return self._parts[rows]
+        key = rows.indices(len(self.int8))
+        if key not in self._parts:
+            self._parts[key] = Int8Matrix(self.int8[rows], self.scale[rows])
+        return self._parts[key]
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -125,7 +126,7 @@ class Int8Matrix(nn.Module):
 
     def _forget(self) -> None:
         self._packed: int8_products.Packed | None = None
-        self._parts: dict[slice, Int8Matrix] = {}
+        self._parts: dict[tuple[int, int, int], Int8Matrix] = {}
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         self._forget()
