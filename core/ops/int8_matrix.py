@@ -1,7 +1,7 @@
 """`Int8Matrix`: the weights of a linear layer or an embedding as int8, with a scale for each row."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Int8
@@ -39,7 +39,7 @@ class Int8Matrix(nn.Module):
         self._forget()
 
     @classmethod
-    def of(cls, weight: Float[Tensor, "e d"]) -> Self:
+    def of(cls, weight: Float[Tensor, "e d"]) -> "Int8Matrix":
         """Round a matrix, symmetric by row: the largest weight of a row becomes 127, others are off by scale / 2 at most.
 
         What the result stands for gives the same result again.
@@ -128,7 +128,7 @@ class Int8Matrix(nn.Module):
         self._packed: int8_products.Packed | None = None
         self._parts: dict[tuple[int, int, int], Int8Matrix] = {}
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Int8Matrix":
         self._forget()
         return super()._apply(fn, recurse)
 
