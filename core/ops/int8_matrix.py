@@ -19,7 +19,7 @@ BLOCK = 2**22
 
 
 class Int8Matrix(nn.Module):
-    """Weights by row: `int8 * scale`. It stands in the place of a parameter, where linear layers and embeddings read it.
+    """Weights by row: `int8 * scale`, in the place of the parameter that a linear layer or an embedding reads.
 
     Products and look-ups take it as it is; any other operation is given the floats that it stands for, which is slow.
     Gradients reach what is multiplied, not the weights.
@@ -40,7 +40,7 @@ class Int8Matrix(nn.Module):
 
     @classmethod
     def of(cls, weight: Float[Tensor, "e d"]) -> "Int8Matrix":
-        """Round a matrix, symmetric by row: the largest weight of a row becomes 127, others are off by scale / 2 at most.
+        """Round a matrix, symmetric by row: the largest weight becomes 127, and others are off by scale / 2 at most.
 
         What the result stands for gives the same result again.
 
@@ -58,7 +58,7 @@ class Int8Matrix(nn.Module):
         return cls(rounded.to(torch.int8), scale)
 
     def multiply(self, x: Float[Tensor, "*n d"], bias: Float[Tensor, " e"] | None) -> Float[Tensor, "*n e"]:
-        """Give `x @ weight.T + bias`: by bytes where oneDNN does that, else with a block of rows as floats at a time."""
+        """Give `x @ weight.T + bias`: by bytes where oneDNN does that, else with blocks of rows as floats."""
         if int8_products.serves(x, self.int8, bias):
             if self._packed is None:
                 self._packed = int8_products.pack(self.int8, self.scale)
@@ -118,7 +118,9 @@ class Int8Matrix(nn.Module):
     ) -> Any:
         """Let PyTorch's own layers use it."""
         if func is linear and isinstance(args[1], cls):
-            return args[1].multiply(args[0], *args[2:], **({"bias": None} if len(args) < 3 else {}) | dict(kwargs or {}))
+            return args[1].multiply(
+                args[0], *args[2:], **({"bias": None} if len(args) < 3 else {}) | dict(kwargs or {})
+            )
         if func is embedding and isinstance(args[1], cls):
             return args[1].lookup(args[0])
         args, named = tree_map_only(cls, cls.dequantized, (args, dict(kwargs or {})))

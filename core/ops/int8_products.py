@@ -101,7 +101,17 @@ def multiply(x: Float[Tensor, "*n d"], weight: Packed, bias: Float[Tensor, " e"]
     steps = torch.addcdiv(MIDDLE, rows, largest, value=STEPS).to(torch.int32)
     low_high = (steps >> (SHIFTS if n == 1 else SHIFTS[..., None])).to(torch.uint8)
     y = torch.ops.onednn.qlinear_pointwise(
-        low_high if n == 1 else low_high.flatten(0, 1), 1 / STEPS, 128, *weight, None, 1.0, 0, torch.float32, "none", [], ""
+        low_high if n == 1 else low_high.flatten(0, 1),
+        1 / STEPS,
+        128,
+        *weight,
+        None,
+        1.0,
+        0,
+        torch.float32,
+        "none",
+        [],
+        "",
     )
     if bias is None:
         y = torch.add(y[:n], y[n:], alpha=256).mul_(largest)

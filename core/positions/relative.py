@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
+from zoo.core.ops.int8_matrix import Int8Matrix
 from zoo.core.ops.products import multiply
 from zoo.core.positions.absolute import sinusoid
 from zoo.core.positions.attention_position import AttentionPosition
@@ -130,7 +131,7 @@ class ProjectedOffsets(Relative):
 
     u: Float[Tensor, "h d"]
     v: Float[Tensor, "h d"]
-    weight: Float[Tensor, "inner dim"]
+    weight: Float[Tensor, "inner dim"] | Int8Matrix
     cached: dict[str, tuple[int, Tensor]] = field(default_factory=dict, repr=False)
 
     def query(self, q: Float[Tensor, "b h q d"]) -> Float[Tensor, "b h q d"]:
@@ -167,7 +168,7 @@ class ProjectedOffsets(Relative):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        return self.u, self.v, self.weight
+        return self.u, self.v, self.weight.int8 if isinstance(self.weight, Int8Matrix) else self.weight
 
 
 def _reach(left: int, right: int | None) -> tuple[int, int]:

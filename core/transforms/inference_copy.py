@@ -63,6 +63,11 @@ def serving(part: Part) -> Part:
 
 
 def _inside(part: nn.Module) -> nn.Module:
-    if type(part) is Linear and isinstance(part.weight, nn.Parameter) and part.weight.is_cpu and part.weight.dtype is not torch.float16:
+    if (
+        type(part) is Linear
+        and isinstance(part.weight, nn.Parameter)
+        and part.weight.is_cpu
+        and part.weight.dtype is not torch.float16
+    ):
         return LaidOut(part)
     return serving(part)

@@ -169,7 +169,10 @@ def zoo_sources() -> tuple[SourceSpec, ...]:
 @hookimpl
 def zoo_suites() -> tuple[SuiteSpec, ...]:
     """Give the benchmarks against peer libraries."""
-    return (SuiteSpec(name="text", package="zoo.plugins.text.bench", title="Text models against their peers"),)
+    return (
+        SuiteSpec(name="text", package="zoo.plugins.text.bench", title="Text models against their peers"),
+        SuiteSpec(name="int8", package="zoo.plugins.text.bench.int8", title="Int8 weights against float32 of peers"),
+    )
 
 
 def _translator(

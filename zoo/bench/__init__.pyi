@@ -3,6 +3,7 @@
 from zoo.bench.grid.engine import Grid as Grid, run_grid as run_grid
 from zoo.bench.grid.results_store import Store as Store
 from zoo.bench.grid.worker_pool import WorkerPool as WorkerPool
+from zoo.bench.int8 import Int8Quality as Int8Quality, int8_quality as int8_quality
 from zoo.bench.learning_curve.command import Study as Study, data_size as data_size
 from zoo.bench.speed.case import Bytes as Bytes, Case as Case, Job as Job, Seconds as Seconds
 from zoo.bench.interruption import resumable as resumable

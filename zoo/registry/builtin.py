@@ -134,6 +134,11 @@ def zoo_studies() -> list[StudySpec]:
             description="Speed of models on this machine, also against the same models in other libraries.",
             requires=BENCH,
         ),
+        StudySpec(
+            name="int8",
+            entry="zoo.cli.int8:command",
+            description="What int8 weights change in a model's answers: perplexity, best class, error of a score.",
+        ),
     ]
 
 

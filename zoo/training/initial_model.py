@@ -70,8 +70,8 @@ class InitialModel:
         model = create.create(self.name, self.pretrained, weights=self.weights, **changed)
         if is_quantized(model):
             raise ConfigError(
-                f"{self.weights or self.name!r} has int8 weights, which gradients cannot move: train the model that it was "
-                "made from, and quantise what comes out"
+                f"{self.weights or self.name!r} has int8 weights, which no gradient moves: train the model that "
+                "it was made from, and quantise what comes out"
             )
         return channels_last(model)
 

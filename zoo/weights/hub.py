@@ -3,8 +3,8 @@
 {"architecture": "vit-small", "num_classes": 10, "num_features": 384, "model_args": {...}, "pretrained_cfg": {...},
  "modality": "vision", "zoo_version": "0.1.0", "plugin": "vision"}
 
-With int8 weights, `quantization` has the keywords of `zoo.quantize`. Where the weights are in the layout of another library, `architecture` and `model_args` are that library's, and ours
-stand under `zoo`.
+With int8 weights, `quantization` has the keywords of `zoo.quantize`. Where the weights are in the layout of another
+library, `architecture` and `model_args` are that library's, and ours stand under `zoo`.
 """
 
 import json

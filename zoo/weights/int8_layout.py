@@ -43,5 +43,7 @@ def as_floats(state: Mapping[str, Tensor], label: str, quantization: Mapping[str
             )
         return state
     if quantization.get("dtype") != "int8":
-        raise WeightsError(f"{label}: config.json has quantization={dict(quantization)!r}; 'int8' is the only dtype here")
+        raise WeightsError(
+            f"{label}: config.json has quantization={dict(quantization)!r}; 'int8' is the only dtype here"
+        )
     return dequantized(state)

@@ -42,7 +42,7 @@ def test_extreme_weights_and_vectors_do_not_saturate() -> None:
 @needs_operator
 def test_an_answer_depends_on_no_other_vector() -> None:
     torch.manual_seed(0)
-    x, values, scale, bias = drawn(6, 40, 20)
+    x, values, scale, _ = drawn(6, 40, 20)
     packed = int8_products.pack(values, scale)
     x[2] = 1e4
     y = int8_products.multiply(x, packed, None)
@@ -71,7 +71,9 @@ def test_answers_have_the_dtype_and_the_shape_of_the_vectors(dtype: torch.dtype)
     assert y.dtype is dtype
     assert y.shape == (2, 3, 8)
     wanted = exact(x, values, scale, bias.to(dtype))
-    assert torch.allclose(y.view(6, 8).double(), wanted, rtol=2 * torch.finfo(dtype).eps, atol=1e-3 * wanted.abs().max())
+    assert torch.allclose(
+        y.view(6, 8).double(), wanted, rtol=2 * torch.finfo(dtype).eps, atol=1e-3 * wanted.abs().max()
+    )
 
 
 @needs_operator
