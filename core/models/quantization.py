@@ -1,7 +1,7 @@
 """`quantize`: a copy of a model whose linear layers have int8 weights."""
 
 from copy import deepcopy
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -64,7 +64,7 @@ def is_quantized(model: nn.Module) -> bool:
 
 def _matrices(model: nn.Module, embeddings: bool) -> list[nn.Parameter]:
     """List the parameters that are multiplied with vectors, or looked up."""
-    found: list[nn.Parameter | None] = []
+    found: list[Any] = []
     for part in model.modules():
         if _multiplies(part) or (embeddings and type(part) is nn.Embedding and part.max_norm is None):
             found.append(part._parameters.get("weight"))

@@ -31,6 +31,8 @@ class Int8Matrix(nn.Module):
 
     int8: Tensor
     scale: Tensor
+    _packed: int8_products.Packed | None
+    _parts: dict[tuple[int, int, int], "Int8Matrix"]
 
     def __init__(self, int8: Int8[Tensor, "e d"], scale: Float[Tensor, " e"]) -> None:
         super().__init__()
@@ -127,12 +129,12 @@ class Int8Matrix(nn.Module):
         return func(*args, **named)
 
     def _forget(self) -> None:
-        self._packed: int8_products.Packed | None = None
-        self._parts: dict[tuple[int, int, int], Int8Matrix] = {}
+        self._packed, self._parts = None, {}
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Int8Matrix":
         self._forget()
-        return super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._forget()

@@ -11,7 +11,6 @@ from torch.nn.functional import cross_entropy
 from zoo.core import Composition, Generator, evaluating, quantize
 from zoo.errors import ConfigError
 
-
 ANSWER = 64
 """Tokens that a model writes at most, to be asked on."""
 

@@ -98,11 +98,13 @@ def test_another_quantisation_is_refused(model: Any, tmp_path: Path) -> None:
     zoo.weights.save(zoo.quantize(model), tmp_path)
     file = tmp_path / "config.json"
     file.write_text(file.read_text().replace('"dtype": "int8"', '"dtype": "int3"'))
-    with pytest.raises(WeightsError, match="quantization={'dtype': 'int3'"):
+    with pytest.raises(WeightsError, match=r"quantization={'dtype': 'int3'"):
         zoo.create(f"local-dir:{tmp_path}")
 
 
 def test_training_on_from_int8_weights_is_refused(model: Any, tmp_path: Path) -> None:
     zoo.weights.save(zoo.quantize(model), tmp_path / "int8")
-    with pytest.raises(ConfigError, match="has int8 weights, which no gradient moves: train the model that it was made"):
+    with pytest.raises(
+        ConfigError, match="has int8 weights, which no gradient moves: train the model that it was made"
+    ):
         zoo.train(f"local-dir:{tmp_path / 'int8'}", "reverse", out=tmp_path / "run", steps=1)

@@ -1,6 +1,6 @@
 """The suite `int8`: its cases are listed, and both sides write as many tokens."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_ours_has_int8_weights_and_both_sides_run(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(texts, "NEW", 3)
     monkeypatch.setattr(decoding, "LONG", 5)
     for built in (decoding.generate(2), decoding.prefill()):
-        mine, other = built
+        mine, other = cast(Any, built)
         assert is_quantized(mine.args[0])
         assert other.args[0] in (theirs, theirs.net)
         mine()
