@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 import zoo
+from zoo.core import is_quantized
 from zoo.errors import ConfigError, InputError
 from zoo.pipeline import Pipeline
 
@@ -44,6 +45,18 @@ def test_files_are_labelled(labeller: str) -> None:
 def test_a_device_that_is_none_is_refused_before_anything_is_read(labeller: str, device: str, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         Pipeline(labeller, device)
+
+
+def test_int8_weights_label_alike_and_an_int8_folder_needs_no_wish(labeller: str, tmp_path: Path) -> None:
+    file = f"{labeller}/a.png"
+    ((_, wanted),) = Pipeline(labeller).predict([file])
+    pipeline = Pipeline(labeller, int8=True)
+    ((_, found),) = pipeline.predict([file])
+    assert is_quantized(pipeline.model)
+    assert found == pytest.approx(wanted, abs=0.05)
+    folder = zoo.weights.save(pipeline.model, tmp_path / "int8")
+    for int8 in (False, True):
+        assert is_quantized(Pipeline(str(folder), int8=int8).model)
 
 
 def test_a_model_may_be_given(labeller: str) -> None:

@@ -72,7 +72,7 @@ def test_answers_have_the_dtype_and_the_shape_of_the_vectors(dtype: torch.dtype)
     assert y.shape == (2, 3, 8)
     wanted = exact(x, values, scale, bias.to(dtype))
     assert torch.allclose(
-        y.view(6, 8).double(), wanted, rtol=2 * torch.finfo(dtype).eps, atol=1e-3 * wanted.abs().max()
+        y.view(6, 8).double(), wanted, rtol=2 * torch.finfo(dtype).eps, atol=1e-3 * float(wanted.abs().max())
     )
 
 

@@ -130,6 +130,7 @@ def test_a_text_is_answered(run: Run, writer: str) -> None:
     code, out, _ = run("generate", writer, "abc", "de", "--max-len", "5")
     assert code == 0
     assert len(out.splitlines()) == 2
+    assert len(run("generate", writer, "abc", "de", "--max-len", "5", "--int8")[1].splitlines()) == 2
     piped = run("generate", writer, "--max-len", "5", piped=b"abc\nde\n")
     assert piped[1] == out
 

@@ -50,7 +50,8 @@ def says(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("says")
 def test_files_are_written_down(run: Run, write: Write, checkpoint: Callable[..., Path]) -> None:
     folder, first, second = checkpoint(), write("a.wav", seconds=0.8), write("b.flac", seconds=1.0)
-    assert run("transcribe", first, "--model", folder) == (0, f"{TEXT}\n", "")
+    for options in ((), ("--int8",)):
+        assert run("transcribe", first, "--model", folder, *options) == (0, f"{TEXT}\n", "")
     code, out, _ = run("transcribe", first, second, "--model", folder, "--beam", 3)
     assert (code, out) == (0, f"{first}\t{TEXT}\n{second}\t{TEXT}\n")
 
