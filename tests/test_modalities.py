@@ -15,10 +15,12 @@ ALLOWED = {
     "factory/keywords.py": "text",  # a string where a number was expected
     "cli/arguments.py": "text texts",  # what a file given to --file holds
     "cli/generate.py": "text",  # a key of the JSON that is printed
+    "cli/int8.py": "texts",  # what a file given to --file holds
     "cli/predict.py": "text",  # the same
     "bench/speed/compare.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
+    "data/tables/hub.py": "image audio",  # the kinds of cells that `datasets` decodes
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
     "data/tables/webdataset.py": "text",  # an ending of files
     "testing/checks.py": "graph graphs",  # inputs and checks of models that read `edge_index`

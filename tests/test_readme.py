@@ -146,10 +146,17 @@ for model, folder in ((digits, "runs/digits"), (voice, "runs/voice")):
     Tokenizer.byte_level().save(_zoo.weights.save(model, folder) / "tokenizer.json")
 del numpy, soundfile
 """
+INT8 = """
+import zoo as _zoo
+_create = _zoo.create
+_small = {"vocab_size": 260, "dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "max_len": 16}
+_zoo.create = lambda name, **given: _create(name, **(_small if name == "gpt2-small" else {}))
+"""
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
     "docs/graph.md": "",
+    "docs/int8.md": INT8,
     "docs/speech.md": SPEECH,
     "docs/text.md": SHORT + BERT,
 }

@@ -38,6 +38,7 @@ from zoo.data.skip_report import (
 )
 from zoo.data.source_options import parse as parse
 from zoo.data.splits import (
+    FIRST_HASH as FIRST_HASH,
     Parts as Parts,
     by_hash as by_hash,
     by_text as by_text,

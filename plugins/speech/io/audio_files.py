@@ -3,7 +3,9 @@
 Axes: t samples, c channels.
 """
 
+import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from io import SEEK_END, BufferedReader, BytesIO
@@ -60,8 +62,9 @@ def _opened(path: str | PathLike[str] | BytesIO) -> Iterator[Any]:
 
     if not isinstance(path, BytesIO):
         _check_file(Path(path))
+    plain = isinstance(path, BytesIO) or sys.platform == "win32"
     try:
-        with soundfile.SoundFile(path) as file:
+        with soundfile.SoundFile(path if plain else os.fsencode(str(path))) as file:  # names that are not UTF-8 too
             yield file
     except (soundfile.SoundFileError, RuntimeError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be read as sound: {error}") from error

@@ -14,6 +14,7 @@ import numpy as np
 from zoo import DataError
 from zoo.data import (
     FEWER_PROCESSORS,
+    FIRST_HASH,
     Parts,
     RaggedIds,
     RaggedWriter,
@@ -101,12 +102,12 @@ class TextStream(Generic[Example]):
                 yield from ((part, 0.0, example) for example in self.read(self.files[part]))
 
     def _drawn(self) -> Iterator[tuple[str, float, Example]]:
-        """Give the part of each example for training, and the number in [0, 1) that decides it, the lowest held out."""
+        """Give the part of each example for training, and the number in [0, 1) that decides it, see `FIRST_HASH`."""
         missing = self._missing()
         for example in self.read(self.files["train"]):
             place = hash_fraction(self.text(example), self.seed)
-            rank = int(place / self.held_out)
-            yield (missing[rank] if rank < len(missing) else "train"), place, example
+            home = (part for part in missing if (place - FIRST_HASH[part]) % 1 < self.held_out)
+            yield next(home, "train"), place, example
 
     def _missing(self) -> list[str]:
         return [part for part in ("test", "validation") if part not in self.files]

@@ -106,7 +106,8 @@ def _pairs(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Parallel
         for side, text in zip(("source", "target"), cells, strict=True):
             if not (text or "").strip():
                 raise DataError(f"{table.name} row {row}: the {side} is empty")
-        return Pair(*cells, f"{table.name} row {row}")
+        source, target = cells
+        return Pair(source, target, f"{table.name} row {row}")
 
     data = _data(table, "pairs", columns, make, lambda each: each.source, seed)
     chosen = data.tokenizer(tokenizer, lambda each: each[:2])

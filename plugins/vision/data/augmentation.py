@@ -154,7 +154,7 @@ def _transform(base: str, size: int, mirror: bool) -> Callable[[Any], Tensor]:
     """Make the transform of an image, PIL's or bytes (c, h, w), to bytes (c, size, size)."""
     from torchvision.transforms import v2
 
-    class _Crop(v2.RandomResizedCrop):
+    class _Crop(v2.RandomResizedCrop):  # type: ignore[misc]  # torchvision has no types
         """Of bytes it is copied first: torch resizes bytes in a third of the time where channels are last in memory."""
 
         def forward(self, image: Any) -> Any:

@@ -207,7 +207,10 @@ def test_pictures_are_labelled(run: Run, labeller: str, tmp_path: Path) -> None:
 
 
 def test_graphs_are_labelled_line_by_line(run: Run, tmp_path: Path) -> None:
-    lines = ['{"edges": [[0, 1], [1, 0]], "label": "a"}', '{"edges": [[0, 1], [1, 2], [2, 0]], "label": "b"}'] * 8
+    lines = [
+        json.dumps({"edges": [[node, node + 1] for node in range(count)], "label": "ab"[count % 2]})
+        for count in range(1, 17)
+    ]
     (tmp_path / "g.jsonl").write_text("\n".join(lines))
     out = str(tmp_path / "run")
     options = ["--steps", "1", "--batch-size", "4", "--set", "dim=8", "--set", "depth=1", "--set", "num_heads=2"]

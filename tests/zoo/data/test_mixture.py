@@ -69,12 +69,13 @@ def test_batches_are_of_each_source_as_its_weight_says(texts: str) -> None:
 
 def test_a_small_source_is_read_again_and_a_large_one_in_parts_that_change(texts: str) -> None:
     corpus = mixed(texts.replace("0.75", "0.2").replace("0.25", "0.8"))
+    large, few = (each.sizes["train"] for each in corpus.corpora)
     one, other = (torch.cat([*corpus.epoch(torch.Generator().manual_seed(seed), 4)]) for seed in (0, 1))
     for epoch in (one, other):
-        small = epoch[epoch >= 80]
-        assert small.bincount()[80:].tolist() == pytest.approx([24 * 4 / 40] * 40, abs=1)
-        assert len(epoch[epoch < 80].unique()) == 24
-    assert set(one[one < 80].tolist()) != set(other[other < 80].tolist())
+        small = epoch[epoch >= large]
+        assert small.bincount()[large:].tolist() == pytest.approx([large * 1.2 / few] * few, abs=1)
+        assert len(epoch[epoch < large].unique()) == pytest.approx(0.3 * large, abs=4)
+    assert set(one[one < large].tolist()) != set(other[other < large].tolist())
 
 
 def test_a_source_of_a_weight_below_a_batch_in_an_epoch_is_read_in_some(texts: str) -> None:
@@ -106,9 +107,10 @@ def test_workers_and_pickled_copies_read_the_same(texts: str) -> None:
 
 def test_validation_and_test_are_those_of_the_first(texts: str) -> None:
     corpus = mixed(texts)
-    assert corpus.sizes == {"train": 120, "validation": 10, "test": 10}
+    first, second = corpus.corpora
+    assert corpus.sizes == first.sizes | {"train": first.sizes["train"] + second.sizes["train"]}
     assert len(torch.cat([batch.target for batch in corpus.held_out("test", 1)], 1)[0]) > 0
-    assert len(list(corpus.held_out("test", 1))) == 10
+    assert len(list(corpus.held_out("test", 1))) == first.sizes["test"]
     assert mixed(texts.replace("0.75", "0.7")).fingerprint != corpus.fingerprint == mixed(texts).fingerprint
 
 
@@ -120,7 +122,7 @@ def test_the_vocabulary_is_that_of_the_first(texts: str) -> None:
 
 def test_a_study_takes_of_each_source_by_its_weight(texts: str) -> None:
     corpus = mixed(texts)
-    assert study_info(corpus).limit == int(80 / 0.75)
+    assert study_info(corpus).limit == int(corpus.corpora[0].sizes["train"] / 0.75)
     few = subset(corpus, 40, 0)
     assert [each.sizes["train"] for each in few.corpora] == [30, 10]  # type: ignore[attr-defined]
 

@@ -152,7 +152,7 @@ class _Reader:
         """
         from datasets.arrow_writer import ArrowWriter
 
-        some = islice(self.iterator, self.stream.window)
+        some: Iterator[dict[str, Any]] = islice(self.iterator, self.stream.window)
         if not self.next:
             some = shown(some, self.stream.window, f"reading {self.stream.name}")
         with atomic_path(self.stream.file(self.part, self.next)) as scratch:

@@ -26,9 +26,17 @@ Adapt = Callable[[Table, ModelSpec, int, str], Corpus]
 class Windows(Protocol):
     """Rows of a stream in windows; see `TableStream`."""
 
-    name: str
-    fingerprint: str
-    window: int
+    @property
+    def name(self) -> str:
+        """Name of the data."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Text that changes when the data or how they are read do."""
+
+    @property
+    def window(self) -> int:
+        """Rows of a window."""
 
     def __len__(self) -> int:
         """Count the rows for training."""

@@ -4,6 +4,7 @@ import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def _offline(offline: None) -> None:
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Name the files whose headers are read."""
     names: list[str] = []
-    measure = recording_index.measure_audio
+    measure = recording_index.measure_audio  # type: ignore[attr-defined]
 
     def note(opened: Callable[[int], Path], rows: np.ndarray) -> object:
         names.extend(opened(row).name for row in rows.tolist())
@@ -72,7 +73,7 @@ def test_a_header_is_read_again_only_where_its_file_has_changed(write: Write, me
 
 def test_a_label_a_text_or_a_part_that_changes_is_noticed(write: Write) -> None:
     one = Recording(write("a.wav"), "x", "text", "train", "ann")
-    changes = ({"label": "y"}, {"text": "another"}, {"part": "test"}, {"speaker": "bob"})
+    changes: tuple[Any, ...] = ({"label": "y"}, {"text": "another"}, {"part": "test"}, {"speaker": "bob"})
     found = {RecordingIndex.of([one._replace(**change)]).fingerprint for change in ({}, *changes)}
     assert len(found) == 5
 

@@ -69,7 +69,8 @@ def test_changes_see_whole_pictures_or_those_of_the_cache(index: FolderIndex) ->
     sizes: list[tuple[int, int]] = []
 
     def change(image: Image.Image | torch.Tensor, row: int) -> torch.Tensor:
-        sizes.append(tuple(image.shape[1:]) if isinstance(image, torch.Tensor) else image.size)
+        height, width = image.shape[1:] if isinstance(image, torch.Tensor) else image.size
+        sizes.append((height, width))
         return torch.full((3, 2, 2), row, dtype=torch.uint8)
 
     for cache in (None, PixelCache(index, 8)):
