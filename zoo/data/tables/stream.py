@@ -5,6 +5,7 @@ all map it into memory. The place in the stream where a window ends is kept besi
 same training after `kill -9`, goes on there.
 """
 
+import atexit
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -173,3 +174,4 @@ def _each(rows: Any) -> Iterator[dict[str, Any]]:
 
 _READERS: dict[tuple[int, str, str], _Reader] = {}
 """The streams that this process reads."""
+atexit.register(_READERS.clear)  # while the library that closes them is there

@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,15 @@ def test_batches_are_the_same_from_anywhere_and_with_workers(source: str, reques
         for one, two in zip(whole[start:], other, strict=True):
             for a, b in zip((*one.inputs, one.target), (*two.inputs, two.target), strict=True):
                 assert torch.equal(a, b)
+
+
+@pytest.mark.slow
+def test_a_process_that_read_a_stream_ends_without_a_word(texts: str) -> None:
+    script = "import sys; from zoo.data import open_corpus; import zoo; import torch\n"
+    script += "corpus = open_corpus(sys.argv[1], zoo.info('bert-tiny'), tokenizer='byte')\n"
+    script += "corpus.batch(torch.tensor([corpus.sizes['train'] - 1]), torch.Generator())"
+    done = subprocess.run([sys.executable, "-c", script, texts], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_pictures_have_the_labels_and_the_look_of_the_first_window(pictures: str) -> None:
