@@ -42,15 +42,21 @@ def fused_attention(
     Raises:
         ConfigError: In the backward pass, if gradients of a kernel of an accelerator are to be differentiated.
     """
-    options: dict[str, Any] = {"dropout_p": dropout, "is_causal": causal, "scale": scale}
-    options["enable_gqa"] = q.shape[1] != k.shape[1]
     if transforms_active():
-        with sdpa_kernel(SDPBackend.MATH):
-            return scaled_dot_product_attention(q, k, v, mask, **options)
-    y = scaled_dot_product_attention(q, k, v, mask, **options)
+        return _by_formula(q, k, v, mask, dropout, causal, scale)
+    y = scaled_dot_product_attention(q, k, v, mask, dropout, causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
     if not torch.compiler.is_compiling() and y.grad_fn is not None and y.grad_fn.name().startswith(_KERNEL):
         y.grad_fn.register_hook(_differentiable)
     return y
+
+
+def _by_formula(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, causal: bool, scale: float | None
+) -> Tensor:
+    with sdpa_kernel(SDPBackend.MATH):
+        return scaled_dot_product_attention(
+            q, k, v, mask, dropout, causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+        )
 
 
 def _differentiable(gradients: tuple[Tensor | None, ...], given: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
@@ -61,16 +67,7 @@ def _differentiable(gradients: tuple[Tensor | None, ...], given: tuple[Tensor, .
     if not node.name().startswith(f"{_KERNEL}FlashAttentionForCpu"):
         raise ConfigError(REFUSAL)
     q, k, v = node._saved_query, node._saved_key, node._saved_value
-    with sdpa_kernel(SDPBackend.MATH):
-        y = scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            node._saved_attn_mask,
-            is_causal=node._saved_is_causal,
-            scale=node._saved_scale,
-            enable_gqa=q.shape[1] != k.shape[1],
-        )
+    y = _by_formula(q, k, v, node._saved_attn_mask, 0.0, node._saved_is_causal, node._saved_scale)
     needed = [x for x, gradient in zip((q, k, v), gradients, strict=False) if gradient is not None]
     found = iter(torch.autograd.grad(y, needed, given[0], create_graph=True))
     return tuple(None if gradient is None else next(found) for gradient in gradients)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from zoo.core import Attention, Causal, Decoder, Encoder, Generator, NextToken, TokenEmbed, Tokens
 from zoo.core.layers.position_factory import with_position
+from zoo.core.ops import int8_products
 from zoo.core.patterns.pattern import Pattern
 
 DIM, HEADS = 8, 2
@@ -89,3 +90,13 @@ def told() -> Callable[..., list[float]]:
 def plain() -> Callable[..., list[int]]:
     """Give the loop that is compared with."""
     return plain_loop
+
+
+@pytest.fixture(params=["operator", "floats"])
+def int8_way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Multiply int8 weights by oneDNN's operator, or by blocks of floats."""
+    if request.param == "floats":
+        monkeypatch.setattr(int8_products, "works", lambda: False)
+    elif not int8_products.works():
+        pytest.skip("oneDNN multiplies no bytes on this processor")
+    return str(request.param)

@@ -57,8 +57,9 @@ def by_text(keys: Sequence[str], wanted: Sequence[str], seed: int) -> dict[str, 
     """
     home: dict[str, str] = {}
     most = min(_MOST, max(1, len(keys) // 5))
+    hashes = {key: hash_fraction(key, seed) for key in keys}
     for part in wanted:
-        places = {key: (hash_fraction(key, seed) - FIRST_HASH[part]) % 1 for key in keys if key not in home}
+        places = {key: (hashed - FIRST_HASH[part]) % 1 for key, hashed in hashes.items() if key not in home}
         nearest = heapq.nsmallest(most, places, key=places.__getitem__)
         home |= {key: part for key in nearest if places[key] < 1 / _SHARE or key == nearest[0]}
     return home
@@ -114,17 +115,19 @@ def by_hash(
     """Draw `train` and the parts held out by a hash of each example, and give the indices of each part in order.
 
     An example is in the same part whatever others come or go, but for the first examples of a class: a class that has
-    as many as there are parts has at least one in each.
+    as many as there are parts has at least one in each. Examples of one hash are in one part.
 
     Args:
         hashes: of the examples, see `hash_names`.
         seed: of the draw.
-        classes: of the examples, from 0; each has its share in each part. None for one class.
+        classes: of the examples, from 0; each has its share in each part. Of one hash, that of the first example
+            counts. None for one class.
         held_out: the parts besides `train`.
         share: of the examples in each part held out.
     """
-    classes = np.zeros(len(hashes), np.int64) if classes is None else classes
-    drawn = mix(hashes, seed) / np.float64(2**64)
+    keys, first, key = np.unique(hashes, return_index=True, return_inverse=True)
+    classes = np.zeros(len(keys), np.int64) if classes is None else classes[first]
+    drawn = mix(keys, seed) / np.float64(2**64)
     bucket = np.minimum((drawn / share).astype(np.int64), len(held_out))
     kinds = int(classes.max(initial=0)) + 1
     counts = np.bincount(classes * (len(held_out) + 1) + bucket, minlength=kinds * (len(held_out) + 1))
@@ -134,7 +137,7 @@ def by_hash(
     rank = np.arange(len(order)) - np.repeat(sizes.cumsum() - sizes, sizes)
     part = np.empty(len(order), np.int64)
     part[order] = (rank[:, None] >= ends[classes[order], :-1]).sum(1)
-    return {name: np.flatnonzero(part == place) for place, name in enumerate((*held_out, "train"))}
+    return {name: np.flatnonzero(part[key] == place) for place, name in enumerate((*held_out, "train"))}
 
 
 def mix(hashes: UInt64[np.ndarray, " n"], word: int) -> UInt64[np.ndarray, " n"]:

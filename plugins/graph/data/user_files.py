@@ -124,14 +124,14 @@ def _one_by_one(
     Raises:
         DataError: If a part would be empty.
     """
-    keys, first, of = np.unique(store.arrays["keys"][pool], return_index=True, return_inverse=True)
-    if len(keys) <= len(missing):
+    keys = store.arrays["keys"][pool]
+    if (different := len(np.unique(keys))) <= len(missing):
         needed = ", ".join(["training", *missing[:-1]])
         raise DataError(
-            f"{name} has {len(pool)} examples, of which {len(keys)} differ; {needed} and {missing[-1]} need one each"
+            f"{name} has {len(pool)} examples, of which {different} differ; {needed} and {missing[-1]} need one each"
         )
-    classes = targets.values.numpy()[pool[first]] if targets.kind == "class" else None
-    return {part: pool[np.isin(of, chosen)] for part, chosen in by_hash(keys, seed, classes, missing).items()}
+    classes = targets.values.numpy()[pool] if targets.kind == "class" else None
+    return {part: pool[places] for part, places in by_hash(keys, seed, classes, missing).items()}
 
 
 def _by_scaffold(
@@ -147,15 +147,13 @@ def _by_scaffold(
     """
     groups = store.arrays["groups"][pool]
     rings = groups != _ACYCLIC
-    scaffolds, of = np.unique(groups[rings], return_inverse=True)
     ringed, free = pool[rings], pool[~rings]
-    parts = {}
-    for part, chosen in by_hash(scaffolds, seed, None, missing).items():
-        parts[part] = ringed[np.isin(of, chosen)]
+    parts = {part: ringed[places] for part, places in by_hash(groups[rings], seed, None, missing).items()}
     parts["train"] = np.sort(np.concatenate([parts["train"], free]))
     if not all(len(places) for places in parts.values()):
+        scaffolds = len(np.unique(groups[rings]))
         raise DataError(
-            f"{name}: {len(pool)} molecules of {len(scaffolds)} scaffolds cannot be parted into training, "
+            f"{name}: {len(pool)} molecules of {scaffolds} scaffolds cannot be parted into training, "
             "validation and test of scaffolds of their own; graphs:FILE?split=random parts them one by one, and "
             "?draw=random behind another source"
         )

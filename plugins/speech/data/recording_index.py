@@ -8,7 +8,7 @@ Axes: n recordings, k some of them.
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -113,15 +113,15 @@ class RecordingIndex:
     ) -> dict[str, Int64[np.ndarray, " part"]]:
         import pyarrow.compute as pc
 
-        keys, first, of = np.unique(self._keys[pool], return_index=True, return_inverse=True)
-        if len(keys) <= len(wanted):
+        keys = self._keys[pool]
+        if (different := len(np.unique(keys))) <= len(wanted):
             raise DataError(
-                f"{name} has {len(pool):,} examples, of which {len(keys)} differ; training and "
+                f"{name} has {len(pool):,} examples, of which {different} differ; training and "
                 f"{' and '.join(wanted)} need one each"
             )
         labels = pc.dictionary_encode(self.cells("label", pool), null_encoding="encode")
-        drawn = by_hash(keys, seed, np.asarray(labels.indices, np.int64)[first], wanted)
-        return {part: pool[np.isin(of, chosen)] for part, chosen in drawn.items()}
+        drawn = by_hash(keys, seed, np.asarray(labels.indices, np.int64), wanted)
+        return {part: pool[places] for part, places in drawn.items()}
 
     @cached_property
     def _keys(self) -> UInt64[np.ndarray, " n"]:
@@ -168,7 +168,7 @@ def _write(path: Path, listed: Any, root: Path, earlier: str) -> None:
     keys = listed.column("file_key").to_numpy()
     lengths, why = np.zeros(len(keys), np.int64), np.full(len(keys), None, object)
     known = np.zeros(len(keys), bool)
-    for other in _earlier(root, earlier):
+    if (other := _last_written(root, earlier)) is not None:
         old = other.table.column("file_key").to_numpy()
         order = np.argsort(old)
         place = order[np.searchsorted(old, keys, sorter=order).clip(max=len(old) - 1)]
@@ -181,9 +181,7 @@ def _write(path: Path, listed: Any, root: Path, earlier: str) -> None:
         file.write_table(whole.combine_chunks())
 
 
-def _earlier(root: Path, pattern: str) -> Iterator[RecordingIndex]:
+def _last_written(root: Path, pattern: str) -> RecordingIndex | None:
     """Give the last index that was written of the same folder, if there is one."""
-    found = sorted(cache_folder().glob(pattern), key=lambda path: path.stat().st_mtime_ns)
-    for path in reversed(found):
-        yield RecordingIndex(root, path)
-        return
+    path = max(cache_folder().glob(pattern), key=lambda path: path.stat().st_mtime_ns, default=None)
+    return None if path is None else RecordingIndex(root, path)

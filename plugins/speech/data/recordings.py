@@ -80,7 +80,7 @@ def _clips(name: str, parts: Rows, index: RecordingIndex, spec: ModelSpec, seed:
     classes = {
         part: torch.from_numpy(pc.index_in(cells, order).to_numpy().astype(np.int64)) for part, cells in found.items()
     }
-    about = _about(name, f"with {len(labels)} labels", parts, index, [str(seed), *labels])
+    about = describe(name, f"with {len(labels)} labels", parts, index.lengths, [index.fingerprint, str(seed), *labels])
     return ClipsCorpus(about, spec, _sounds(parts, index), classes, labels, AUGMENTATION)
 
 
@@ -101,7 +101,7 @@ def _transcripts(
     if empty := [part for part, rows in kept.items() if not len(rows)]:
         report = list_skipped(skipped, sum(map(len, parts.values())), "recordings")
         raise DataError(f"{name}: nothing is left for {empty[0]}. {report}")
-    about = _about(name, "with transcripts", kept, index, [str(seed), chosen.content])
+    about = describe(name, "with transcripts", kept, index.lengths, [index.fingerprint, str(seed), chosen.content])
     texts = {part: Texts(index, "text", rows) for part, rows in kept.items()}
     return TranscriptsCorpus(about, spec, chosen, _sounds(kept, index), texts, AUGMENTATION), skipped
 
@@ -123,7 +123,8 @@ def _sounds(parts: Rows, index: RecordingIndex) -> Mapping[str, Files]:
     return {part: Files(memory, rows) for part, rows in parts.items()}
 
 
-def _about(name: str, what: str, parts: Rows, index: RecordingIndex, further: Sequence[str]) -> DatasetInfo:
+def describe(name: str, what: str, parts: Rows, lengths: Int64[np.ndarray, " n"], pieces: Sequence[str]) -> DatasetInfo:
+    """Say how many recordings and hours there are; the fingerprint is that of the pieces."""
     rows = np.concatenate(list(parts.values()))
-    described = f"`{name}` holds {len(rows):,} recordings {what}, {index.lengths[rows].sum() / RATE / 3600:.2f} hours."
-    return DatasetInfo(name, described, fingerprint([index.fingerprint, *further]))
+    described = f"`{name}` holds {len(rows):,} recordings {what}, {lengths[rows].sum() / RATE / 3600:.2f} hours."
+    return DatasetInfo(name, described, fingerprint(pieces))

@@ -30,9 +30,8 @@ from zoo.data import (
 from zoo.plugins.shared.audio.config import token_ms
 from zoo.plugins.speech.data.audio_store import Files, SharedSounds, measure_audio
 from zoo.plugins.speech.data.corpus import ClipsCorpus, SoundCorpus
-from zoo.plugins.speech.data.recordings import AUGMENTATION, DEFAULT_TOKENIZER
+from zoo.plugins.speech.data.recordings import AUGMENTATION, DEFAULT_TOKENIZER, describe
 from zoo.plugins.speech.data.transcripts import Texts, TranscriptsCorpus, fault, tokenizer_for
-from zoo.plugins.speech.io.preprocess import RATE
 
 AUDIO = Role("audio", ("audio", "bytes", "text"), ("audio", "sound", "path", "file", "audio_path"), also=("path",))
 TEXT = Role("text", ("text",), ("text", "sentence", "transcript", "transcription", "txt"), optional=True)
@@ -162,7 +161,4 @@ class TableAudio:
 
     def about(self, what: str, parts: Parts, *further: str) -> DatasetInfo:
         """Describe the sounds that are left."""
-        rows = np.concatenate(list(parts.values()))
-        name, hours = self.table.name, self.lengths[rows].sum() / RATE / 3600
-        told = f"`{name}` holds {len(rows):,} recordings {what}, {hours:.2f} hours."
-        return DatasetInfo(name, told, fingerprint([self.key, *further]))
+        return describe(self.table.name, what, parts, self.lengths, [self.key, *further])

@@ -72,7 +72,7 @@ def _labelled(table: Table, columns: dict[str, str], spec: ModelSpec, seed: int,
     def make(row: int, cells: tuple[Any, ...]) -> Labelled:
         return Labelled(cells[0], labels[codes[row]], f"{table.name} row {row}")
 
-    data = _data(table, "labelled", [columns["text"]], make, lambda each: each.text, seed, codes)
+    data = _data(TableTexts(table, "labelled", [columns["text"]], make, lambda each: each.text, seed, codes))
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     return LabelledCorpus(data.about(f"texts with {len(labels)} labels", chosen), spec, chosen, data.parts, labels)
 
@@ -92,7 +92,7 @@ def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedC
         names = classes[PARTS[table.given[row]]]
         return Sentence(tuple(words), tuple(names[tag] if names else str(tag) for tag in tags), place)
 
-    data = _data(table, "tagged", columns, make, lambda each: " ".join(each.words), seed)
+    data = _data(TableTexts(table, "tagged", columns, make, lambda each: " ".join(each.words), seed))
     labels = list(table.labels or ()) or data.labels(lambda each: each.tags)
     chosen = data.tokenizer(tokenizer, lambda each: (" ".join(each.words),))
     about = data.about(f"sentences with {len(labels)} labels of words", chosen)
@@ -109,7 +109,7 @@ def _pairs(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Parallel
         source, target = cells
         return Pair(source, target, f"{table.name} row {row}")
 
-    data = _data(table, "pairs", columns, make, lambda each: each.source, seed)
+    data = _data(TableTexts(table, "pairs", columns, make, lambda each: each.source, seed))
     chosen = data.tokenizer(tokenizer, lambda each: each[:2])
     units = table.options.get("units", "13a")
     return ParallelCorpus(data.about("pairs of texts", chosen), spec, chosen, data.parts, units=units)
@@ -121,7 +121,7 @@ def _lines(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> LinesCor
     def make(row: int, cells: tuple[Any, ...]) -> Line | None:
         return Line(cells[0], f"{table.name} row {row}") if (cells[0] or "").strip() else None
 
-    data = _data(table, "lines", [column], make, lambda each: each.text, seed)
+    data = _data(TableTexts(table, "lines", [column], make, lambda each: each.text, seed))
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     if spec.reads == "encoder":
         return MaskedCorpus(data.about("texts", chosen), spec, chosen, data.parts)
@@ -133,22 +133,13 @@ Make = Callable[[int, tuple[Any, ...]], Example | None]
 """Makes an example of the number and the cells of a row; None for a row without one."""
 
 
-def _data(
-    table: Table,
-    kind: str,
-    columns: Sequence[str],
-    make: Make[Example],
-    text: Callable[[Example], str],
-    seed: int,
-    classes: Any = None,
-) -> TextData[Example]:
+def _data(texts: "TableTexts[Example]") -> TextData[Example]:
     """Give the examples of a table, in memory or streamed where they are large, in the same parts."""
-    given = len(table.sections) > 1
-    stream = TableTexts(table, kind, columns, make, text, seed, classes)
-    if stream.bytes >= LARGE and table.labels is None:
-        return TextData(table.name, seed, given, stream)
+    table, seed, given = texts.table, texts.seed, len(texts.table.sections) > 1
+    if texts.bytes >= LARGE and table.labels is None:
+        return TextData(table.name, seed, given, texts)
     found: dict[str, list[Example]] = {part: [] for part in PARTS}
-    for part, example in stream:
+    for part, example in texts:
         found[part].append(example)
     if empty := [part for part, examples in found.items() if not examples]:
         raise DataError(f"{table.name} has no text for {' and '.join(empty)}: give a file for it, or more texts")
@@ -178,7 +169,7 @@ class TableTexts(TextStream[Example]):
         make: Make[Example],
         text: Callable[[Example], str],
         seed: int,
-        classes: Any,
+        classes: Any = None,
     ) -> None:
         files = {part: table.files[part] for part in table.sections}
         how = f"{kind} {columns} {table.fingerprint} parts of rows"

@@ -10,21 +10,11 @@ import torch
 from torch import nn
 
 from zoo.core import ConfigError, Generator, Int8Matrix, Linear, NextToken, TokenEmbed, is_quantized, quantize
-from zoo.core.ops import int8_products
 from zoo.core.transforms.inference_copy import serving
 
 Maker = Callable[..., Any]
 
 IDS = torch.tensor([[3, 4, 5, 1], [6, 5, 4, 2]])
-
-
-@pytest.fixture(params=["operator", "floats"])
-def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "floats":
-        monkeypatch.setattr(int8_products, "works", lambda: False)
-    elif not int8_products.works():
-        pytest.skip("oneDNN multiplies no bytes on this processor")
-    return str(request.param)
 
 
 def answer(model: nn.Module, *inputs: Any) -> torch.Tensor:
@@ -53,7 +43,7 @@ def with_floats(model: Any) -> Any:
 
 
 @pytest.mark.parametrize("encoder", [False, True])
-def test_answers_are_those_of_the_weights_that_int8_stands_for(writer: Maker, way: str, encoder: bool) -> None:
+def test_answers_are_those_of_the_weights_that_int8_stands_for(writer: Maker, int8_way: str, encoder: bool) -> None:
     model = quantize(writer(encoder=encoder).float())
     inputs = (IDS, None, IDS) if encoder else (IDS,)
     wanted = answer(with_floats(model), *inputs)
@@ -71,7 +61,7 @@ def test_all_linear_layers_are_int8_and_nothing_else(writer: Maker) -> None:
     assert not any(parameter.requires_grad for parameter in model.parameters())
 
 
-def test_embeddings_are_int8_where_that_is_asked_for(writer: Maker, way: str) -> None:
+def test_embeddings_are_int8_where_that_is_asked_for(writer: Maker, int8_way: str) -> None:
     model = writer().float()
     made = quantize(model, embeddings=True)
     assert isinstance(made.target.embed.weight, Int8Matrix)
@@ -79,7 +69,7 @@ def test_embeddings_are_int8_where_that_is_asked_for(writer: Maker, way: str) ->
     torch.testing.assert_close(answer(made, IDS), answer(with_floats(made), IDS).float(), rtol=1e-3, atol=1e-2)
 
 
-def test_a_tied_embedding_stays_tied(writer: Maker, way: str) -> None:
+def test_a_tied_embedding_stays_tied(writer: Maker, int8_way: str) -> None:
     for model in (made := quantize(tied(writer)), deepcopy(made), pickle.loads(pickle.dumps(made))):
         matrix = model.target.embed.weight
         assert isinstance(matrix, Int8Matrix)
@@ -109,7 +99,7 @@ def test_cached_decoding_is_uncached_decoding(writer: Maker, plain: Callable[...
     assert found.best()[0] == [t for t in plain(model, [1] if encoder else IDS[0].tolist(), 8, *source) if t != 2]
 
 
-def test_a_copy_for_serving_and_a_loaded_state_answer_the_same(writer: Maker, way: str) -> None:
+def test_a_copy_for_serving_and_a_loaded_state_answer_the_same(writer: Maker, int8_way: str) -> None:
     model = quantize(writer().float())
     assert torch.equal(answer(serving(model), IDS), answer(model, IDS))
     other = quantize(writer(seed=1).float())
@@ -118,7 +108,7 @@ def test_a_copy_for_serving_and_a_loaded_state_answer_the_same(writer: Maker, wa
     assert torch.equal(answer(other, IDS), answer(model, IDS))
 
 
-def test_gradients_reach_the_inputs(way: str) -> None:
+def test_gradients_reach_the_inputs(int8_way: str) -> None:
     layer = nn.Sequential(Linear(6, 9), nn.GELU(), nn.Linear(9, 4))
     made, x = quantize(layer), torch.randn(5, 6, requires_grad=True)
     twin = with_floats(made)

@@ -9,17 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Int8Matrix
-from zoo.core.ops import int8_products
 from zoo.core.ops.products import multiply
-
-
-@pytest.fixture(params=["operator", "floats"])
-def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "floats":
-        monkeypatch.setattr(int8_products, "works", lambda: False)
-    elif not int8_products.works():
-        pytest.skip("oneDNN multiplies no bytes on this processor")
-    return str(request.param)
 
 
 def weights(e: int = 24, d: int = 40, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -60,7 +50,7 @@ def test_weights_that_are_not_finite_are_refused() -> None:
 
 
 @pytest.mark.parametrize("shape", [(40,), (1, 40), (2, 3, 40)])
-def test_products_are_those_of_what_it_stands_for(way: str, shape: tuple[int, ...]) -> None:
+def test_products_are_those_of_what_it_stands_for(int8_way: str, shape: tuple[int, ...]) -> None:
     made, x, bias = Int8Matrix.of(weights()), torch.randn(shape), torch.randn(24)
     wanted = x.double() @ made.dequantized().double().T + bias
     for y in (multiply(x, made, bias), nn.functional.linear(x, cast(Any, made), bias)):
@@ -76,7 +66,7 @@ def test_blocks_of_rows_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(made.multiply(x, None), whole)
 
 
-def test_gradients_reach_what_is_multiplied(way: str) -> None:
+def test_gradients_reach_what_is_multiplied(int8_way: str) -> None:
     made, x = Int8Matrix.of(weights()), torch.randn(3, 40, requires_grad=True)
     g = torch.randn(3, 24)
     (found,) = torch.autograd.grad(made.multiply(x, None), x, g)
@@ -89,7 +79,7 @@ def test_a_look_up_gives_rows() -> None:
     assert torch.equal(nn.functional.embedding(ids, cast(Any, made)), made.dequantized()[ids])
 
 
-def test_a_range_of_rows_is_such_a_matrix(way: str) -> None:
+def test_a_range_of_rows_is_such_a_matrix(int8_way: str) -> None:
     made, x = Int8Matrix.of(weights()), torch.randn(1, 40)
     part = made[8:]
     assert isinstance(part, Int8Matrix)
@@ -109,13 +99,13 @@ def test_other_operations_see_floats() -> None:
         made.colour  # noqa: B018
 
 
-def test_copies_and_loaded_weights_are_multiplied_anew(way: str) -> None:
+def test_copies_and_loaded_weights_are_multiplied_anew(int8_way: str) -> None:
     made, x = Int8Matrix.of(weights()), torch.randn(2, 40)
     before = made.multiply(x, None)
     other = deepcopy(made)
     assert torch.equal(other.multiply(x, None), before)
     other.load_state_dict(Int8Matrix.of(-weights()).state_dict())
-    assert torch.equal(other.multiply(x, None), -before) or way == "operator"
+    assert torch.equal(other.multiply(x, None), -before) or int8_way == "operator"
     assert torch.allclose(other.multiply(x, None), -before, rtol=1e-3, atol=1e-3 * float(before.abs().max()))
     file = io.BytesIO()
     torch.save(made, file)

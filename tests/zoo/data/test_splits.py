@@ -135,3 +135,12 @@ def test_of_few_texts_each_part_has_one_and_most_are_for_training(count: int) ->
         assert len(parts.train) + len(parts.validation) + len(parts.test) == count
         assert min(map(len, parts)) >= 1
         assert len(parts.train) >= count - 2 * max(1, count // 5)
+
+
+def test_examples_of_one_hash_are_in_one_part_and_count_once() -> None:
+    hashes = named(range(45))
+    classes = np.arange(45) % 3
+    alone = by_hash(hashes, 2, classes)
+    twice = by_hash(np.concatenate([hashes, hashes[::-1]]), 2, np.concatenate([classes, classes[::-1]]))
+    for part, places in twice.items():
+        assert sorted(places.tolist()) == sorted([*alone[part].tolist(), *(89 - alone[part]).tolist()])

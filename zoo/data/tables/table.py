@@ -239,9 +239,8 @@ def draw_parts(
         what = f", of which some are drawn for {' and '.join(missing)}" if missing else ""
         raise DataError(f"{name} has {counted(len(pool), 'different example')} to learn from{what}: that is too few")
     if missing:
-        keys, first, key = np.unique(hashes[pool], return_index=True, return_inverse=True)
-        drawn = by_hash(keys, seed, None if classes is None else classes[pool[first]], missing)
-        parts |= {part: pool[np.isin(key, chosen)] for part, chosen in drawn.items()}
+        drawn = by_hash(hashes[pool], seed, None if classes is None else classes[pool], missing)
+        parts |= {part: pool[places] for part, places in drawn.items()}
     return {part: parts[part] for part in PARTS}
 
 
