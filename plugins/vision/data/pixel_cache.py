@@ -119,7 +119,7 @@ class PixelCache:
             room = sum(each.stat().st_blocks * 512 for each in others)
             warnings.warn(
                 f"the pictures of {str(self.index.root)!r} are decoded again: another version of zoo or Pillow wrote "
-                f"{', '.join(repr(str(each)) for each in others)}; remove that to free {room / 1e9:,.1f} GB",
+                f"{', '.join(repr(str(each)) for each in others)}; remove that to free {room / 1e6:,.0f} MB",
                 stacklevel=2,
             )
 
@@ -133,7 +133,7 @@ class PixelCache:
         """Make room for rows at the end; the file of pixels has holes until they are written."""
         needed, free = len(keys) * self.bytes_each, shutil.disk_usage(self.file.parent).free
         if 2 * needed > free:
-            raise OSError(f"it would take {needed / 1e9:,.1f} GB, and the disk has {free / 1e9:,.1f} GB left")
+            raise OSError(f"it would take {-(-needed // 10**6):,} MB, and the disk has {free // 10**6:,} MB left")
         os.truncate(self.file, total * self.bytes_each)
         rows = np.zeros(len(keys), _ROW)
         rows["key"] = keys

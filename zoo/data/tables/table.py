@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int8, Int64, UInt64
+from jaxtyping import Bool, Int8, Int64, UInt64
 
 from zoo.data.cache import cached_file
 from zoo.data.progress import shown
@@ -131,18 +132,25 @@ class Table:
         return int(self._ends[[*self.sections].index(part)]) - len(self.sections[part])
 
     def hashes(self, column: str) -> UInt64[np.ndarray, " n"]:
-        """Hash the cells of a column: texts; of files their paths where these differ, else, once, their bytes."""
-        if self.kinds[column] in OF_FILES:
-            names = hash_names(os.fsencode(_path(value, self.root)) for value in self._light(column))
-            if len(np.unique(names)) == len(names):
-                return names.copy()
+        """Hash the cells of a column: texts; files by their paths, or their bytes where a path is there twice."""
+        if self.kinds[column] not in OF_FILES:
+            return self._content_hashes(column, np.full(len(self), True))
+        names = hash_names(os.fsencode(_path(value, self.root)) for value in self._light(column)).copy()
+        _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
+        repeated = counts[places] > 1
+        if repeated.any():
+            names[repeated] = self._content_hashes(column, repeated)
+        return names
+
+    def _content_hashes(self, column: str, rows: Bool[np.ndarray, " n"]) -> UInt64[np.ndarray, " rows"]:
+        """Hash what the cells of some rows hold, once; the hashes are kept in the cache folder."""
 
         def write(path: Path) -> None:
             cells = shown(self.values(column), len(self), "hashing examples")
-            hash_names(_content(value, self.root) for value in cells).tofile(path)
+            hash_names(_content(value, self.root) for value in compress(cells, rows)).tofile(path)
 
         name = fingerprint([self.fingerprint, column])
-        return np.fromfile(cached_file(f"tables/hashes-{name}.u64", write), np.uint64)
+        return np.fromfile(cached_file(f"tables/contents-{name}.u64", write), np.uint64)
 
     def parts(
         self, hashes: UInt64[np.ndarray, " n"], seed: int, classes: Int64[np.ndarray, " n"] | None = None

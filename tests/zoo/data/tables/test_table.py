@@ -78,7 +78,7 @@ def test_files_that_are_not_there_are_counted_and_named(tmp_path: Path) -> None:
     assert times[0] == (tmp_path / "b.png").stat().st_mtime_ns
 
 
-def test_pictures_are_known_by_their_paths_where_these_differ_else_by_their_bytes(parquet: Any) -> None:
+def test_pictures_are_known_by_their_paths_but_by_their_bytes_where_a_path_is_there_twice(parquet: Any) -> None:
     import datasets
 
     def hashes(name: str, *cells: tuple[bytes, str]) -> list[int]:
@@ -89,6 +89,10 @@ def test_pictures_are_known_by_their_paths_where_these_differ_else_by_their_byte
     assert hashes("1.parquet", (b"a", "p"), (b"a", "q")) == hashes("2.parquet", (b"b", "p"), (b"c", "q"))
     same = hashes("3.parquet", (b"a", "p"), (b"b", "p"), (b"a", "p"))
     assert same[0] == same[2] != same[1]
+    assert (
+        hashes("4.parquet", (b"a", "p"), (b"a", "q"), (b"b", "q"))[0]
+        == hashes("1.parquet", (b"a", "p"), (b"a", "q"))[0]
+    )
 
 
 def test_bytes_are_hashed_once(parquet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
