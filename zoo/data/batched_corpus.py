@@ -97,7 +97,7 @@ class BatchedCorpus(ABC):
 
         The examples are shuffled, those of every 50 batches sorted, and the batches shuffled.
         """
-        order = torch.randperm(self.sizes["train"], generator=generator)
+        order = torch.randperm(self.sizes["train"], generator=generator, dtype=torch.int32)
         lengths = self.lengths["train"]
         for pool in order.split(batch_size * _POOL):
             pool.copy_(pool[lengths[pool].argsort(stable=True)])
