@@ -8,16 +8,18 @@ Axes: n entries, r rows, c columns, e edges, d head size.
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import inf
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import embedding_bag, pad
+from torch.nn.functional import pad
 
 INT32 = 2**31 - 1
 """Numbers up to which positions are kept in 32 bits: half the memory, and what the kernels like best."""
+SHORT = 8
+"""Entries of a row on the average up to which sums are faster entry by entry than row by row, on a CPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +97,8 @@ class Csr:
         crowd = -(-len(columns) // max(len(q), 1))  # the kernel has no room for more entries than rows times columns
         k = pad(k, (0, 0, 0, crowd - len(k))) if crowd > len(k) else k
         numbers = q.new_zeros(len(columns)) if onto is None else onto
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-            matrix = torch.sparse_csr_tensor(self.pointers, columns, numbers, (len(q), len(k)), check_invariants=False)
+        _announced()
+        matrix = torch.sparse_csr_tensor(self.pointers, columns, numbers, (len(q), len(k)), check_invariants=False)
         torch.sparse.sampled_addmm(matrix, q, k.mT, beta=0 if onto is None else 1, alpha=scale, out=matrix)
         return numbers
 
@@ -117,6 +118,9 @@ class Csr:
 
     def total(self, numbers: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
         """Sum the numbers of each row."""
+        rows = len(self.pointers) - 1
+        if numbers.is_cpu and len(numbers) <= SHORT * rows:
+            return numbers.new_zeros(rows).index_add_(0, self.rows, numbers)
         return torch.segment_reduce(numbers, "sum", offsets=self.pointers, initial=0, unsafe=True)
 
     def back_total(self, numbers: Float[Tensor, " n"]) -> Float[Tensor, " c"]:
@@ -193,7 +197,17 @@ def _repeated(pointers: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _bags(pointers: Tensor, columns: Tensor, weights: Tensor, v: Tensor) -> Tensor:
-    return embedding_bag(columns, v, pointers, mode="sum", per_sample_weights=weights, include_last_offset=True)
+    """Call what `torch.nn.functional.embedding_bag` calls, whose checks take as long as a small graph."""
+    return torch.embedding_bag(v, columns, pointers, False, 0, False, weights, True)[0]
+
+
+@cache
+def _announced() -> None:
+    """Let PyTorch say once, unheard, that sparse tensors are in beta: to silence each call takes 10 us."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        begins, nothing = torch.tensor([0, 0]), torch.tensor([], dtype=torch.long)
+        torch.sparse_csr_tensor(begins, nothing, torch.tensor([]), (1, 1), check_invariants=False)
 
 
 def csr(edges: Int[Tensor, "2 e"], places: Int[Tensor, " e"], queries: int, keys: int, numbers: int) -> Csr:

@@ -22,6 +22,7 @@ from zoo.core.backends.edges.edge_features import FEW, edge_vectors
 from zoo.core.backends.edges.partition import Part, Work, check_heads, rows_and_heads, work_of
 from zoo.core.backends.edges.scores import Compared, Comparison, LeakyNumbers, LeakySums, Products
 from zoo.core.backends.problem import Call, Problem
+from zoo.core.ops.csr import Csr
 from zoo.core.ops.first_order import REFUSAL, only_once, transforms_active
 from zoo.core.patterns.edges import Edges
 from zoo.core.scoring.edge_bias import EdgeBias
@@ -30,6 +31,8 @@ from zoo.core.scoring.scores import LeakySum
 
 REMEMBERED = 1 << 19
 """Weights up to which all are kept for the backward pass, a constant: 2 MiB in float32."""
+NEAR = 16.0
+"""How far scores may be apart to be compared with one number: their exponentials keep all digits."""
 VECTORS = 1 << 22
 """Entries up to which heads are computed at once where vectors by edge are made a block at a time, for all heads."""
 
@@ -134,13 +137,9 @@ class _Attend(torch.autograd.Function):
         for part in work.parts(len(q)):
             csr = part.csr
             weights = _scores(compare, Compared(part, part.of_queries(q), part.of_keys(k), to_keys), added)
-            top = csr.most(weights)
-            top.masked_fill_(top == -inf, 0)
-            weights.sub_(csr.spread(top)).exp_()
-            total = csr.total(weights)
-            total.masked_fill_(total == 0, inf)  # nothing to read
-            weights.mul_(csr.spread(1 / total))
-            level = _put(level, part.batch, part.heads, total.log_().add_(top))
+            own = _softmax(csr, weights)
+            if not remembers:
+                level = _put(level, part.batch, part.heads, own)
             dropout_mask = work.dropout_mask(part, weights)
             if remembers:
                 remembered.append(weights)
@@ -179,9 +178,10 @@ class _Attend(torch.autograd.Function):
             given = part.of_queries(grad)
             base = csr.spread(part.of_queries(mean))
             dropout_mask = work.dropout_mask(part, weights)
-            slope = csr.products(given, part.of_keys(v), 1.0, base if dropout_mask is None else None)
+            onto = base if dropout_mask is None else None
             if to_values is not None:
-                edge_vectors(part).add_products(slope, given, to_values)
+                onto = edge_vectors(part).products(given, to_values, 1.0, onto)
+            slope = csr.products(given, part.of_keys(v), 1.0, onto)
             if dropout_mask is not None:
                 slope.mul_(dropout_mask).add_(base)
             slope.mul_(weights)
@@ -198,6 +198,27 @@ def _comparison(work: Work, q: Float[Tensor, "b q h d"], of_score: Float[Tensor,
     if q.shape[3] == 1:
         return LeakyNumbers(of_score, work.slope)
     return LeakySums(q.new_ones(work.heads, q.shape[3]) if of_score is None else of_score, work.slope)
+
+
+def _softmax(csr: Csr, scores: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
+    """Turn the scores of each row into weights, in place, and give the log of what their exponentials sum to.
+
+    The exponentials of scores that are near each other are taken at one level for all rows, which the weights do not
+    know: a maximum for each row takes as long as the products of a small graph.
+    """
+    lowest, highest = torch.aminmax(scores) if scores.is_cpu and len(scores) else (scores, scores)
+    level: Tensor | float
+    if scores.is_cpu and len(scores) and float(highest - lowest) <= NEAR:
+        level = float(highest)
+        scores.sub_(level).exp_()
+    else:
+        level = csr.most(scores)
+        level.masked_fill_(level == -inf, 0)
+        scores.sub_(csr.spread(level)).exp_()
+    total = csr.total(scores)
+    total.masked_fill_(total == 0, inf)  # nothing to read
+    scores.mul_(csr.spread(1 / total))
+    return total.log_().add_(level)
 
 
 def _put(

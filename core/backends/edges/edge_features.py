@@ -27,11 +27,11 @@ class EdgeVectors:
 
     part: Part
 
-    def add_products(
-        self, onto: Float[Tensor, " n"], q: Float[Tensor, "r d"], x: Float[Tensor, "m d"], scale: float = 1.0
-    ) -> None:
-        """Add to each entry the scaled product of its row and its edge's vector."""
-        self.part.csr.products(q, x, scale, onto, self.part.places)
+    def products(
+        self, q: Float[Tensor, "r d"], x: Float[Tensor, "m d"], scale: float, onto: Float[Tensor, " n"] | None
+    ) -> Float[Tensor, " n"]:
+        """Give the scaled product of row and edge's vector for each entry, added in place to what is given."""
+        return self.part.csr.products(q, x, scale, onto, self.part.places)
 
     def add_sums(self, onto: Float[Tensor, "r d"], numbers: Float[Tensor, " n"], x: Float[Tensor, "m d"]) -> None:
         """Add to each row the vectors of its edges times the numbers of the entries."""
@@ -61,24 +61,29 @@ class EdgeTypeVectors:
     part: Part
     edge_types: EdgeKinds
 
-    def add_products(
-        self, onto: Float[Tensor, " n"], q: Float[Tensor, "r d"], x: Float[Tensor, "m d"], scale: float = 1.0
-    ) -> None:
-        """See `Own.add_products`."""
-        vectors = self._by_head(x).mT * scale
+    def products(
+        self, q: Float[Tensor, "r d"], x: Float[Tensor, "m d"], scale: float, onto: Float[Tensor, " n"] | None
+    ) -> Float[Tensor, " n"]:
+        """See `EdgeVectors.products`."""
+        vectors, own = self._by_head(x).mT * scale, []
         for block in self._blocks():
             table = q.new_empty(block.nodes, len(vectors), self.edge_types.count)
             torch.bmm(block.by_head(q), vectors, out=table.transpose(0, 1))
-            onto[block.entries] += table.flatten().index_select(0, block.places)
+            own.append(table.flatten().index_select(0, block.places))
+            if onto is not None:
+                onto[block.entries] += own.pop()
+        if onto is not None:
+            return onto
+        return own[0] if len(own) == 1 else torch.cat(own)
 
     def add_sums(self, onto: Float[Tensor, "r d"], numbers: Float[Tensor, " n"], x: Float[Tensor, "m d"]) -> None:
-        """See `Own.add_sums`."""
+        """See `EdgeVectors.add_sums`."""
         vectors = self._by_head(x)
         for block in self._blocks():
             block.by_head(onto).baddbmm_(self._summed(block, numbers), vectors)
 
     def collect(self, to: Float[Tensor, "m d"], numbers: Float[Tensor, " n"], of: Float[Tensor, "r d"]) -> None:
-        """See `Own.collect`."""
+        """See `EdgeVectors.collect`."""
         own = self._by_head(to)
         for block in self._blocks():
             own += self._summed(block, numbers).mT @ block.by_head(of)

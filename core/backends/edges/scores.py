@@ -68,10 +68,9 @@ class Products:
 
     def scores(self, x: Compared, onto: Float[Tensor, " n"] | None) -> Float[Tensor, " n"]:
         """See `Comparison.scores`."""
-        scores = x.part.csr.products(x.q, x.k, self.scale, onto)
         if x.to_keys is not None:
-            edge_vectors(x.part).add_products(scores, x.q, x.to_keys, self.scale)
-        return scores
+            onto = edge_vectors(x.part).products(x.q, x.to_keys, self.scale, onto)
+        return x.part.csr.products(x.q, x.k, self.scale, onto)
 
     def gradients(self, x: Compared, slope: Float[Tensor, " n"], of_keys: Float[Tensor, "m d"] | None) -> Gradients:
         """See `Comparison.gradients`."""
