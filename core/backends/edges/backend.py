@@ -31,6 +31,8 @@ from zoo.core.scoring.scores import LeakySum
 
 REMEMBERED = 1 << 19
 """Weights up to which all are kept for the backward pass, a constant: 2 MiB in float32."""
+FEWER = 4
+"""Channels of the answer for each entry from which on slopes are averaged entry by entry, not channel by channel."""
 NEAR = 16.0
 """How far scores may be apart to be compared with one number: their exponentials keep all digits."""
 VECTORS = 1 << 22
@@ -169,21 +171,26 @@ class _Attend(torch.autograd.Function):
         for index, x in enumerate(inputs):
             if ctx.needs_input_grad[index]:  # type: ignore[attr-defined]
                 grads[index] = torch.empty_like(x) if index < 3 else torch.zeros_like(x)
-        mean = -(grad * y).matmul(grad.new_ones(grad.shape[3]))  # over the weights, of their slopes
+        few = FEWER * work.entries(len(q)) <= y.numel()
+        mean = None if few else -(grad * y).matmul(grad.new_ones(grad.shape[3]))  # over the weights, of their slopes
         grad = grad.contiguous()
         for part in work.parts(len(q)):
             csr = part.csr
             compared = Compared(part, part.of_queries(q), part.of_keys(k), to_keys)
             weights = remembered.pop(0) if remembered else _scores(compare, compared, added, level).exp_()
             given = part.of_queries(grad)
-            base = csr.spread(part.of_queries(mean))
+            base = None if mean is None else csr.spread(part.of_queries(mean))
             dropout_mask = work.dropout_mask(part, weights)
             onto = base if dropout_mask is None else None
             if to_values is not None:
                 onto = edge_vectors(part).products(given, to_values, 1.0, onto)
             slope = csr.products(given, part.of_keys(v), 1.0, onto)
             if dropout_mask is not None:
-                slope.mul_(dropout_mask).add_(base)
+                slope.mul_(dropout_mask)
+            if base is None:
+                slope.sub_(csr.spread(csr.total(slope * weights)))
+            elif dropout_mask is not None:
+                slope.add_(base)
             slope.mul_(weights)
             weights = weights if dropout_mask is None else weights * dropout_mask
             _collect_values(grads, part, weights, given)

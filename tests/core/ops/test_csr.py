@@ -46,3 +46,15 @@ def test_positions_beyond_32_bits_change_no_answer(monkeypatch: pytest.MonkeyPat
         answers.append([y, *torch.autograd.grad(y.square().sum(), tensors)])
         assert {made.columns.dtype for made in pattern.listing.matrices.values() if len(made.rows) > 5} == {dtype}
     torch.testing.assert_close(answers[0], answers[1])
+
+
+@pytest.mark.parametrize("entries", [6, 60])
+def test_sums_of_short_and_long_rows_are_those_of_their_entries(entries: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    index = torch.randint(5, (2, entries), generator=generator)
+    order = torch.argsort(index[1], stable=True)
+    matrix = csr.csr(index[:, order], order, 5, 5, entries)
+    numbers = torch.rand(entries, generator=generator)
+    assert (entries <= csr.SHORT * 5) == (entries == 6)  # both ways are taken
+    wanted = torch.stack([numbers[matrix.rows == row].sum() for row in range(5)])
+    torch.testing.assert_close(matrix.total(numbers), wanted)

@@ -445,3 +445,26 @@ def test_biases_that_close_equal_edges_give_one_answer_and_its_derivatives_every
     for backend in ("explicit", "reference", "edges", *([] if adds_values else ["dense"])):
         for ours, theirs in zip(found(backend), scattered, strict=True):
             torch.testing.assert_close(ours, theirs[: len(ours)])
+
+
+@pytest.mark.parametrize("share", [0.04, 0.9])
+@pytest.mark.parametrize("factor", [1.0, 40.0])
+def test_scores_near_and_far_and_few_and_many_entries_equal_a_dense_mask(factor: float, share: float) -> None:
+    pattern, tensors = graph(24, 24, 1, share), draw(1, 24, 24)
+    q, k, v = tensors
+    found = with_gradients(attend(q * factor, k, v, pattern, backend="edges"), tensors)
+    wanted = with_gradients(attend(q * factor, k, v, pattern, backend="reference"), tensors)
+    torch.testing.assert_close(found, wanted)
+    scores = torch.einsum("bqhd,bkgd->hgqk", q, k).detach() * factor / 8**0.5
+    assert (scores.max() - scores.min() > edges.NEAR) == (factor > 1)  # both ways are taken
+    entries = pattern.index.shape[1] * q.shape[2]
+    assert (edges.FEWER * entries <= found[0].numel()) == (share < 0.5)
+
+
+def test_scores_far_apart_lose_no_weight() -> None:
+    far = Edges(torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]]))
+    q, v = torch.ones(1, 2, 1, 1), torch.eye(4)[None, :, None]
+    k = torch.tensor([500.0, 499.0, -500.0, -501.0]).view(1, 4, 1, 1)
+    first, second = attend(q, k, v, far, score="dot", backend="edges")[0, :, 0]
+    torch.testing.assert_close(first[:2], torch.tensor([1.0, 0.0]).softmax(0))
+    torch.testing.assert_close(second[2:], first[:2])
