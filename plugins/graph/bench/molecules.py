@@ -54,14 +54,13 @@ class ByTransformerConv(nn.Module):
         for name, weight, bias in zip(("lin_query", "lin_key", "lin_value"), weights, biases, strict=True):
             state |= {f"{name}.weight": weight, f"{name}.bias": bias}
         self.conv.load_state_dict(state)
-        self.out = deepcopy(layer.out)
+        self.out = plain(layer.out)
 
-    def forward(self, tokens: Tokens) -> Float[Tensor, "1 n d"]:
-        """Let nodes read along the edges that their tokens carry."""
-        graph: Any = tokens.pattern
+    def forward(self, x: Float[Tensor, "n d"], graph: Any) -> Float[Tensor, "n d"]:
+        """Let nodes read along the edges of a graph with features."""
         if graph.features not in SPELLED:
             SPELLED[graph.features] = self._one_hot(graph.features)
-        return self.out(self.conv(tokens.x[0], graph.index, SPELLED[graph.features]))[None]
+        return self.out(self.conv(x, graph.index, SPELLED[graph.features]))
 
     def _one_hot(self, features: Int[Tensor, "e f"]) -> Float[Tensor, "e c"]:
         """Give a number for each category, 1 where it is there."""
@@ -69,13 +68,42 @@ class ByTransformerConv(nn.Module):
         return torch.cat(columns, dim=1).float()
 
 
+def plain(layer: nn.Linear) -> nn.Linear:
+    """Give PyTorch's own linear layer with the same weights."""
+    made = nn.Linear(layer.in_features, layer.out_features)
+    made.load_state_dict(layer.state_dict())
+    return made
+
+
+class PlainBlock(nn.Module):
+    """Compute what a `PreNormBlock` computes by PyTorch Geometric's and PyTorch's own layers.
+
+    Args:
+        block: ours, whose weights are copied.
+    """
+
+    def __init__(self, block: Any) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = deepcopy(block.norm1), deepcopy(block.norm2)
+        self.attention = ByTransformerConv(block.attention)
+        self.mlp = nn.Sequential(plain(block.mlp.up), nn.GELU(), plain(block.mlp.down))
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Apply both branches to the vectors of all nodes."""
+        x = tokens.x[0]
+        x = x + self.attention(self.norm1(x), tokens.pattern)
+        return tokens.with_x((x + self.mlp(self.norm2(x)))[None])
+
+
 def pair() -> tuple[nn.Module, nn.Module]:
-    """Make our model and the same one of TransformerConv layers; they share no weights, but have the same."""
+    """Make our model and the same one of TransformerConv layers; they share no weights, but have the same.
+
+    Stem and head of the peer are ours, so that it looks up equal atoms once, too.
+    """
     torch.manual_seed(0)
     ours: Any = zoo.create(NAME, num_classes=1)
     theirs = deepcopy(ours)
-    for block in theirs.encoder.blocks:
-        block.attention = ByTransformerConv(block.attention)
+    theirs.encoder.blocks = nn.ModuleList(map(PlainBlock, theirs.encoder.blocks))
     return ours, theirs
 
 

@@ -33,8 +33,8 @@ def test_a_step_trains_both_and_the_graph_is_new_if_asked(new: bool, monkeypatch
         model, _, batch = job.args[:3]  # type: ignore[attr-defined]
         seen: list[Any] = []
         model.register_forward_pre_hook(lambda _, given, seen=seen: seen.append(given[1]))
-        before = model.encoder.blocks[0].mlp.up.weight.detach().clone()
+        before = model.encoder.blocks[0].norm2.weight.detach().clone()
         job()
-        assert not model.encoder.blocks[0].mlp.up.weight.equal(before)
+        assert not model.encoder.blocks[0].norm2.weight.equal(before)
         assert (seen[0] is batch[1]) is not new
         assert seen[0].equal(batch[1])
