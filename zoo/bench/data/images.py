@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import DataLoader, Subset
 
 from zoo.bench.speed.case import Case, Job
+from zoo.bench.speed.timing import threads
 from zoo.data import Workers, open_corpus
 from zoo.factory import create
 from zoo.training.sampler import Sampler
@@ -51,7 +52,8 @@ def epoch(corpus: Any, batch_size: int) -> Job:
     sampler = Sampler(corpus, batch_size, 0)
 
     def read() -> int:
-        with Workers(sampler, corpus, workers=torch.get_num_threads()):
+        workers = torch.get_num_threads()
+        with threads(1), Workers(sampler, corpus, workers=workers):
             return _counted(batch.target for batch in islice(sampler.batches(), sampler.per_epoch))
 
     return read
