@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from zoo import ConfigError
-from zoo.cli import Device, Model, check_not_empty, check_out, read_inputs
+from zoo.cli import Device, Int8, Model, check_not_empty, check_out, read_inputs
 from zoo.data import atomic_path
 from zoo.pipeline import Pipeline
 from zoo.plugins.speech.io.tts_postprocess import speaks
@@ -24,10 +24,11 @@ def say(
     file: Annotated[str | None, typer.Option(help="Read one text from each line of this file; - is stdin.")] = None,
     out: Annotated[Path, typer.Option(help="WAV, FLAC or OGG file; numbered for several texts.")] = Path("said.wav"),
     device: Device = "cpu",
+    int8: Int8 = False,
 ) -> None:
     """Text to speech: an audio file for each text."""
     check_out(out, ENDINGS)
-    pipeline = Pipeline(model, device)
+    pipeline = Pipeline(model, device, int8=int8)
     spec = pipeline.spec
     if not speaks(spec):
         raise ConfigError(

@@ -41,6 +41,16 @@ def test_a_text_becomes_a_file(run: Run, voice: Callable[..., Path], tmp_path: P
     assert (len(samples), rate) == (480, 16_000)
 
 
+def test_weights_can_be_int8(run: Run, voice: Callable[..., Path], tmp_path: Path) -> None:
+    folder = voice(ends=False)
+    sounds = []
+    for options in ((), ("--int8",)):
+        assert run("say", "one", "--model", folder, "--out", tmp_path / "one.wav", *options)[0] == 0
+        sounds.append(soundfile.read(tmp_path / "one.wav")[0])
+    assert sounds[0].shape == sounds[1].shape
+    assert (sounds[0] != sounds[1]).any()
+
+
 def test_several_are_numbered_and_what_found_no_end_is_named(
     run: Run, voice: Callable[..., Path], tmp_path: Path
 ) -> None:
