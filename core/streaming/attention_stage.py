@@ -19,6 +19,7 @@ from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.local import Chunk, Window
 from zoo.core.patterns.pattern import And, Full, Or, Pattern
+from zoo.core.positions.attention_position import AttentionPosition
 from zoo.core.positions.relative import ProjectedOffsets
 from zoo.core.scoring.relative_bias import Relative, TransformerXL
 from zoo.core.streaming.stages import Stream, behind, follow
@@ -51,6 +52,8 @@ class AttentionStream(Stream):
         self.period = period(self.pattern)
         self.bias = None if attention.position is None else attention.position.bias()
         """Made once: what it prepares for some offsets serves every push."""
+        self.turns = attention.position is not None and type(attention.position).turn is not AttentionPosition.turn
+        """Whether positions turn queries and keys."""
         self.q: Tensor | None = None
         self.k: Tensor | None = None
         self.v: Tensor | None = None
@@ -63,7 +66,7 @@ class AttentionStream(Stream):
         self.shape = 0, 0, 0
         """Queries, keys, and place of the first query, of the mask."""
         self.open: Tensor | None = None
-        """Which keys they may read; None for all."""
+        """Which keys they may read; with a bias 0 for these and -inf for others; None for all."""
         self.near: Relative | None = None
         """The bias, for their offsets."""
 
@@ -95,7 +98,7 @@ class AttentionStream(Stream):
 
     def _append(self, x: Tensor) -> None:
         q, k, v = self.attention.project(Tokens(x), None)
-        if self.attention.position is not None:
+        if self.turns:
             place = torch.arange(self.seen, self.seen + x.shape[1], device=x.device)[None]
             q, k = self.attention.position.turn(place, q, k)
         self.q, self.k, self.v = follow(self.q, q), follow(self.k, k), follow(self.v, v)
@@ -112,11 +115,13 @@ class AttentionStream(Stream):
         if shape != self.shape:
             self.shape, self.open = shape, opened(self.pattern, *shape, q.device)
             self.near = projected(self.bias, 1 - start - shape[0], shape[1] - 1 - start)
+            if self.near is not None and self.open is not None:
+                self.open = q.new_zeros(shape[:2]).masked_fill_(~self.open, -inf)
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         scale, mask = q.shape[3] ** -0.5, self.open
         if self.near is not None:
             mask = self.near.on_line(q, k.shape[2], start, scale)
-            mask = mask if self.open is None else mask.where(self.open, -inf)
+            mask = mask if self.open is None else mask + self.open
             q = self.near.query(q)
         y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
         return y.transpose(1, 2)

@@ -121,19 +121,21 @@ class Residual(Stream):
 
     Args:
         branch: gives one answer for each item.
+        share: what the branch is multiplied by.
     """
 
-    def __init__(self, branch: Stream) -> None:
+    def __init__(self, branch: Stream, share: float = 1.0) -> None:
         self.branch = branch
+        self.share = share
         self.waiting: Tensor | None = None
 
     def push(self, x: Shaped[Tensor, "b n d"], last: bool = False) -> Shaped[Tensor, "b m d"]:
         y = self.branch.push(x, last)
         if self.waiting is None and y.shape[1] == x.shape[1]:
-            return x + y
+            return torch.add(x, y, alpha=self.share)
         x = follow(self.waiting, x)
         self.waiting = behind(x, y.shape[1])
-        return x[:, : y.shape[1]] + y
+        return torch.add(x[:, : y.shape[1]], y, alpha=self.share)
 
     def ready(self, items: int) -> int:
         return self.branch.ready(items)

@@ -106,15 +106,15 @@ class ConformerBlock(nn.Module):
         Raises:
             ConfigError: If attention or convolution have to see them all.
         """
-        half = Pointwise(lambda x: 0.5 * x)
-        branches = (
-            Chain([Pointwise(self.norm1), stream_of(self.mlp1), half]),
-            *self.ordered(
-                Chain([Pointwise(self.norm2), stream_of(self.attention, pattern)]), stream_of(self.convolution)
-            ),
-            Chain([Pointwise(self.norm3), stream_of(self.mlp2), half]),
+        read = Chain([Pointwise(self.norm2), stream_of(self.attention, pattern)])
+        return Chain(
+            [
+                Residual(Chain([Pointwise(self.norm1), stream_of(self.mlp1)]), share=0.5),
+                *map(Residual, self.ordered(read, stream_of(self.convolution))),
+                Residual(Chain([Pointwise(self.norm3), stream_of(self.mlp2)]), share=0.5),
+                Pointwise(self.norm),
+            ]
         )
-        return Chain([*map(Residual, branches), Pointwise(self.norm)])
 
 
 class ConvolutionFirstBlock(ConformerBlock):

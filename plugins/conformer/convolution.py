@@ -5,6 +5,7 @@ ones are matrix products. Axes: b rows, n frames, d channels, e channels again.
 """
 
 from collections.abc import Callable
+from copy import copy
 
 import torch
 from jaxtyping import Float, Int
@@ -75,13 +76,11 @@ class ConvolutionModule(nn.Module):
                 f"{type(self.inner_norm).__name__} takes its statistics from a whole sound: a convolution with "
                 "norm='batch' or norm='layer' answers while it comes"
             )
-        return Chain(
-            [
-                Pointwise(lambda x: glu(self.gated(self.norm(x)))),
-                self.depthwise.stream(),
-                Pointwise(lambda x: self.out(silu(self.inner_norm(x)))),
-            ]
-        )
+        first = Pointwise(lambda x: glu(self.gated(self.norm(x))))
+        if isinstance(self.inner_norm, FrameBatchNorm) and not self.inner_norm.training:
+            folded = self.depthwise.followed_by(*self.inner_norm.factors())
+            return Chain([first, folded.stream(), Pointwise(lambda x: self.out(silu(x)))])
+        return Chain([first, self.depthwise.stream(), Pointwise(lambda x: self.out(silu(self.inner_norm(x))))])
 
 
 class Depthwise(nn.Module):
@@ -152,6 +151,18 @@ class Depthwise(nn.Module):
             y: Tensor = Convolved.apply(x, self.weight, self.bias, around)
             return y
         return convolved(x, self.weight, self.bias, around)
+
+    @torch.no_grad()
+    def followed_by(self, scale: Float[Tensor, " d"], shift: Float[Tensor, " d"]) -> "Depthwise":
+        """Give a convolution whose answer is this one's times `scale`, plus `shift`, for inference."""
+        one = copy(self)
+        bias = shift if self.bias is None else torch.addcmul(shift, self.bias.to(shift.dtype), scale)
+        weight = self.weight * scale[:, None, None]
+        one._parameters = {
+            "weight": nn.Parameter(weight.to(self.weight.dtype), requires_grad=False),
+            "bias": nn.Parameter(bias.to(self.weight.dtype), requires_grad=False),
+        }
+        return one
 
     def stream(self) -> Windows:
         """Give the stage that does the same while frames come."""

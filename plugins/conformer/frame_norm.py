@@ -42,6 +42,12 @@ class FrameBatchNorm(nn.BatchNorm1d):
         y = super().forward(x)
         return (y if where is None else y.new_zeros(frames.shape).index_copy(0, where, y)).view_as(input)
 
+    def factors(self) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
+        """Give what each channel is multiplied by in evaluation, and what is added then; at least float32."""
+        mean, var, weight, bias = (upcast(x) for x in (self.running_mean, self.running_var, self.weight, self.bias))
+        scale = weight * torch.rsqrt(var + self.eps)
+        return scale, bias - mean * scale
+
 
 class FrameLayerNorm(nn.LayerNorm):
     """Layer norm of each frame alone, arXiv:1607.06450.

@@ -54,6 +54,16 @@ def test_batch_norm_without_padding_is_that_of_torch(training: bool) -> None:
     torch.testing.assert_close(ours(x), theirs(x.transpose(1, 2)).transpose(1, 2))
 
 
+def test_batch_norm_in_evaluation_is_a_scale_and_a_shift() -> None:
+    norm = FrameBatchNorm(4)
+    for x in (norm.running_mean, norm.weight, norm.bias):
+        nn.init.normal_(x)
+    nn.init.uniform_(norm.running_var, 0.5, 2.0)
+    x = torch.randn(2, 5, 4)
+    scale, shift = norm.factors()
+    assert torch.allclose(x * scale + shift, norm.eval()(x))
+
+
 def test_batch_norm_in_evaluation_treats_each_frame_alone() -> None:
     norm = FrameBatchNorm(6).eval()
     norm.running_mean = torch.randn(6)
