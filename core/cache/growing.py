@@ -45,18 +45,18 @@ class Growing(Slots):
         self.length = self.longest = self.next = first + k.shape[1]
         self._make_room(k, v)
         for name, new in (("k", k), ("v", v)):
-            self.room(name, new)[:, first : self.longest] = new
-        self.last = self.tensors["position"][:1, first : self.longest]
+            self.room(name, new).narrow(1, first, k.shape[1]).copy_(new)
+        self.last = self.tensors["position"][:1].narrow(1, first, k.shape[1])
         return self.read()
 
     def read(self) -> Read:
         """Return all cached keys and values."""
         n = self.longest
-        k, v, position = (self.tensors[name][:, :n] for name in ("k", "v", "position"))
+        k, v = (self.tensors[name].narrow(1, 0, n) for name in ("k", "v"))
         keys = None
         if isinstance(self.length, Tensor):
             keys = Valid(torch.arange(n, device=k.device) < self.length[:, None])
-        return Read(k, v, keys, None if self.regular else position)
+        return Read(k, v, keys, None if self.regular else self.tensors["position"].narrow(1, 0, n))
 
     def crop(self, length: int | Int[Tensor, " b"]) -> None:
         self.check_length(length)

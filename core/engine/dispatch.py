@@ -13,17 +13,20 @@ from torch import Tensor
 
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Problem
-from zoo.core.engine import tracing
+from zoo.core.engine import one_query, tracing
 from zoo.core.engine.arguments import Arguments
 from zoo.core.engine.partition import partition
 from zoo.core.engine.planner import choose
 from zoo.core.engine.preparation import prepare
-from zoo.core.engine.validation import validate
+from zoo.core.engine.validation import check, validate
 from zoo.core.patterns.padding import Keys
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.scoring.bias import Bias, Dense
 from zoo.core.scoring.normalizers import Norm
 from zoo.core.scoring.scores import Score
+
+PLAIN = "scaled_dot", 0.0, False, "auto", "softmax"
+"""Score, dropout, weights, backend and norm of a call that wants nothing in particular."""
 
 
 @overload
@@ -105,6 +108,10 @@ def attend(
         InputError: If shapes or dtypes do not fit.
         ConfigError: If score, dropout or backend is unknown or cannot be served.
     """
+    plain = type(pattern) is Full and keys is None and bias is None and k_positions is None and type(q_start) is int
+    if plain and (score, dropout, return_weights, backend, norm) == PLAIN and one_query.serves(q, k, v):
+        check(q, k, v, score, dropout)
+        return one_query.attend_to_all(q, k, v)
     given = Arguments(
         q,
         k,

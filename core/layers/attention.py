@@ -305,7 +305,12 @@ class Attention(nn.Module):
         groups = [self.kv_heads * self.head_dim, self.kv_heads * self.value_dim]
         if context is None:
             self._check(tokens)
-            q, k, v = self.qkv(tokens.x).split([self.inner, *groups], dim=-1)
+            y = self.qkv(tokens.x)
+            if self.value_dim == self.head_dim:  # two operations, and not five: a step of decoding notices
+                heads = [self.num_heads, self.kv_heads, self.kv_heads]
+                q, k, v = y.view(*y.shape[:-1], sum(heads), self.head_dim).split_with_sizes(heads, -2)
+                return normed(self.q_norm, q), normed(self.k_norm, k), v
+            q, k, v = y.split([self.inner, *groups], dim=-1)
             return normed(self.q_norm, q.unflatten(-1, (self.num_heads, -1))), *self._in_groups(k, v)
         self._check(context)
         w, b = self.qkv.weight[self.inner :], None if self.qkv.bias is None else self.qkv.bias[self.inner :]

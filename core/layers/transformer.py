@@ -166,7 +166,8 @@ class Decoder(nn.Module):
         Raises:
             InputError: If a context is missing or not read.
         """
-        *_, last = self.states(tokens, context, state)
+        for last in self.states(tokens, context, state):  # noqa: B007
+            pass
         return last
 
     def states(

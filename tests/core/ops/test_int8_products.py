@@ -46,8 +46,10 @@ def test_an_answer_depends_on_no_other_vector() -> None:
     packed = int8_products.pack(values, scale)
     x[2] = 1e4
     y = int8_products.multiply(x, packed, None)
+    pairs = torch.cat([int8_products.multiply(x[n : n + 2], packed, None) for n in (0, 2, 4)])
+    assert torch.equal(y, pairs)
     alone = torch.cat([int8_products.multiply(row[None], packed, None) for row in x])
-    assert torch.equal(y, alone)
+    assert ((y - alone).abs() <= 1e-4 * y.abs().amax(1, keepdim=True)).all()
 
 
 @needs_operator
@@ -62,11 +64,32 @@ def test_zeros_give_the_bias_and_what_is_not_finite_spoils_its_own_vector_only()
 
 
 @needs_operator
+@pytest.mark.parametrize("size", [0.0, 1e-40, 1e-20, 1e30])
+def test_one_vector_of_any_size_is_multiplied(size: float) -> None:
+    torch.manual_seed(0)
+    x, values, scale, bias = drawn(1, 16, 5)
+    x = x.clamp(-1, 1) * size
+    y = int8_products.multiply(x, int8_products.pack(values, scale), bias)
+    wanted = exact(x, values, scale, bias)
+    assert torch.allclose(y.double(), wanted, rtol=0, atol=1e-4 * float(wanted.abs().max()))
+
+
+@needs_operator
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
+def test_one_vector_that_is_not_finite_spoils_its_answer(number: float) -> None:
+    x, values, scale, bias = drawn(1, 16, 5)
+    x[0, 3] = number
+    assert not int8_products.multiply(x, int8_products.pack(values, scale), bias).isfinite().any()
+
+
+@needs_operator
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_answers_have_the_dtype_and_the_shape_of_the_vectors(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     x, values, scale, bias = drawn(6, 32, 8)
     x = x.to(dtype)
+    one = int8_products.multiply(x[:1], int8_products.pack(values, scale), bias.to(dtype))
+    assert one.dtype is dtype
     y = int8_products.multiply(x.view(2, 3, 32), int8_products.pack(values, scale), bias.to(dtype))
     assert y.dtype is dtype
     assert y.shape == (2, 3, 8)
