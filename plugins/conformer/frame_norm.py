@@ -44,6 +44,8 @@ class FrameBatchNorm(nn.BatchNorm1d):
 
     def factors(self) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
         """Give what each channel is multiplied by in evaluation, and what is added then; at least float32."""
+        assert self.running_mean is not None
+        assert self.running_var is not None
         mean, var, weight, bias = (upcast(x) for x in (self.running_mean, self.running_var, self.weight, self.bias))
         scale = weight * torch.rsqrt(var + self.eps)
         return scale, bias - mean * scale

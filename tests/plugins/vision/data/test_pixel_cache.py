@@ -136,7 +136,9 @@ def test_a_disk_without_room_drops_the_cache_with_one_warning(
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1000, 900, 100))
-    with pytest.warns(UserWarning, match=r"not cached in .*would take 1 MB, and the disk has 0 MB left\. Set ZOO_CACHE"):
+    with pytest.warns(
+        UserWarning, match=r"not cached in .*would take 1 MB, and the disk has 0 MB left\. Set ZOO_CACHE"
+    ):
         assert open_cache(index, 4, True) is None
 
 
