@@ -11,6 +11,52 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each processor: threa
     torch.set_num_threads(1)
 
 
+DEVICE = "ZOO_TEST_DEVICE"
+"""Environment variable with the device of tests marked `gpu`, as `--device` sets it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--device", default="cpu", help="device of the tests marked gpu: cpu or cuda")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell helpers of tests which device is meant.
+
+    Raises:
+        pytest.UsageError: If the device is not here.
+    """
+    device = config.getoption("--device")
+    if device not in ("cpu", "cuda"):
+        raise pytest.UsageError(f"--device {device} is not one of cpu, cuda")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise pytest.UsageError("--device cuda: torch sees no GPU here")
+    os.environ[DEVICE] = device
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that take a device, before `-m` chooses."""
+    for item in items:
+        if {"device", "on_device"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.gpu)
+
+
+@pytest.fixture(scope="session")
+def device() -> torch.device:
+    """Give the device of `--device`."""
+    return torch.device(os.environ[DEVICE])
+
+
+@pytest.fixture
+def on_device(device: torch.device) -> Iterator[None]:
+    """Make tensors and models on the device of `--device`."""
+    if device.type == "cpu":
+        yield
+        return
+    with device:
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     """Draw the same numbers in each test, whichever tests its process ran before."""

@@ -59,7 +59,7 @@ class Sample(Choice):
         self.generator = None if seed is None else torch.Generator().manual_seed(seed)
 
     def __call__(self, scores: Float[Tensor, "r vocab"], rows: Int[Tensor, " r"], batch: int) -> Int[Tensor, " r"]:
-        drawn = torch.rand(batch, generator=self.generator, dtype=torch.float64).to(scores.device)[rows]
+        drawn = torch.rand(batch, generator=self.generator, dtype=torch.float64, device="cpu").to(scores.device)[rows]
         ids = None
         if self.top_k is not None and self.top_k < scores.shape[-1]:
             scores, ids = top(scores, self.top_k)

@@ -7,6 +7,7 @@ precisions that they have.
 """
 
 import importlib.util
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -36,8 +37,12 @@ PRODUCTS = ("scaled_dot", "dot")
 few = random_cases(16)
 
 
+pytestmark = pytest.mark.usefixtures("device")
+
+
 def device_of(backend: str) -> str:
-    return "cuda" if backend in ("flex", "flash") else "cpu"
+    """Give where a backend is tested: on the device of `--device`, or on the only one that it serves."""
+    return "cuda" if backend in ("flex", "flash") else os.environ["ZOO_TEST_DEVICE"]
 
 
 def precisions(backend: str) -> list[torch.dtype]:

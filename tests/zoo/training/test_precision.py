@@ -16,6 +16,13 @@ def test_precision_follows_the_kind_of_machine_and_not_how_busy_it_is(
     assert profitable_precision() == expected
 
 
+def test_a_cpu_beside_a_gpu_that_is_not_used_follows_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: True)
+    monkeypatch.setattr("torch.cpu.get_capabilities", dict)
+    assert resolve_precision("auto", "cpu") == "32-true"
+    assert resolve_precision("auto", "cuda") == "bf16-mixed"
+
+
 def test_what_is_named_is_taken() -> None:
     assert resolve_precision("bf16-mixed", "cpu") == "bf16-mixed"
 

@@ -17,9 +17,9 @@ NODES, HEADS, HEAD_DIM = 10_000, 4, 16
 
 def random_graph(nodes: int, edges: int, hub: float = 0.0) -> Tensor:
     """Draw edges, equal ones too, of which a share leads to the first node."""
-    index = torch.randint(nodes, (2, edges), generator=torch.Generator().manual_seed(0))
+    index = torch.randint(nodes, (2, edges), generator=torch.Generator().manual_seed(0), device="cpu")
     index[1, : int(hub * edges)] = 0
-    return index
+    return index.to(torch.get_default_device())
 
 
 class Layer(nn.Module):

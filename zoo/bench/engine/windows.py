@@ -17,10 +17,10 @@ HEADS, HEAD_DIM, REACH = 4, 64, 16
 PATTERN = Window(REACH)
 
 
-def vectors(tokens: int, step: bool) -> list[Tensor]:
-    """Draw queries, keys and values of one row."""
+def vectors(tokens: int, step: bool, dtype: torch.dtype | None = None) -> list[Tensor]:
+    """Draw queries, keys and values of one row, of PyTorch's default type unless another is given."""
     torch.manual_seed(0)
-    return [torch.randn(1, tokens, HEADS, HEAD_DIM, requires_grad=step) for _ in range(3)]
+    return [torch.randn(1, tokens, HEADS, HEAD_DIM, dtype=dtype, requires_grad=step) for _ in range(3)]
 
 
 def job(function: Callable[..., Tensor], tensors: list[Tensor], step: bool, *more: Tensor) -> Job:
@@ -44,9 +44,9 @@ def job(function: Callable[..., Tensor], tensors: list[Tensor], step: bool, *mor
     return run
 
 
-def windowed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attend to the window; the planner chooses how."""
-    return attend(q, k, v, PATTERN)
+def windowed(q: Tensor, k: Tensor, v: Tensor, backend: str = "auto") -> Tensor:
+    """Attend to the window; the planner chooses how, or a backend is named."""
+    return attend(q, k, v, PATTERN, backend=backend)
 
 
 def by_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -61,10 +61,12 @@ def near(tokens: int) -> Tensor:
     return PATTERN.allows(i[:, None], i)
 
 
-def beside_full(tokens: int, step: bool) -> tuple[Job, Job]:
+def beside_full(
+    tokens: int, step: bool, dtype: torch.dtype | None = None, backend: str = "auto"
+) -> tuple[Job, Job]:
     """Make the jobs of the window and of full attention."""
-    tensors = vectors(tokens, step)
-    return job(windowed, tensors, step), job(by_kernel, tensors, step)
+    tensors = vectors(tokens, step, dtype)
+    return job(partial(windowed, backend=backend), tensors, step), job(by_kernel, tensors, step)
 
 
 def beside_mask(tokens: int) -> tuple[Job, Job]:
@@ -73,15 +75,18 @@ def beside_mask(tokens: int) -> tuple[Job, Job]:
     return job(windowed, tensors, False), job(partial(by_kernel, mask=near(tokens)), tensors, False)
 
 
-def beside_flex(tokens: int) -> tuple[Job, Job]:
+def beside_flex(
+    tokens: int, step: bool = False, dtype: torch.dtype | None = None, backend: str = "auto"
+) -> tuple[Job, Job]:
     """Make the jobs of the window and of FlexAttention, compiled, with its mask by blocks made before."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    mask = create_block_mask(PATTERN.mask_mod(), None, None, tokens, tokens, device="cpu")
+    tensors = vectors(tokens, step, dtype)
+    mask = create_block_mask(PATTERN.mask_mod(), None, None, tokens, tokens, device=tensors[0].device)
     flex = torch.compile(flex_attention)
-    tensors = vectors(tokens, False)
-    heads = [x.transpose(1, 2).contiguous() for x in tensors]  # the layout that it likes
-    return job(windowed, tensors, False), job(partial(flex, block_mask=mask), heads, False)
+    heads = [x.detach().transpose(1, 2).contiguous().requires_grad_(step) for x in tensors]  # the layout that it likes
+    ours = job(partial(windowed, backend=backend), tensors, step)
+    return ours, job(partial(flex, block_mask=mask), heads, step)
 
 
 def beside_local_attention(tokens: int) -> tuple[Job, Job]:

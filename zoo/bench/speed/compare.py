@@ -161,18 +161,22 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _suite(console: Console, suite: SuiteSpec, only: str, counts: list[int], rounds: int, out: Path | None) -> None:
-    """Run the cases of a suite; see `zoo.bench.speed.suite`."""
+def _suite(
+    console: Console, suite: SuiteSpec, only: str, counts: list[int], rounds: int, out: Path | None, device: str
+) -> None:
+    """Run the cases of a suite; see `zoo.bench.speed.suite`. The file is written after each."""
     chosen = suites.find_cases(suite.package, only)
     if not console.is_terminal:
         console.width = 120  # a pipe has no width to fold at
     total = sum(1 if case.memory else len(counts) for case in chosen)
-    measured = suites.measure(chosen, counts, rounds)
-    rows = list(track(measured, "measuring", total=total, console=console))
+    options = f"--rounds {rounds} --threads {','.join(map(str, counts))}{f' --only {only!r}' if only else ''}"
+    options += f" --device {device}" if device != "cpu" else ""
+    rows: list[suites.Row] = []
+    for row in track(suites.measure(chosen, counts, rounds, device), "measuring", total=total, console=console):
+        rows.append(row)
+        if out:
+            _save(out, suites.markdown(rows, suite.title, f"zoo bench speed --suite {suite.name} {options}"))
     console.print(suites.table(rows), markup=False)
-    if out:
-        options = f"--rounds {rounds} --threads {','.join(map(str, counts))}{f' --only {only!r}' if only else ''}"
-        _save(out, suites.markdown(rows, suite.title, f"zoo bench speed --suite {suite.name} {options}"))
 
 
 def _save(out: Path, text: str) -> None:
@@ -202,9 +206,15 @@ def command(
         str, typer.Option(help="Only cases whose name contains this text, in suites of peer libraries.")
     ] = "",
     out: Annotated[Path | None, typer.Option(help="Markdown file that the table is written to as well.")] = None,
+    device: Annotated[
+        str, typer.Option(help="Device of a suite's cases, cpu or cuda; on a GPU with the first of --threads only.")
+    ] = "cpu",
 ) -> None:
     """Measure the speed of models on this machine, and against the same model of its peer library."""
     console = Console()
+    create.place(device)
+    if device != "cpu" and suite in ("models", "startup"):
+        raise ConfigError(f"--device {device} is of suites against peer libraries, such as --suite gpu, not {suite!r}")
     if suite == "startup":
         with console.status("starting processes"):
             console.print(startup.table(startup.measure(rounds)), markup=False)
@@ -212,7 +222,8 @@ def command(
     if suite != "models":
         known = registry().suites
         if found := known.get(suite):
-            return _suite(console, found, only, _counts(threads), rounds, out)
+            counts = _counts(threads)
+            return _suite(console, found, only, counts if device == "cpu" else counts[:1], rounds, out, device)
         raise ConfigError(f"suite={suite!r} is not one of models, {', '.join(known.names())}, startup")
     names, jobs, precisions = models.split(","), work.split(","), precision.split(",")
     counts = _counts(threads)

@@ -15,9 +15,12 @@ from zoo.bench.speed.case import Built, Case, Job
 from zoo.bench.speed.memory import peak_bytes, resident_bytes
 from zoo.bench.speed.timing import Spread, in_turns, seconds, threads
 from zoo.errors import ConfigError
+from zoo.factory import create
 
 FEWEST = 6
 """Rounds that an interval of 95 % needs."""
+FAILED = "failed:"
+"""Begins what a row says of a case that did not run."""
 SLOW = 1.0
 """Seconds of a round from which on there are fewer rounds."""
 
@@ -71,28 +74,38 @@ def find_cases(package: str, only: str = "") -> list[Case]:
     return picked
 
 
-def measure(chosen: Sequence[Case], thread_counts: Sequence[int] = (1, 2), rounds: int = 15) -> Iterator[Row]:
+def measure(
+    chosen: Sequence[Case], thread_counts: Sequence[int] = (1, 2), rounds: int = 15, device: str = "cpu"
+) -> Iterator[Row]:
     """Measure cases for each number of threads; memory does not depend on it and is measured once.
 
     Args:
         chosen: what to measure.
         thread_counts: how many threads compute.
         rounds: timed runs of each; fewer, but at least six of them, where one takes over a second.
+        device: where cases make their tensors.
     """
     for case in chosen:
         for count in thread_counts[:1] if case.memory else thread_counts:
             with threads(count):
-                yield _measure(case, count, rounds)
+                yield _measure(case, count, rounds, device)
             gc.collect()
 
 
-def _measure(case: Case, count: int, rounds: int) -> Row:
+def _measure(case: Case, count: int, rounds: int, device: str) -> Row:
+    """Build a case and time it; one that fails says so in its row, and the others are measured all the same."""
     try:
-        built: Built = case.build()
+        with create.place(device):
+            built: Built = case.build()
+        return Row(case, count, missing=built) if isinstance(built, str) else _timed(case, built, count, rounds)
     except ImportError as error:
-        built = f"does not import: {error}"
-    if isinstance(built, str):
-        return Row(case, count, missing=built)
+        return Row(case, count, missing=f"does not import: {error}")
+    except RuntimeError as error:  # also of a GPU that is full
+        said = str(error).strip().partition("\n")[0]
+        return Row(case, count, missing=f"{FAILED} {type(error).__name__}: {said[:200]}")
+
+
+def _timed(case: Case, built: tuple[Job, Job | float], count: int, rounds: int) -> Row:
     job, other = built
     if isinstance(other, float) and case.memory:
         held = float(resident_bytes(job))
