@@ -61,9 +61,7 @@ def near(tokens: int) -> Tensor:
     return PATTERN.allows(i[:, None], i)
 
 
-def beside_full(
-    tokens: int, step: bool, dtype: torch.dtype | None = None, backend: str = "auto"
-) -> tuple[Job, Job]:
+def beside_full(tokens: int, step: bool, dtype: torch.dtype | None = None, backend: str = "auto") -> tuple[Job, Job]:
     """Make the jobs of the window and of full attention."""
     tensors = vectors(tokens, step, dtype)
     return job(partial(windowed, backend=backend), tensors, step), job(by_kernel, tensors, step)

@@ -132,5 +132,8 @@ def beside_peer(rows: int) -> tuple[Job, Job]:
 CASES = [
     Case(f"{NAME}, {NEW} tokens, batch {rows}, bf16, by CUDA graph", peer, target, partial(build, rows))
     for rows in (1, 8)
-    for peer, target, build in (("itself, step by step", 0.5, beside_steps), ("transformers generate", 0.3, beside_peer))
+    for peer, target, build in (
+        ("itself, step by step", 0.5, beside_steps),
+        ("transformers generate", 0.3, beside_peer),
+    )
 ]
