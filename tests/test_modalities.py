@@ -21,6 +21,7 @@ ALLOWED = {
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
     "data/tables/hub.py": "image audio",  # the kinds of cells that `datasets` decodes
+    "bench/gpu/decoding.py": "graph",  # CUDA's word for recorded calls
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
     "data/tables/webdataset.py": "text",  # an ending of files
     "testing/checks.py": "graph graphs",  # inputs and checks of models that read `edge_index`

@@ -22,8 +22,8 @@ def test_the_window_and_the_kernel_with_its_mask_give_the_same() -> None:
 def test_both_jobs_run_and_compute_gradients_only_if_asked(step: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
-    def watched(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern: Pattern) -> torch.Tensor:
-        y = attend(q, k, v, pattern)
+    def watched(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern: Pattern, backend: str) -> torch.Tensor:
+        y = attend(q, k, v, pattern, backend=backend)
         seen.append(y.requires_grad)
         return y
 
