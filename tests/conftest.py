@@ -11,48 +11,21 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each processor: threa
     torch.set_num_threads(1)
 
 
-DEVICE = "ZOO_TEST_DEVICE"
-"""Environment variable with the device of tests marked `gpu`, as `--device` sets it."""
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what computes on a GPU where there is none."""
+    if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("torch sees no GPU here")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--device", default="cpu", help="device of the tests marked gpu: cpu or cuda")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Tell helpers of tests which device is meant.
-
-    Raises:
-        pytest.UsageError: If the device is not here.
-    """
-    device = config.getoption("--device")
-    if device not in ("cpu", "cuda"):
-        raise pytest.UsageError(f"--device {device} is not one of cpu, cuda")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise pytest.UsageError("--device cuda: torch sees no GPU here")
-    os.environ[DEVICE] = device
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that take a device, before `-m` chooses."""
-    for item in items:
-        if {"device", "on_device"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.gpu)
-
-
-@pytest.fixture(scope="session")
-def device() -> torch.device:
-    """Give the device of `--device`."""
-    return torch.device(os.environ[DEVICE])
+@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> torch.device:
+    """Give each device in turn: the CPU, and a GPU where there is one."""
+    return torch.device(request.param)
 
 
 @pytest.fixture
 def on_device(device: torch.device) -> Iterator[None]:
-    """Make tensors and models on the device of `--device`."""
-    if device.type == "cpu":
-        yield
-        return
+    """Make tensors and models on each device in turn."""
     with device:
         yield
 

@@ -121,7 +121,7 @@ class Case:
         b, q, k, g, d, e = self.batch, self.queries, self.length, self.kv_heads, self.head_dim, self.value_dim
         return [(b, q, 4, d), (b, k, g, d), (b, k, g, e), *_BIASES[self.bias](self), *_SCORES[self.score](self)]
 
-    def tensors(self, dtype: torch.dtype = torch.float64, device: str = "cpu") -> list[Tensor]:
+    def tensors(self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu") -> list[Tensor]:
         """Draw tensors of these shapes."""
         generator = torch.Generator().manual_seed(self.seed)
         drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in self.shapes()]

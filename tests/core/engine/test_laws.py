@@ -2,12 +2,11 @@
 
 Law 5 (step by step = all at once) is in test_state.py and backends/test_linear.py, law 11 (convolution is attention) in
 test_conv.py, law 12 (RNN, ODE, REINFORCE, branches) in test_norm.py, test_floater.py and test_weighted.py, law 2
-for whole models in the conformance kit. Backends that serve a GPU only are held to the same where there is one, in the
-precisions that they have.
+for whole models in the conformance kit. A GPU is held to the same where there is one, and backends that serve nothing
+else in the precisions that they have.
 """
 
 import importlib.util
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -37,36 +36,34 @@ PRODUCTS = ("scaled_dot", "dot")
 few = random_cases(16)
 
 
-pytestmark = pytest.mark.usefixtures("device")
-
-
-def device_of(backend: str) -> str:
-    """Give where a backend is tested: on the device of `--device`, or on the only one that it serves."""
-    return "cuda" if backend in ("flex", "flash") else os.environ["ZOO_TEST_DEVICE"]
-
-
 def precisions(backend: str) -> list[torch.dtype]:
     """Give those in which a backend computes, the best first."""
     return PRECISIONS.get(backend, [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 
 
-def tensors_of(case: Case, backend: str) -> list[Tensor]:
-    """Draw a case where and as well as a backend computes."""
-    return case.tensors(precisions(backend)[0], device_of(backend))
+def tensors_of(case: Case, backend: str, device: str) -> list[Tensor]:
+    """Draw a case as well as a backend computes."""
+    return case.tensors(precisions(backend)[0], device)
 
 
 def backends(*left_out: str) -> list[Any]:
-    """Name all but some, those that cannot run here to be skipped."""
-    return [pytest.param(name, marks=marks_of(name)) for name in BACKENDS if name not in left_out]
+    """Name all but some, each with the devices that it serves."""
+    return [pytest.param(*pair, marks=marks_of(*pair)) for pair in PAIRS if pair[0] not in left_out]
 
 
-def marks_of(backend: str) -> list[pytest.MarkDecorator]:
-    missing = []
-    if device_of(backend) == "cuda" and not torch.cuda.is_available():
-        missing.append("a GPU")
+PAIRS = [
+    (backend, device)
+    for backend in BACKENDS
+    for device in ("cpu", "cuda")
+    if device == "cuda" or backend not in PRECISIONS
+]
+
+
+def marks_of(backend: str, device: str) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.gpu] if device == "cuda" else []
     if backend == "flash" and importlib.util.find_spec("flash_attn") is None:
-        missing.append("the package flash-attn")
-    return [pytest.mark.skip(f"{backend} needs {' and '.join(missing)}")] if missing else []
+        marks.append(pytest.mark.skip("flash needs the package flash-attn"))
+    return marks
 
 
 def assert_close(got: Any, wanted: Any, tolerance: float = 1e-12) -> None:
@@ -87,50 +84,57 @@ def answer(case: Case, tensors: list[Tensor], backend: str) -> Tensor:
 
 
 def with_gradients(y: Tensor, tensors: list[Tensor]) -> list[Tensor]:
-    """Give an answer and the gradients of those tensors that need one."""
+    """Give an answer and the gradients of those tensors that need one, on the CPU."""
     tensors = [x for x in tensors if x.requires_grad]
     loss = (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64, device=y.device).view_as(y)).sum()
     if not loss.requires_grad:  # nothing that needs a gradient was used
-        return [y, *map(torch.zeros_like, tensors)]
-    return [y, *torch.autograd.grad(loss, tensors, materialize_grads=True)]
+        return [x.cpu() for x in (y, *map(torch.zeros_like, tensors))]
+    return [x.cpu() for x in (y, *torch.autograd.grad(loss, tensors, materialize_grads=True))]
 
 
 @pytest.mark.parametrize(
-    ("backend", "dtype"),
-    [pytest.param(name, dtype, marks=marks_of(name)) for name in BACKENDS for dtype in precisions(name)],
+    ("backend", "device", "dtype"),
+    [pytest.param(*pair, dtype, marks=marks_of(*pair)) for pair in PAIRS for dtype in precisions(pair[0])],
 )
 @given(data=st.data())
 @few
 def test_1_values_and_gradients_equal_the_float64_reference(
-    backend: str, dtype: torch.dtype, data: st.DataObject
+    backend: str, device: str, dtype: torch.dtype, data: st.DataObject
 ) -> None:
     """Of whichever inputs need gradients."""
     case = data.draw(cases(backend).flatmap(needing))
-    tensors, exact = case.tensors(dtype, device_of(backend)), case.tensors()
+    tensors, exact = case.tensors(dtype, device), case.tensors()
     got = with_gradients(answer(case, tensors, backend), tensors)
     wanted = with_gradients(case.attend(exact, backend="reference"), exact)
-    assert_close([x.cpu() for x in got], wanted, TOLERANCE[torch.float64])
+    assert_close(got, wanted, TOLERANCE[torch.float64])
 
 
 LOWER = [torch.float32, torch.float16, torch.bfloat16]
 
 
 @pytest.mark.parametrize(
-    ("backend", "dtype"), [(name, dtype) for name in BACKENDS if name not in (*PRECISIONS, "linear") for dtype in LOWER]
+    ("backend", "device", "dtype"),
+    [
+        pytest.param(*pair, dtype, marks=marks_of(*pair))
+        for pair in PAIRS
+        if pair[0] not in (*PRECISIONS, "linear")
+        for dtype in LOWER
+    ],
 )
 @given(data=st.data(), factor=st.sampled_from([1.0, 2.0, 4.0, 8.0]))
 @few
 def test_1_rounding_errors_are_no_larger_than_those_of_pytorchs_kernel(
-    backend: str, dtype: torch.dtype, data: st.DataObject, factor: float
+    backend: str, device: str, dtype: torch.dtype, data: st.DataObject, factor: float
 ) -> None:
     """In the same precision, on these inputs and on some that round to them, and for large ones, too."""
     case = replace(data.draw(cases(backend)), factor=factor)
     assume(case.queries and case.length and case.score in (*PRODUCTS, "general"))
     assume(case.bias not in ("shaw", "edge-values"))  # these add to values
-    tensors, exact = case.tensors(dtype), case.tensors()
+    tensors, exact = case.tensors(dtype, device), case.tensors()
     got = with_gradients(answer(case, tensors, backend), tensors)
     wanted = with_gradients(case.attend(exact, backend="reference"), exact)
-    kernels = [by_kernel(case, moved) for moved in (case.tensors(dtype), *(nudged(exact, dtype, n) for n in range(4)))]
+    alike = [tensors, *([x.to(device).detach().requires_grad_() for x in nudged(exact, dtype, n)] for n in range(4))]
+    kernels = [by_kernel(case, moved) for moved in alike]
     between = rounding(case, tensors)
     for mine, true, *others in zip(got, wanted, *kernels, strict=True):
         last = torch.finfo(dtype).eps * max(1.0, largest(true))
@@ -139,10 +143,10 @@ def test_1_rounding_errors_are_no_larger_than_those_of_pytorchs_kernel(
 
 @given(case=cases("linear"), factor=st.sampled_from([1.0, 2.0, 4.0, 8.0]))
 @few
-def test_1_linear_attention_of_large_inputs_is_as_precise(case: Case, factor: float) -> None:
+def test_1_linear_attention_of_large_inputs_is_as_precise(device: torch.device, case: Case, factor: float) -> None:
     """Features of negative numbers are small, and weights are their shares."""
     case = replace(case, factor=factor)
-    tensors, exact = case.tensors(torch.float32), case.tensors()
+    tensors, exact = case.tensors(torch.float32, device), case.tensors()
     got = with_gradients(answer(case, tensors, "linear"), tensors)
     assert_close(got, with_gradients(case.attend(exact, backend="reference"), exact))
 
@@ -173,10 +177,10 @@ def by_kernel(case: Case, tensors: list[Tensor]) -> list[Tensor]:
     bias, score = case.added(tensors)
     q = q @ score.w if isinstance(score, General) else q
     scale = q.shape[3] ** -0.5 if score == "scaled_dot" else 1.0
-    mask = case.mask()
+    mask = case.mask().to(q.device)
     if bias is not None:
-        keys = torch.arange(case.length)[None] if case.positions is None else case.positions
-        places = torch.arange(case.start, case.start + case.queries)[None]
+        keys = (torch.arange(case.length)[None] if case.positions is None else case.positions).to(q.device)
+        places = torch.arange(case.start, case.start + case.queries, device=q.device)[None]
         added = bias.scores(q, places, keys, scale).expand(mask.shape)
         q, mask = bias.query(q), added.masked_fill(~mask, -torch.inf)
     y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=True).transpose(1, 2)
@@ -187,13 +191,13 @@ def largest(x: Tensor) -> float:
     return float(x.detach().abs().max()) if x.numel() else 0.0
 
 
-@pytest.mark.parametrize("backend", backends(*PRECISIONS))
+@pytest.mark.parametrize(("backend", "device"), backends(*PRECISIONS))
 @given(data=st.data(), way=st.sampled_from(["grad", "backward", "hvp", "grad of grad", "jvp of grad"]))
 @few
-def test_1_second_derivatives_are_right_or_refused(backend: str, data: st.DataObject, way: str) -> None:
+def test_1_second_derivatives_are_right_or_refused(backend: str, device: str, data: st.DataObject, way: str) -> None:
     """On every way to them, by whichever inputs."""
     case = data.draw(cases(backend).flatmap(needing))
-    tensors, exact = case.tensors(), case.tensors()
+    tensors, exact = case.tensors(device=device), case.tensors()
     answer(case, tensors, backend)
     try:
         got = second_derivatives(case, tensors, backend, way)
@@ -201,7 +205,7 @@ def test_1_second_derivatives_are_right_or_refused(backend: str, data: st.DataOb
         if 'backend="reference"' in str(error):
             return
         raise
-    assert_close(got, second_derivatives(case, exact, "reference", "grad"), 1e-9)
+    assert_close([x.cpu() for x in got], second_derivatives(case, exact, "reference", "grad"), 1e-9)
 
 
 def second_derivatives(case: Case, tensors: list[Tensor], backend: str, way: str) -> list[Tensor]:
@@ -214,7 +218,7 @@ def second_derivatives(case: Case, tensors: list[Tensor], backend: str, way: str
     def loss(*free: Tensor) -> Tensor:
         given = iter(free)
         y = case.attend([next(given) if x.requires_grad else x for x in tensors], backend=backend)
-        places = torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view_as(y)
+        places = torch.linspace(-1, 1, y.numel(), dtype=y.dtype, device=y.device).view_as(y)
         return (y * places).sum() + sum(x.square().sum() for x in free)  # which depends on all
 
     def slope(*free: Tensor) -> Tensor:
@@ -233,44 +237,50 @@ def second_derivatives(case: Case, tensors: list[Tensor], backend: str, way: str
     return [torch.zeros_like(x) if x.grad is None else x.grad for x in needed]
 
 
-@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(("backend", "device"), backends())
 @given(data=st.data())
 @few
-def test_1_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(backend: str, data: st.DataObject) -> None:
+def test_1_a_query_with_nothing_to_read_gives_zero_with_gradient_zero(
+    backend: str, device: str, data: st.DataObject
+) -> None:
     """Whether pattern, padding, or a bias of -inf leaves it none; the weights are 0, too."""
     case = data.draw(cases(backend))
     assume(case.bias in ("", "dense-holes"))
-    tensors = tensors_of(case, backend)
+    tensors = tensors_of(case, backend, device)
     y, of_query, *_ = with_gradients(answer(case, tensors, backend), tensors)
-    reads_nothing = ~case.mask().any(-1).transpose(1, 2).to(y.device)
+    reads_nothing = ~case.mask().any(-1).transpose(1, 2)
     assert not y[reads_nothing].any()
     assert not of_query[reads_nothing].any()
     _, weights = case.attend(tensors, return_weights=True)
-    assert not weights.transpose(1, 2)[reads_nothing].any()
+    assert not weights.transpose(1, 2)[reads_nothing.to(device)].any()
 
 
-@pytest.mark.parametrize("backend", backends("reference", "gathered", "strided"))
+@pytest.mark.parametrize(("backend", "device"), backends("reference", "gathered", "strided"))
 @given(data=st.data(), before=st.integers(1, 12))
 @few
-def test_1_queries_before_position_0_equal_the_reference(backend: str, data: st.DataObject, before: int) -> None:
+def test_1_queries_before_position_0_equal_the_reference(
+    backend: str, device: str, data: st.DataObject, before: int
+) -> None:
     """But for backends that refuse them."""
     case = replace(data.draw(cases(backend)), start=-before)
     assume("Explicit" not in repr(case.pattern))
-    tensors, exact = tensors_of(case, backend), case.tensors()
+    tensors, exact = tensors_of(case, backend, device), case.tensors()
     got = with_gradients(answer(case, tensors, backend), tensors)
     wanted = with_gradients(case.attend(exact, backend="reference"), exact)
-    assert_close([x.cpu() for x in got], wanted, TOLERANCE[torch.float64])
+    assert_close(got, wanted, TOLERANCE[torch.float64])
 
 
-@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(("backend", "device"), backends())
 @given(data=st.data())
 @few
-def test_2_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str, data: st.DataObject) -> None:
+def test_2_nan_in_the_padding_reaches_neither_answer_nor_gradient(
+    backend: str, device: str, data: st.DataObject
+) -> None:
     case = data.draw(cases(backend))
     assume(case.keys is not None and case.length)
     assert case.keys is not None
     missing = ~case.keys.valid(case.batch, case.length, torch.device("cpu"))
-    tensors = tensors_of(case, backend)
+    tensors = tensors_of(case, backend, device)
     wanted = with_gradients(answer(case, tensors, backend), tensors)
     for x in tensors[1:3]:
         x.data[missing.to(x.device)] = torch.nan
@@ -278,10 +288,12 @@ def test_2_nan_in_the_padding_reaches_neither_answer_nor_gradient(backend: str, 
     assert_close(got, wanted)
 
 
-@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(("backend", "device"), backends())
 @given(data=st.data(), t=st.integers(0, 9))
 @few
-def test_3_causal_answers_do_not_move_with_what_comes_later(backend: str, data: st.DataObject, t: int) -> None:
+def test_3_causal_answers_do_not_move_with_what_comes_later(
+    backend: str, device: str, data: st.DataObject, t: int
+) -> None:
     case = data.draw(cases(backend))
     if isinstance(case.pattern, Edges):
         backward = case.pattern.index[:, case.pattern.index[0] <= case.pattern.index[1]]
@@ -291,7 +303,7 @@ def test_3_causal_answers_do_not_move_with_what_comes_later(backend: str, data: 
     elif case.pattern.cover().right != 0 or case.pattern.cover().queries:
         case = replace(case, pattern=case.pattern & Causal())
     assume(case.positions is None)
-    tensors = tensors_of(case, backend)
+    tensors = tensors_of(case, backend, device)
     before = answer(case, tensors, backend)
     assume("dense" not in case.bias)
     for x, first in zip(tensors[:3], (t - case.start, t, t), strict=True):
@@ -301,12 +313,12 @@ def test_3_causal_answers_do_not_move_with_what_comes_later(backend: str, data: 
     assert_close(before[:, :still], after[:, :still], 1e-13)
 
 
-@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(("backend", "device"), backends())
 @given(data=st.data())
 @few
-def test_4_a_row_does_not_depend_on_its_batch_mates(backend: str, data: st.DataObject) -> None:
+def test_4_a_row_does_not_depend_on_its_batch_mates(backend: str, device: str, data: st.DataObject) -> None:
     case = data.draw(cases(backend))
-    tensors = tensors_of(case, backend)
+    tensors = tensors_of(case, backend, device)
     together = answer(case, tensors, backend)
     for row in range(case.batch):
         own = [x[row : row + 1] for x in tensors[:3]]
@@ -320,13 +332,13 @@ def alone(case: Case, row: int, **changes: Any) -> Case:
     return replace(case, batch=1, keys=keys, positions=places, **changes)
 
 
-@pytest.mark.parametrize("backend", backends("edges", "scatter", "strided"))
+@pytest.mark.parametrize(("backend", "device"), backends("edges", "scatter", "strided"))
 @given(data=st.data())
 @few
-def test_4_rows_may_start_at_different_positions(backend: str, data: st.DataObject) -> None:
+def test_4_rows_may_start_at_different_positions(backend: str, device: str, data: st.DataObject) -> None:
     case = data.draw(cases(backend))
     assume(case.batch > 1 and case.queries and "dense" not in case.bias)
-    tensors = tensors_of(case, backend)
+    tensors = tensors_of(case, backend, device)
     starts = [case.start, data.draw(st.integers(0, 4))]
     grid = case.pattern.by_value and "Neighbourhood" in repr(case.pattern)
     assume(not grid and not isinstance(case.pattern, Edges | And) and "Explicit" not in repr(case.pattern))
@@ -338,9 +350,9 @@ def test_4_rows_may_start_at_different_positions(backend: str, data: st.DataObje
 
 
 @pytest.mark.parametrize("backend", ["edges", "scatter"])
-def test_4_rows_may_start_at_different_places_of_a_graph(backend: str) -> None:
+def test_4_rows_may_start_at_different_places_of_a_graph(backend: str, device: torch.device) -> None:
     index = (torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) < 0.5).nonzero().T
-    q, k, v = Case(Full(), None, 2, 2, 6, 0, 3).tensors()
+    q, k, v = Case(Full(), None, 2, 2, 6, 0, 3).tensors(device=device)
     starts = torch.tensor([1, 4])
     answers = [attend(q, k, v, Edges(index), q_start=starts, backend=name) for name in (backend, "reference")]
     torch.testing.assert_close(*answers)
@@ -357,15 +369,17 @@ def answer_from(case: Case, tensors: list[Tensor], backend: str, starts: Tensor)
 @pytest.mark.parametrize("backend", ["reference", "explicit", "dense", "linear"])
 @given(n=st.integers(0, 9), seed=st.integers(0, 999), padded=st.booleans())
 @few
-def test_6_full_attention_is_permutation_equivariant(backend: str, n: int, seed: int, padded: bool) -> None:
+def test_6_full_attention_is_permutation_equivariant(
+    backend: str, device: torch.device, n: int, seed: int, padded: bool
+) -> None:
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(n, generator=generator)
     valid = torch.rand(2, n, generator=generator) < 0.6
     keys = (Valid(valid), Valid(valid[:, order])) if padded else (None, None)
     norm = Kernel() if backend == "linear" else "softmax"
     case = Case(Full(), keys[0], 2, n, n, 0, seed, norm=norm)
-    moved = [x[:, order] for x in case.tensors()]
-    straight = answer(case, case.tensors(), backend)
+    tensors = case.tensors(device=device)
+    moved, straight = [x[:, order] for x in tensors], answer(case, tensors, backend)
     torch.testing.assert_close(
         answer(replace(case, keys=keys[1]), moved, backend), straight[:, order], atol=1e-12, rtol=1e-12
     )
@@ -374,14 +388,14 @@ def test_6_full_attention_is_permutation_equivariant(backend: str, n: int, seed:
 @pytest.mark.parametrize("backend", ["edges", "scatter", "reference", "dense", "explicit"])
 @given(n=st.integers(1, 9), seed=st.integers(0, 999))
 @few
-def test_6_a_relabelled_graph_gives_relabelled_answers(backend: str, n: int, seed: int) -> None:
+def test_6_a_relabelled_graph_gives_relabelled_answers(backend: str, device: torch.device, n: int, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     index = (torch.rand(n, n, generator=generator) < 0.4).nonzero().T
     order = torch.randperm(n, generator=generator)
     relabelled = order.argsort()[index]
     case = Case(Edges(index), None, 2, n, n, 0, seed)
-    moved = [x[:, order] for x in case.tensors()]
-    straight = answer(case, case.tensors(), backend)
+    tensors = case.tensors(device=device)
+    moved, straight = [x[:, order] for x in tensors], answer(case, tensors, backend)
     torch.testing.assert_close(
         answer(replace(case, pattern=Edges(relabelled)), moved, backend), straight[:, order], atol=1e-12, rtol=1e-12
     )
@@ -389,9 +403,9 @@ def test_6_a_relabelled_graph_gives_relabelled_answers(backend: str, n: int, see
 
 @given(n=st.integers(1, 9), reach=st.integers(0, 9), seed=st.integers(0, 999))
 @few
-def test_7_patterns_that_mean_the_same_give_the_same(n: int, reach: int, seed: int) -> None:
+def test_7_patterns_that_mean_the_same_give_the_same(device: torch.device, n: int, reach: int, seed: int) -> None:
     complete = Edges(torch.ones(n, n).nonzero().T)
-    tensors = Case(Full(), None, 2, n, n, 0, seed).tensors()
+    tensors = Case(Full(), None, 2, n, n, 0, seed).tensors(device=device)
     for one, other in (
         (Window(n, n), Full()),
         (Window(n, 0), Causal()),
@@ -404,7 +418,7 @@ def test_7_patterns_that_mean_the_same_give_the_same(n: int, reach: int, seed: i
     whole = case.attend(tensors, backend="reference")
     torch.testing.assert_close(replace(case, pattern=complete).attend(tensors, backend="edges"), whole)
     chunk = Case(Chunk(1, reach), None, 2, n + 9, n + 9, 0, seed)
-    longer = chunk.tensors()
+    longer = chunk.tensors(device=device)
     by_mask = replace(
         chunk, pattern=Explicit(Chunk(1, reach).mask(torch.arange(n + 9)[None], torch.arange(n + 9))[0, 0])
     )
@@ -412,16 +426,16 @@ def test_7_patterns_that_mean_the_same_give_the_same(n: int, reach: int, seed: i
         torch.testing.assert_close(chunk.attend(longer, backend="banded"), by_mask.attend(longer, backend="dense"))
 
 
-@pytest.mark.parametrize("backend", backends("edges", "scatter", *PRECISIONS))
+@pytest.mark.parametrize(("backend", "device"), backends("edges", "scatter", *PRECISIONS))
 @given(data=st.data())
 @few
-def test_8_the_plan_counts_what_is_computed(backend: str, data: st.DataObject) -> None:
+def test_8_the_plan_counts_what_is_computed(backend: str, device: str, data: st.DataObject) -> None:
     case = data.draw(cases(backend))
     assume(not case.bias and case.score in PRODUCTS and case.queries and case.length)
     planned: list[int] = []
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     with torch.no_grad(), tracing.watch(lambda plan, problem: planned.append(plan.flops)), counter:
-        answer(case, case.tensors(torch.float32), backend)
+        answer(case, case.tensors(torch.float32, device), backend)
     assert counter.get_total_flops() == sum(planned)
 
 
@@ -464,12 +478,12 @@ def test_8_twice_the_length_takes_twice_the_memory(pattern: Pattern, norm: Norm,
     assert used(4096) <= 2.1 * used(2048)
 
 
-@pytest.mark.parametrize("backend", backends())
+@pytest.mark.parametrize(("backend", "device"), backends())
 @given(data=st.data())
 @few
-def test_9_weights_and_gradients_change_no_number(backend: str, data: st.DataObject) -> None:
+def test_9_weights_and_gradients_change_no_number(backend: str, device: str, data: st.DataObject) -> None:
     case = data.draw(cases(backend))
-    tensors = tensors_of(case, backend)
+    tensors = tensors_of(case, backend, device)
     y = answer(case, tensors, backend)
     with torch.no_grad():
         assert_close(answer(case, tensors, backend), y)
@@ -479,11 +493,11 @@ def test_9_weights_and_gradients_change_no_number(backend: str, data: st.DataObj
 
 @given(case=cases())
 @few
-def test_10_rows_of_weights_sum_to_one_or_to_zero(case: Case) -> None:
+def test_10_rows_of_weights_sum_to_one_or_to_zero(device: torch.device, case: Case) -> None:
     for backend in ("reference", "explicit"):
-        _, weights = case.attend(case.tensors(), return_weights=True, backend=backend)
+        _, weights = case.attend(case.tensors(device=device), return_weights=True, backend=backend)
         taken_out = case.bias == "edges-holes"  # whose rows may sum to 0
-        sums = weights.sum(-1)
+        sums = weights.sum(-1).cpu()
         torch.testing.assert_close(sums, sums.round() if taken_out else case.mask().any(-1).double())
 
 

@@ -10,7 +10,7 @@ import zoo
 from zoo import ConfigError
 from zoo.plugins.conformer.peers import ParakeetBlocks, TorchaudioBlocks, peer
 
-pytestmark = pytest.mark.usefixtures("float64")
+pytestmark = pytest.mark.usefixtures("float64", "on_device")
 
 SIZES: dict[str, Any] = {"dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 48}
 KINDS: dict[str, tuple[dict[str, Any], type]] = {

@@ -9,7 +9,7 @@ from torch import nn
 from zoo.plugins.speech.models.wav2vec2 import Wav2Vec2
 from zoo.plugins.speech.peers import peer
 
-pytestmark = pytest.mark.usefixtures("float64")
+pytestmark = pytest.mark.usefixtures("float64", "on_device")
 
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 OPTIONS: list[dict[str, Any]] = [

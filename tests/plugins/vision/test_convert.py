@@ -174,6 +174,7 @@ def test_a_timm_network_keeps_its_own_layout() -> None:
     assert timm_to_zoo(model.state_dict(), model).keys() == model.state_dict().keys()
 
 
+@pytest.mark.usefixtures("on_device")
 def test_the_peer_is_the_same_function() -> None:
     for pool, attention in (("first", Attention), ("mean", NormedAttention)):
         ours = VisionTransformer(image_size=32, pool=pool, attention=attention, **SIZES).eval()

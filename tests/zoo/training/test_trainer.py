@@ -85,8 +85,8 @@ class Stops:
         return batch
 
 
-def test_a_model_learns_and_is_judged_on_the_test(train: Train) -> None:
-    trained = train(steps=80, dropout=0.0)
+def test_a_model_learns_and_is_judged_on_the_test(train: Train, device: torch.device) -> None:
+    trained = train(steps=80, dropout=0.0, accelerator=device.type)
     assert trained.scores["accuracy"] == 1.0
     assert not trained.model.training
     assert trained.folder is None

@@ -50,16 +50,15 @@ CHUNK, STEPS = 100, 500
 """Tokens of which keys and values are kept at once at first, and the last tokens, which are written one by one."""
 
 
-def decode(state: Callable[[], KeyValues], tokens: int) -> None:
+def decode(state: Callable[[], KeyValues], tokens: int, vectors: Tensor) -> None:
     """Fill a state, and write the last tokens one by one, each reading what is kept.
-
-    There is one head of 16 channels, since sizes cancel in the ratio.
 
     Args:
         state: makes the state.
         tokens: how many there are in the end.
+        vectors: what is written at once at first, (1, chunk, heads, head_dim).
     """
-    kept, vectors = state(), torch.ones(1, CHUNK, 1, 16)
+    kept = state()
     for _ in range(0, tokens - STEPS, CHUNK):
         kept.append(vectors, vectors)
     vector = vectors[:, :1]
@@ -69,8 +68,12 @@ def decode(state: Callable[[], KeyValues], tokens: int) -> None:
 
 
 def decoding(ours: tuple[Callable[[], KeyValues], int], other: tuple[Callable[[], KeyValues], int]) -> tuple[Job, Job]:
-    """Make two jobs that decode, each with its state and its number of tokens."""
-    return partial(decode, *ours), partial(decode, *other)
+    """Make two jobs that decode, each with its state and its number of tokens.
+
+    There is one head of 16 channels, since sizes cancel in the ratio.
+    """
+    vectors = torch.ones(1, CHUNK, 1, 16)
+    return partial(decode, *ours, vectors), partial(decode, *other, vectors)
 
 
 ring, growing = partial(state_for, Window(WINDOW, 0), 1), partial(Growing, 1)

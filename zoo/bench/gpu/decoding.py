@@ -11,6 +11,7 @@ from zoo.bench.gpu.models import pair
 from zoo.bench.speed.case import Case, Job
 from zoo.core.cache.decoder import DecoderState, LayerState
 from zoo.core.cache.state import KeyValues, Read
+from zoo.core.patterns.padding import Valid
 
 NAME = "gpt2-small"
 PROMPT, NEW = 16, 64
@@ -20,8 +21,8 @@ PROMPT, NEW = 16, 64
 class Preallocated(KeyValues):
     """Keep keys and values in tensors that neither move nor grow, at a length that is a number on the device.
 
-    A step makes the same calls with the same addresses at each length, as a CUDA graph asks. Slots that are not
-    written yet are read, too: a causal pattern leaves them out, since they stand behind the query.
+    A step makes the same calls with the same addresses at each length, as a CUDA graph asks. All slots are read, and a
+    mask leaves out those that are not written yet.
 
     Args:
         batch: rows.
@@ -41,7 +42,8 @@ class Preallocated(KeyValues):
                 self.tensors[name] = new.new_zeros(self.batch, self.capacity, *new.shape[2:])
             index = where[:, :, None, None].expand(self.batch, -1, *new.shape[2:])
             self.tensors[name].scatter_(1, index, new)
-        return Read(self.tensors["k"], self.tensors["v"], None, None)
+        written = torch.arange(self.capacity, device=k.device) <= where[:, -1:]
+        return Read(self.tensors["k"], self.tensors["v"], Valid(written), None)
 
     def crop(self, length: int | Tensor) -> None:
         assert isinstance(self.next, Tensor)

@@ -6,7 +6,7 @@ import torch
 
 from zoo.bench.engine import edges, windows
 from zoo.bench.speed.case import Built, Case
-from zoo.core.engine.dispatch import plan
+from zoo.core.engine.planner import plan
 from zoo.core.errors import ConfigError
 
 TOKENS = 16_000

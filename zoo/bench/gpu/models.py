@@ -9,7 +9,8 @@ from zoo.bench.speed.case import Case, Job
 from zoo.factory import create
 from zoo.registry.entry_loading import load
 
-ROWS = 32
+ROWS, TOKENS = 32, 512
+"""Rows of a batch, and tokens of a row where a model reads such."""
 
 
 def pair(name: str, dtype: torch.dtype = torch.bfloat16, **overrides: Any) -> tuple[Any, Any]:
@@ -28,11 +29,14 @@ def pair(name: str, dtype: torch.dtype = torch.bfloat16, **overrides: Any) -> tu
 
 
 def inputs(name: str, rows: int, dtype: torch.dtype) -> tuple[Any, ...]:
-    """Give a model's example on the default device, real numbers in a precision."""
+    """Give a model's example on the default device, real numbers in a precision, and tokens as many as `TOKENS`."""
     device = torch.get_default_device()
     with torch.device("cpu"):  # examples are drawn by a generator of the CPU
         given = create.example(name, rows)
-    return tuple(x.to(device, dtype if x.is_floating_point() else x.dtype) for x in given if torch.is_tensor(x))
+    if given[0].is_floating_point():
+        return (given[0].to(device, dtype),)
+    ids = given[0].repeat(1, -(-TOKENS // given[0].shape[1]))[:, :TOKENS]
+    return ids.to(device), None  # none is padding
 
 
 def compiled(name: str, step: bool) -> tuple[Job, Job]:
@@ -57,11 +61,11 @@ def run(forward: Any, model: torch.nn.Module, given: tuple[Any, ...], step: bool
 
 
 CASES = [
-    Case(f"{name}, {ROWS} rows, bf16, compiled, {what}", "peer library, compiled", 1.0, partial(compiled, name, step))
-    for name, what, step in (
-        ("vit-small", "forward", False),
-        ("vit-small", "forward + backward", True),
-        ("bert-base", "forward", False),
-        ("gpt2-small", "forward", False),
+    Case(f"{name}, {size}, bf16, compiled, {what}", "peer library, compiled", 1.0, partial(compiled, name, step))
+    for name, size, what, step in (
+        ("vit-small", f"{ROWS} rows", "forward", False),
+        ("vit-small", f"{ROWS} rows", "forward + backward", True),
+        ("bert-base", f"{ROWS} x {TOKENS}", "forward", False),
+        ("gpt2-small", f"{ROWS} x {TOKENS}", "forward", False),
     )
 ]

@@ -10,15 +10,16 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 
-def peak_bytes(function: Callable[[], object]) -> int:
+def peak_bytes(function: Callable[[], object], device: str = "cpu") -> int:
     """Run a function once and give how far the bytes of tensors rose above what they were at its start.
 
     Buffers that a kernel takes from PyTorch are counted, what other libraries take by themselves is not.
 
     Args:
         function: what to run.
+        device: where it makes its tensors; those of others are not counted.
     """
-    if torch.cuda.is_available():
+    if torch.device(device).type == "cuda":
         torch.cuda.synchronize()
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()

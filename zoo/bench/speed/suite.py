@@ -97,7 +97,7 @@ def _measure(case: Case, count: int, rounds: int, device: str) -> Row:
     try:
         with create.place(device):
             built: Built = case.build()
-        return Row(case, count, missing=built) if isinstance(built, str) else _timed(case, built, count, rounds)
+        return Row(case, count, missing=built) if isinstance(built, str) else _timed(case, built, count, rounds, device)
     except ImportError as error:
         return Row(case, count, missing=f"does not import: {error}")
     except RuntimeError as error:  # also of a GPU that is full
@@ -105,7 +105,7 @@ def _measure(case: Case, count: int, rounds: int, device: str) -> Row:
         return Row(case, count, missing=f"{FAILED} {type(error).__name__}: {said[:200]}")
 
 
-def _timed(case: Case, built: tuple[Job, Job | float], count: int, rounds: int) -> Row:
+def _timed(case: Case, built: tuple[Job, Job | float], count: int, rounds: int, device: str) -> Row:
     job, other = built
     if isinstance(other, float) and case.memory:
         held = float(resident_bytes(job))
@@ -116,7 +116,7 @@ def _timed(case: Case, built: tuple[Job, Job | float], count: int, rounds: int) 
     if case.memory:
         for made in (job, other):  # what is made at first use, such as caches, is not part of the case
             made()
-        held, needed = (float(peak_bytes(made)) for made in (job, other))
+        held, needed = (float(peak_bytes(made, device)) for made in (job, other))
         share = held / max(needed, 1.0)
         return Row(case, count, held, needed, Spread(share, share, share))
     ours, theirs = (_repeated(made, case.repeats) for made in (job, other))

@@ -54,7 +54,7 @@ def seconds(function: Callable[[], object]) -> float:
     """Time one run; work on an accelerator is waited for."""
     start = time.perf_counter()
     function()
-    if torch.cuda.is_available():
+    if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return time.perf_counter() - start
 

@@ -26,6 +26,6 @@ def test_decoding_reads_what_was_written_and_keeps_a_window(monkeypatch: pytest.
     for name, value in (("WINDOW", 4), ("CHUNK", 3), ("STEPS", 2)):
         monkeypatch.setattr(overhead, name, value)
     kept = state_for(Window(4, 0), 1)
-    overhead.decode(lambda: kept, 11)
+    overhead.decode(lambda: kept, 11, torch.ones(1, overhead.CHUNK, 1, 16))
     assert kept.lengths.tolist() == [11]
     assert kept.stored < 11 * 2 * 16

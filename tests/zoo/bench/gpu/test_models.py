@@ -9,6 +9,14 @@ import torch
 from zoo.bench.gpu import models
 
 pytestmark = pytest.mark.usefixtures("on_device")
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "ROWS", 2)
+    monkeypatch.setattr(models, "TOKENS", 20)
+
+
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 
 
@@ -23,7 +31,6 @@ def test_a_model_and_its_peer_answer_alike(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", models.CASES, ids=lambda case: case.name)
 def test_every_case_runs(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "ROWS", 2)
     monkeypatch.setattr(models, "pair", partial(models.pair, **TINY))
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
     for job in case.build():
