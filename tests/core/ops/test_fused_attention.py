@@ -106,3 +106,40 @@ def test_a_kernel_of_an_accelerator_refuses_gradients_that_are_to_be_differentia
     fused_attention(*inputs).sum().backward()
     with pytest.raises(ConfigError, match='backend="reference"'):
         fused_attention(*inputs).sum().backward(create_graph=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"mask": torch.linspace(-2, 1, 16).view(4, 4)}])
+def test_half_precision_is_rounded_once_where_its_backward_pass_is_slow(
+    dtype: torch.dtype, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+    inputs = [x.detach().to(dtype).requires_grad_() for x in drawn()]
+    given = {name: x.to(dtype) if torch.is_tensor(x) else x for name, x in options.items()}
+    wanted = {name: x.float() if torch.is_tensor(x) else x for name, x in given.items()}
+    exact = [x.detach().float().requires_grad_() for x in inputs]
+    with torch.autocast("cpu", dtype):  # which casts what the kernel is given
+        got = fused_attention(*inputs, **given)
+    found = [got, *torch.autograd.grad(got.float().sum(), inputs)]
+    y = fused_attention(*exact, **wanted)
+    for one, other in zip(found, [y, *torch.autograd.grad(y.sum(), exact)], strict=True):
+        assert one.dtype is dtype
+        assert torch.equal(one, other.to(dtype))
+
+
+def test_half_precision_stays_without_gradients_and_where_the_processor_multiplies_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[torch.dtype] = []
+
+    def kernel(q: Tensor, *more: Any, **options: Any) -> Tensor:
+        seen.append(q.dtype)
+        return q
+
+    monkeypatch.setattr("zoo.core.ops.fused_attention.scaled_dot_product_attention", kernel)
+    for units in ({}, {"amx_bf16": True}):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda units=units: units)
+        for grad in (True, False):
+            q, k, v = (x.detach().bfloat16().requires_grad_(grad) for x in drawn())
+            fused_attention(q, k, v)
+    assert seen == [torch.float32, *[torch.bfloat16] * 3]

@@ -69,7 +69,12 @@ def compare(problem: Problem) -> list[Offer]:
 
 
 def measure(
-    problem: Problem, answers: Sequence[Offer], *, ran: Callable[[int, int], None] | None = None
+    problem: Problem,
+    answers: Sequence[Offer],
+    *,
+    ran: Callable[[int, int], None] | None = None,
+    within: float = SECONDS,
+    slowest: float | None = None,
 ) -> list[Offer]:
     """Run each backend that can serve, in turns, unless that would take too long or too much memory.
 
@@ -77,6 +82,9 @@ def measure(
         problem: what to compute; tensors are drawn for it.
         answers: of `compare`.
         ran: called after each run with how many there have been, and how many there will be.
+        within: seconds in which all runs end, if one of each takes no longer.
+        slowest: times the predicted time of the chosen backend; what is predicted slower is not measured; `SLOWEST`
+            if None.
 
     Raises:
         ConfigError: If there is no such device here, or no bias of that kind can be drawn.
@@ -84,11 +92,11 @@ def measure(
     if problem.device != "cpu" and not (problem.device == "cuda" and torch.cuda.is_available()):
         raise ConfigError(f"device={problem.device!r} is not here: it can be planned for, and not measured")
     room = _room(problem.device)
-    skipped = {offer.name: _skips(problem, offer, room) for offer in answers}
+    skipped = {offer.name: _skips(problem, offer, room, slowest or SLOWEST) for offer in answers}
     run = [offer.name for offer in answers if not offer.refusal and not skipped[offer.name]]
     job = _job(problem)
     jobs: dict[str, Callable[[], object]] = {name: partial(job, name) for name in run}
-    times, failed = _in_turns(jobs, ran or (lambda done, total: None))
+    times, failed = _in_turns(jobs, ran or (lambda done, total: None), within)
     first = next((times[offer.name] for offer in answers if offer.chosen and offer.name in times), None)
     return [_with_times(offer, times.get(offer.name), first, (skipped | failed)[offer.name]) for offer in answers]
 
@@ -100,13 +108,13 @@ def _with_times(offer: Offer, own: list[float] | None, chosen: list[float] | Non
     return replace(offer, measured=Spread.of(own).median, ratio=ratio)
 
 
-def _skips(problem: Problem, offer: Offer, room: float) -> str:
+def _skips(problem: Problem, offer: Offer, room: float, slowest: float) -> str:
     if offer.plan is None:
         return ""
     needs = offer.plan.bytes * (2 if problem.grad else 1)
     if needs > room:
         return f"skipped: {needs / 1e9:.3g} GB do not fit the {room / 1e9:.3g} GB free"
-    return f"skipped: predicted over {SLOWEST} times slower" if offer.predicted > SLOWEST else ""
+    return f"skipped: predicted over {slowest} times slower" if offer.predicted > slowest else ""
 
 
 def _room(device: str) -> float:
@@ -117,7 +125,7 @@ def _room(device: str) -> float:
 
 
 def _in_turns(
-    jobs: dict[str, Callable[[], object]], ran: Callable[[int, int], None]
+    jobs: dict[str, Callable[[], object]], ran: Callable[[int, int], None], within: float = SECONDS
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Time every job in each round, in changing order; give the times, and what went wrong.
 
@@ -131,7 +139,7 @@ def _in_turns(
             failed[name] = f"failed: {type(error).__name__}: {error}".partition("\n")[0]
         ran(done, len(jobs) * (1 + ROUNDS))
     times: dict[str, list[float]] = {name: [] for name in jobs if name not in failed}
-    rounds = max(1, min(ROUNDS, int(SECONDS / max(warm, 1e-9))))
+    rounds = max(1, min(ROUNDS, int(within / max(warm, 1e-9))))
     for turn in range(rounds):
         for at, name in enumerate(times if turn % 2 else reversed(times), start=1):
             times[name].append(seconds(jobs[name]))

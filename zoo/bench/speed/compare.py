@@ -14,7 +14,7 @@ from rich.table import Table
 from torch import nn
 
 from zoo.atomic_write import write_text
-from zoo.bench.speed import startup
+from zoo.bench.speed import regret, startup
 from zoo.bench.speed import suite as suites
 from zoo.bench.speed.timing import Spread, in_turns, matrix_rate, threads
 from zoo.core import flops
@@ -179,6 +179,19 @@ def _suite(
     console.print(suites.table(rows), markup=False)
 
 
+def _planner(console: Console, count: int, of_threads: int, out: Path | None, device: str) -> None:
+    """Measure the planner's regret; see `zoo.bench.speed.regret`. The file is written after each problem."""
+    options = f"--problems {count} --threads {of_threads}{f' --device {device}' if device != 'cpu' else ''}"
+    found: list[regret.Regret] = []
+    with threads(of_threads):
+        each = regret.measured(regret.problems(count, device))
+        for one in track(each, "measuring", total=count, console=console):
+            found.append(one)
+            if out:
+                _save(out, regret.markdown(found, f"zoo bench speed --suite planner {options}"))
+    console.print(regret.table(found), markup=False)
+
+
 def _save(out: Path, text: str) -> None:
     try:
         write_text(out, text)
@@ -200,7 +213,7 @@ def command(
     rounds: Annotated[int, typer.Option(min=1, help="Timed runs of each case.")] = 15,
     suite: Annotated[
         str,
-        typer.Option(help="Suite: models, startup, or one against peer libraries: engine, or a plugin's."),
+        typer.Option(help="Suite: models, startup, planner, or one against peer libraries: engine, or a plugin's."),
     ] = "models",
     only: Annotated[
         str, typer.Option(help="Only cases whose name contains this text, in suites of peer libraries.")
@@ -209,6 +222,7 @@ def command(
     device: Annotated[
         str, typer.Option(help="Device of a suite's cases, cpu or cuda; on a GPU with the first of --threads only.")
     ] = "cpu",
+    problems: Annotated[int, typer.Option(min=1, help="Random problems of the suite planner.")] = 120,
 ) -> None:
     """Measure the speed of models on this machine, and against the same model of its peer library."""
     console = Console()
@@ -219,12 +233,14 @@ def command(
         with console.status("starting processes"):
             console.print(startup.table(startup.measure(rounds)), markup=False)
         return
+    if suite == "planner":
+        return _planner(console, problems, _counts(threads)[0], out, device)
     if suite != "models":
         known = registry().suites
         if found := known.get(suite):
             counts = _counts(threads)
             return _suite(console, found, only, counts if device == "cpu" else counts[:1], rounds, out, device)
-        raise ConfigError(f"suite={suite!r} is not one of models, {', '.join(known.names())}, startup")
+        raise ConfigError(f"suite={suite!r} is not one of models, {', '.join(known.names())}, planner, startup")
     names, jobs, precisions = models.split(","), work.split(","), precision.split(",")
     counts = _counts(threads)
     measured = measure(
