@@ -32,10 +32,13 @@ class Slots(KeyValues):
         before = self.length if isinstance(self.length, int) else self.length[:, None].to(device)
         where = self.count(n, valid, position, device)
         number = (torch.arange(n, device=device)[None] if valid is None else valid.cumsum(1) - 1) + before
-        self.longest = self.longest + n if valid is None else int(self.lengths.max())
-        if valid is not None or position is not None:
-            fits = where == number
-            self.regular = self.regular and bool((fits if valid is None else fits | ~valid).all())
+        if valid is None:
+            self.longest += n
+            self.regular = self.regular and (position is None or bool((where == number).all()))
+        else:  # both at once, as reading them waits for a GPU
+            fits = ((where == number) | ~valid).all()
+            self.longest, regular = torch.stack([self.lengths.max(), fits.to(self.lengths.dtype)]).tolist()
+            self.regular = self.regular and bool(regular)
         return number, where
 
     def keep(self, new: dict[str, Tensor], number: Int[Tensor, "#b n"], chosen: Bool[Tensor, "#b n"] | None) -> None:

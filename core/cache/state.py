@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
+from zoo.core.ops.tensor_check import bounds
 from zoo.core.patterns.padding import Keys
 
 Count = int | Tensor
@@ -186,7 +187,8 @@ def check_rows(index: Tensor, batch: int) -> None:
     Raises:
         InputError: If there is no such row, or none is taken.
     """
-    if not len(index) or not 0 <= int(index.min()) <= int(index.max()) < batch:
+    low, high = bounds(index) if len(index) else (-1, -1)
+    if not 0 <= low <= high < batch:
         raise InputError(
             f"rows {index.tolist()} are taken of a state of {batch}: at least one, each in 0 … {batch - 1}"
         )

@@ -1,4 +1,4 @@
-"""Checks of tensors: `check_tensor` refuses what is none, `values_known` tells whether values can be checked."""
+"""Checks of tensors: `check_tensor` refuses what is none, `values_known` says if values can be read."""
 
 from reprlib import repr as shortened
 from typing import Any
@@ -30,6 +30,12 @@ def check_tensor(value: Any, name: str) -> None:
 def values_known(x: Tensor) -> bool:
     """Tell whether a tensor's values can be read, not on meta, in `torch.compile` or in transforms such as vmap."""
     return not (x.is_meta or torch.compiler.is_compiling() or transforms_active())
+
+
+def bounds(x: Tensor) -> tuple[int, int]:
+    """Give the least and the largest of whole numbers, of which there is one at least; a GPU is waited for once."""
+    low, high = torch.stack(x.aminmax()).tolist()
+    return low, high
 
 
 def _hint(value: Any, name: str) -> str:

@@ -71,8 +71,11 @@ class Explicit(Pattern):
         rows, columns = self.may_read.shape[-2:]
         if torch.compiler.is_compiling():  # which reads no values
             return
-        if queries.numel() and keys.numel() and (int(queries.max()) >= rows or int(keys.max()) >= columns):
-            needed = (int(queries.max()) + 1, int(keys.max()) + 1)
+        if not (queries.numel() and keys.numel()):
+            return
+        row, column = torch.stack([queries.max(), keys.max()]).tolist()  # a GPU is waited for once
+        if row >= rows or column >= columns:
+            needed = (row + 1, column + 1)
             raise InputError(f"Explicit mask of {(rows, columns)} queries and keys is read at {needed}")
 
     def allows(self, i: Int[Tensor, "*i"], j: Int[Tensor, "*j"]) -> Bool[Tensor, "*ij"]:

@@ -36,10 +36,13 @@ def token_scores(model: Any, batches: Iterable[Batch], device: torch.device) -> 
         inputs, target = to_device(batch, device)
         answer: Tensor = model(*inputs)
         has_target = target != IGNORED
-        number = int(has_target.sum())
-        loss += float(cross_entropy(answer.float(), target)) * number
-        right += int((answer.argmax(-1) == target)[has_target].sum())
-        count += number
+        found = ((answer.argmax(-1) == target) & has_target).sum()
+        mean, hits, number = torch.stack(
+            [x.double() for x in (cross_entropy(answer.float(), target), found, has_target.sum())]
+        ).tolist()  # a GPU is waited for once
+        loss += mean * number
+        right += int(hits)
+        count += int(number)
     if not count:
         raise DataError("no targets: every position is ignored")
     return TokenScores(math.exp(min(loss / count, 700.0)), right / count)
@@ -59,8 +62,10 @@ def own_loss(model: Any, batches: Iterable[Batch], device: torch.device) -> floa
         for batch in batches:
             inputs, target = to_device(batch, device)
             number = count_targets(target)
-            total += float(model.training_loss(inputs, target, 0.0)) * int(number)
-            count += int(number)
+            part = model.training_loss(inputs, target, 0.0)
+            mean, of_batch = torch.stack([part.double(), number.to(part.device).double()]).tolist()
+            total += mean * of_batch
+            count += int(of_batch)
     if not count:
         raise DataError("no targets: every position is ignored")
     return total / count
