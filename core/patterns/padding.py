@@ -42,14 +42,11 @@ class Lengths(Keys):
             raise InputError(f"Lengths of {tuple(self.t.shape)} for a batch of {batch}")
         if self.t.is_floating_point() or self.t.dtype is torch.bool:
             raise InputError(f"Lengths are whole numbers; got {self.t.dtype}")
-        if values_known(self.t) and batch and not 0 <= self._bounds[0] <= self._bounds[1] <= length:
-            raise InputError(f"Lengths must lie in 0 … {length}, the number of keys; got {self.t.tolist()}")
+        if values_known(self.t) and batch:
+            shortest, longest = bounds(self.t)
+            if not 0 <= shortest <= longest <= length:
+                raise InputError(f"Lengths must lie in 0 … {length}, the number of keys; got {self.t.tolist()}")
         return torch.arange(length, device=device) < self.t.to(device)[:, None]
-
-    @cached_property
-    def _bounds(self) -> tuple[int, int]:
-        """The shortest and the longest, read once for all layers."""
-        return bounds(self.t)
 
     def row(self, index: int) -> "Lengths":
         return Lengths(self.t[index : index + 1])

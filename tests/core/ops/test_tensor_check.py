@@ -11,6 +11,7 @@ import torch
 import zoo
 from zoo import InputError
 from zoo.core import check_tensor
+from zoo.core.ops.tensor_check import bounds
 
 MODELS = ["vit-micro", "hybrid-micro", "resnet-micro", "conformer-vision-micro", "bert-tiny", "decoder-tiny",
           "transformer-tiny", "nat-base", "speech-tiny", "wav2vec2-base", "conformer-tiny", "speech-synthesis-tiny",
@@ -67,3 +68,8 @@ def test_the_error_repeats_the_value_briefly_and_says_what_to_do(value: Any, mes
 def test_every_tensor_passes() -> None:
     for tensor in (torch.zeros(0), torch.nn.Parameter(torch.zeros(1)), torch.zeros(1, device="meta")):
         check_tensor(tensor, "x")
+
+
+def test_bounds_are_the_least_and_the_largest_as_numbers() -> None:
+    assert bounds(torch.tensor([[3, -1], [7, 2]])) == (-1, 7)
+    assert bounds(torch.tensor([5], dtype=torch.int32)) == (5, 5)

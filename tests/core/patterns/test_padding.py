@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zoo.core import Causal, InputError, Lengths, Segments, Window, attend
+from zoo.core import Causal, InputError, Segments, Window, attend
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -39,14 +39,3 @@ def test_sets_for_other_keys_are_refused() -> None:
     x = torch.randn(1, 3, 1, 2)
     with pytest.raises(InputError, match=r"Segments of \(1, 2\) for \(1, 3\) keys"):
         attend(x, x, x, keys=Segments(torch.tensor([[0, 1]])))
-
-
-def test_lengths_are_read_once_however_many_layers_check_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[torch.Tensor] = []
-    monkeypatch.setattr("zoo.core.patterns.padding.bounds", lambda t: (read.append(t), (0, 3))[1])
-    keys = Lengths(torch.tensor([0, 3]))
-    for _ in range(3):
-        assert keys.valid(2, 4, torch.device("cpu")).sum() == 3
-    assert len(read) == 1
-    with pytest.raises(InputError, match=r"0 … 2, the number of keys; got \[0, 3\]"):
-        keys.valid(2, 2, torch.device("cpu"))

@@ -25,7 +25,7 @@ SHORTEST, LONGEST = 4.0, 10.5
 """Of the lengths, as powers of 2: 16 to 1448 queries."""
 LARGEST = 1 << 27
 """Batch times heads times pairs times channels, above which no problem is drawn: about 25 ms by products."""
-SECONDS, SLOWEST = 1.2, 8
+SECONDS, SLOWEST = 1.2, 8.0
 """Of a problem; and times the predicted time of the choice, above which a backend is not measured."""
 SHOWN = 5
 
