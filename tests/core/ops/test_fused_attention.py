@@ -115,8 +115,8 @@ def test_half_precision_is_rounded_once_where_its_backward_pass_is_slow(
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
     inputs = [x.detach().to(dtype).requires_grad_() for x in drawn()]
-    given = {name: x.to(dtype) if torch.is_tensor(x) else x for name, x in options.items()}
-    wanted = {name: x.float() if torch.is_tensor(x) else x for name, x in given.items()}
+    given: dict[str, Any] = {name: x.to(dtype) if torch.is_tensor(x) else x for name, x in options.items()}
+    wanted: dict[str, Any] = {name: x.float() if torch.is_tensor(x) else x for name, x in given.items()}
     exact = [x.detach().float().requires_grad_() for x in inputs]
     with torch.autocast("cpu", dtype):  # which casts what the kernel is given
         got = fused_attention(*inputs, **given)

@@ -21,9 +21,11 @@ def window(backend: str, beside: str, step: bool) -> Built:
         step: whether to compute gradients too.
     """
     device, dtype = torch.get_default_device().type, torch.bfloat16
-    sizes = {"queries": TOKENS, "keys": TOKENS, "heads": windows.HEADS, "head_dim": windows.HEAD_DIM}
     try:
-        plan(windows.PATTERN, **sizes, device=device, dtype=dtype, grad=step, backend=backend)
+        plan(
+            windows.PATTERN, queries=TOKENS, keys=TOKENS, heads=windows.HEADS, head_dim=windows.HEAD_DIM,
+            device=device, dtype=dtype, grad=step, backend=backend,
+        )  # fmt: skip
     except ConfigError as error:
         return str(error)
     if beside == "flex":

@@ -33,7 +33,7 @@ def test_the_window_runs_in_bfloat16_beside_full_attention(step: bool) -> None:
     made = engine.window("auto", "full", step)
     assert isinstance(made, tuple)
     for job in made:
-        job()  # type: ignore[operator]
+        job()
 
 
 def test_cases_make_their_tensors_on_the_default_device() -> None:
