@@ -21,6 +21,8 @@ ALLOWED = {
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
     "data/tables/hub.py": "image audio",  # the kinds of cells that `datasets` decodes
+    "bench/data/images.py": "image images",  # data of each kind, read beside the libraries that read it
+    "bench/data/texts.py": "text",
     "bench/gpu/decoding.py": "graph",  # CUDA's word for recorded calls
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
     "data/tables/webdataset.py": "text",  # an ending of files

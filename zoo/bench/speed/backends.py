@@ -74,7 +74,7 @@ def measure(
     *,
     ran: Callable[[int, int], None] | None = None,
     within: float = SECONDS,
-    slowest: float | None = None,
+    slowest: float | int | None = None,
 ) -> list[Offer]:
     """Run each backend that can serve, in turns, unless that would take too long or too much memory.
 
@@ -108,7 +108,7 @@ def _with_times(offer: Offer, own: list[float] | None, chosen: list[float] | Non
     return replace(offer, measured=Spread.of(own).median, ratio=ratio)
 
 
-def _skips(problem: Problem, offer: Offer, room: float, slowest: float) -> str:
+def _skips(problem: Problem, offer: Offer, room: float, slowest: float | int) -> str:
     if offer.plan is None:
         return ""
     needs = offer.plan.bytes * (2 if problem.grad else 1)
