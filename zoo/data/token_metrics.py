@@ -62,10 +62,8 @@ def own_loss(model: Any, batches: Iterable[Batch], device: torch.device) -> floa
         for batch in batches:
             inputs, target = to_device(batch, device)
             number = count_targets(target)
-            part = model.training_loss(inputs, target, 0.0)
-            mean, of_batch = torch.stack([part.double(), number.to(part.device).double()]).tolist()
-            total += mean * of_batch
-            count += int(of_batch)
+            total += float(model.training_loss(inputs, target, 0.0)) * int(number)
+            count += int(number)
     if not count:
         raise DataError("no targets: every position is ignored")
     return total / count
