@@ -32,6 +32,6 @@ def test_a_model_and_its_peer_answer_alike(name: str) -> None:
 @pytest.mark.parametrize("case", models.CASES, ids=lambda case: case.name)
 def test_every_case_runs(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "pair", partial(models.pair, **TINY))
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    monkeypatch.setattr(torch, "compile", lambda model: model)  # which cannot follow the checks of shapes in tests
     for job in case.build():
         job()
