@@ -96,17 +96,17 @@ def multiply(x: Float[Tensor, "*n d"], weight: Packed, bias: Float[Tensor, " e"]
     rows = x.reshape(-1, x.shape[-1])
     if x.dtype is not torch.float32:
         rows, bias = rows.float(), None if bias is None else bias.float()
-    y = _one(rows, weight, bias) if rows.shape[0] == 1 else _several(rows, weight, bias)
+    y = _several(rows, weight, bias) if bias is None or rows.shape[0] > 1 else _one(rows, weight, bias)
     return y.view(*x.shape[:-1], -1) if x.dtype is torch.float32 else y.view(*x.shape[:-1], -1).to(x.dtype)
 
 
-def _one(x: Float[Tensor, "1 d"], weight: Packed, bias: Tensor | None) -> Float[Tensor, "1 e"]:
+def _one(x: Float[Tensor, "1 d"], weight: Packed, bias: Tensor) -> Float[Tensor, "1 e"]:
     """Multiply one vector: its largest number is read, so that the operator's own scale takes it along."""
     lowest, highest = torch.aminmax(x)
     largest = max(-lowest.item(), highest.item(), LEAST)
     steps = torch.add(MIDDLE, x, alpha=STEPS / largest).to(torch.int32)
     y = _multiplied((steps >> SHIFTS).to(torch.uint8), largest / STEPS, weight)
-    return torch.mm(WORTH, y) if bias is None else torch.addmm(bias, WORTH, y)
+    return torch.addmm(bias, WORTH, y)
 
 
 def _several(x: Float[Tensor, "n d"], weight: Packed, bias: Tensor | None) -> Float[Tensor, "n e"]:

@@ -5,7 +5,7 @@ ones are matrix products. Axes: b rows, n frames, d channels, e channels again.
 """
 
 from collections.abc import Callable
-from copy import copy
+from copy import deepcopy
 
 import torch
 from jaxtyping import Float, Int
@@ -155,14 +155,11 @@ class Depthwise(nn.Module):
     @torch.no_grad()
     def followed_by(self, scale: Float[Tensor, " d"], shift: Float[Tensor, " d"]) -> "Depthwise":
         """Give a convolution whose answer is this one's times `scale`, plus `shift`, for inference."""
-        one = copy(self)
+        one = deepcopy(self)
+        one.weight.mul_(scale[:, None, None])
         bias = shift if self.bias is None else torch.addcmul(shift, self.bias.to(shift.dtype), scale)
-        weight = self.weight * scale[:, None, None]
-        one._parameters = {
-            "weight": nn.Parameter(weight.to(self.weight.dtype), requires_grad=False),
-            "bias": nn.Parameter(bias.to(self.weight.dtype), requires_grad=False),
-        }
-        return one
+        one.bias = nn.Parameter(bias.to(self.weight.dtype))
+        return one.requires_grad_(False)
 
     def stream(self) -> Windows:
         """Give the stage that does the same while frames come."""

@@ -213,19 +213,25 @@ def _softmax(csr: Csr, scores: Float[Tensor, " n"]) -> Float[Tensor, " r"]:
     The exponentials of scores that are near each other are taken at one level for all rows, which the weights do not
     know: a maximum for each row takes as long as the products of a small graph.
     """
-    lowest, highest = torch.aminmax(scores) if scores.is_cpu and len(scores) else (scores, scores)
-    level: Tensor | float
-    if scores.is_cpu and len(scores) and float(highest - lowest) <= NEAR:
-        level = float(highest)
-        scores.sub_(level).exp_()
-    else:
+    level: Tensor | float | None = _common_level(scores)
+    if level is None:
         level = csr.most(scores)
         level.masked_fill_(level == -inf, 0)
         scores.sub_(csr.spread(level)).exp_()
+    else:
+        scores.sub_(level).exp_()
     total = csr.total(scores)
     total.masked_fill_(total == 0, inf)  # nothing to read
     scores.mul_(csr.spread(1 / total))
     return total.log_().add_(level)
+
+
+def _common_level(scores: Float[Tensor, " n"]) -> float | None:
+    """Give the largest score if all are near it; None on a GPU, which would be waited for."""
+    if not scores.is_cpu or not len(scores):
+        return None
+    lowest, highest = torch.aminmax(scores)
+    return float(highest) if float(highest - lowest) <= NEAR else None
 
 
 def _put(

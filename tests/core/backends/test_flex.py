@@ -86,7 +86,7 @@ def test_masks_of_tiles_are_made_once_for_each_value_of_a_pattern() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_on_a_gpu_it_is_compiled_and_has_gradients() -> None:
     q, k, v = (torch.randn(2, 100, 2, 32, device="cuda", requires_grad=True) for _ in range(3))
     results = []

@@ -48,8 +48,6 @@ from zoo.testing.strategies import random_cases
 
 DIM, HEADS, SIZE = 8, 2, 4
 
-CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-
 
 def graph(seed: int, nodes: int = 40) -> Tensor:
     return (torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(seed)) < 0.4).nonzero().T
@@ -469,7 +467,7 @@ def test_what_does_not_fit_is_refused_with_its_value() -> None:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=CUDA)])
+@pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_rows_are_taken_by_an_index_on_another_device(device: str) -> None:
     state = Growing(3, capacity=4)
     k = torch.randn(3, 2, 2, 4, device=device)

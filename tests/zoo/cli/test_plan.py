@@ -164,7 +164,7 @@ def test_a_backend_that_fails_is_a_row_and_the_others_go_on() -> None:
     def broken() -> None:
         raise RuntimeError("no compiler\nand more")
 
-    times, failed = backends._in_turns({"broken": broken, "other": list}, lambda done, total: None)
+    times, failed = backends._in_turns({"broken": broken, "other": list}, lambda done, total: None, backends.SECONDS)
     assert failed == {"broken": "failed: RuntimeError: no compiler"}
     assert len(times["other"]) == backends.ROUNDS
 
@@ -196,7 +196,7 @@ def test_progress_is_told_after_each_run_and_ends_at_the_total(monkeypatch: pyte
 
 def test_slow_runs_have_fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "seconds", lambda job: 4.0)
-    times, _ = backends._in_turns({"a": list}, lambda done, total: None)
+    times, _ = backends._in_turns({"a": list}, lambda done, total: None, backends.SECONDS)
     assert len(times["a"]) == 2
 
 

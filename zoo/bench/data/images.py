@@ -69,7 +69,7 @@ def against_torchvision(
     corpus = opened(count, side, size, "crop")
     steps = transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip(), transforms.ToTensor()
     peer = ImageFolder(
-        drawn(count, side).name, transforms.Compose([*steps, transforms.Normalize([0.5] * 3, [0.25] * 3)])
+        f"{drawn(count, side).name}/images", transforms.Compose([*steps, transforms.Normalize([0.5] * 3, [0.25] * 3)])
     )
 
     def read() -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import partial
 from typing import Any
 
 import torch
@@ -84,6 +83,4 @@ def jobs() -> tuple[Job, Job]:
     return together(parts, x, target), one_by_one(parts, x, target)
 
 
-CASES = [
-    Case(f"{NAME}, {SEEDS} seeds, training step of {ROWS} rows each, at once", "one after another", 0.4, partial(jobs))
-]
+CASES = [Case(f"{NAME}, {SEEDS} seeds, training step of {ROWS} rows each, at once", "one after another", 0.4, jobs)]

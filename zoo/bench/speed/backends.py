@@ -125,7 +125,7 @@ def _room(device: str) -> float:
 
 
 def _in_turns(
-    jobs: dict[str, Callable[[], object]], ran: Callable[[int, int], None], within: float = SECONDS
+    jobs: dict[str, Callable[[], object]], ran: Callable[[int, int], None], within: float
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Time every job in each round, in changing order; give the times, and what went wrong.
 
