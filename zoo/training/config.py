@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from zoo.errors import ConfigError
 
-OPTIMIZERS = ("adam", "adamw", "muon")
+OPTIMIZERS = ("adam", "adamw", "muon", "muon-hidden")
 SCHEDULES = ("constant", "cosine", "noam", "trapezoid")
 
 

@@ -56,8 +56,8 @@ def resolved(
     if given.steps is None and given.epochs is None:
         steps = min(steps, MOST_STEPS)
     optimizer = given.optimizer or _optimizer(given, spec, tuned, precision)
-    if optimizer == "muon" and precision == "16-mixed":
-        raise ConfigError("optimizer='muon' with precision='16-mixed': its two optimizers cannot share a loss scale; "
+    if optimizer in ("muon", "muon-hidden") and precision == "16-mixed":
+        raise ConfigError(f"{optimizer=} with precision='16-mixed': its two optimizers cannot share a loss scale; "
                           "take bf16-mixed, or adamw")  # fmt: skip
     schedule = given.schedule or ("cosine" if tuned else "trapezoid")
     warmup = given.warmup or max(1, min(LONGEST_WARMUP, round(WARMUP * steps)))

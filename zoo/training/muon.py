@@ -1,6 +1,6 @@
-"""Muon whose small matrices are orthogonalised together, in the precision that the processor is fast in."""
+"""Muon on matrices and convolution kernels, small ones together, in the precision that the processor is fast in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -18,8 +18,19 @@ TOGETHER = 2**18
 class BatchedMuon(Muon):
     """Muon (https://kellerjordan.github.io/posts/muon/), as PyTorch's, which takes matrices one by one in bfloat16.
 
-    Its state is that of PyTorch's. A processor that emulates bfloat16 multiplies in float32 here.
+    A kernel (out, in, *taps) is the matrix (out, in x taps), its update scaled by those sizes, as in Keller Jordan's
+    and timm's, which agree with it in the tests. Its state is that of PyTorch's, in the kernel's own shape. A processor
+    that emulates bfloat16 multiplies in float32 here.
+
+    Args:
+        params: matrices and kernels.
+        options: those of `torch.optim.Muon`.
     """
+
+    def __init__(self, params: Iterable[Tensor], *args: Any, **options: Any) -> None:
+        super().__init__([torch.zeros(1, 1)], *args, **options)  # its checks and defaults; it refuses kernels alone
+        self.param_groups.clear()
+        self.add_param_group({"params": list(params)})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
@@ -48,14 +59,15 @@ def _step(group: dict[str, Any], parameters: list[Tensor], gradients: list[Tenso
     torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
     by_shape: dict[torch.Size, list[int]] = {}
     for place, parameter in enumerate(parameters):
-        by_shape.setdefault(parameter.shape, []).append(place)
+        by_shape.setdefault(parameter.flatten(1).shape, []).append(place)
     for shape, places in by_shape.items():
         size = _adjust_lr(group["lr"], group["adjust_lr_fn"], shape)
         most = max(1, TOGETHER // shape.numel())
         for some in (places[begin : begin + most] for begin in range(0, len(places), most)):
-            matrices = torch.stack([updates[place] for place in some])
+            matrices = torch.stack([updates[place].flatten(1) for place in some])
             found = orthogonalized(matrices, group["ns_coefficients"], group["ns_steps"], group["eps"])
-            torch._foreach_add_([parameters[place] for place in some], list(found), alpha=-size)
+            theirs = [parameters[place] for place in some]
+            torch._foreach_add_(theirs, [each.view(p.shape) for each, p in zip(found, theirs, strict=True)], alpha=-size)
 
 
 def orthogonalized(

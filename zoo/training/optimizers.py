@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvNd
 from torch.optim import Adam, AdamW, Optimizer
 
 from zoo.core.layers.transformer import Decoder, Stack
@@ -22,8 +23,9 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
     """Make the optimizers over a model's parameters.
 
     Args:
-        name: `adam`, as arXiv:1706.03762 sec. 5.3 sets it, without decay; `adamw`; or `muon`: orthogonalised momentum
-            for the matrices of transformer blocks, AdamW for the rest.
+        name: `adam`, as arXiv:1706.03762 sec. 5.3 sets it, without decay; `adamw`; `muon`: orthogonalised momentum
+            for the matrices of transformer blocks, AdamW for the rest; or `muon-hidden`: that for `hidden_weights`,
+            which are of networks of every kind.
         model: the model.
         learning_rate: peak learning rate; Muon's updates are scaled to AdamW's size, so one rate serves both.
         weight_decay: of matrices and kernels, never of biases, norms or scales.
@@ -36,15 +38,16 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
         return [Adam(trained, learning_rate, betas=BETAS, eps=1e-9, fused=True)]
     if name == "adamw":
         return [adamw(list(model.parameters()), learning_rate, weight_decay)]
-    if name == "muon":
-        matrices = block_matrices(model)
+    if name in ("muon", "muon-hidden"):
+        matrices = block_matrices(model) if name == "muon" else hidden_weights(model)
         inside = {id(matrix) for matrix in matrices}
-        rest = adamw([p for p in model.parameters() if id(p) not in inside], learning_rate, weight_decay)
+        others = [p for p in model.parameters() if id(p) not in inside]
+        rest = [adamw(others, learning_rate, weight_decay)] if others else []
         if not matrices:
-            return [rest]
+            return [*rest]
         # three steps of Newton-Schulz: as accurate here as five, in two thirds of the time. arXiv:2502.16982 sec. 2.2
         # scales an update to the root mean square of AdamW's
-        return [BatchedMuon(matrices, learning_rate, weight_decay, ns_steps=3, adjust_lr_fn="match_rms_adamw"), rest]
+        return [BatchedMuon(matrices, learning_rate, weight_decay, ns_steps=3, adjust_lr_fn="match_rms_adamw"), *rest]
     raise ConfigError(f"optimizer={name!r} is not one of {', '.join(OPTIMIZERS)}.{did_you_mean(name, OPTIMIZERS)}")
 
 
@@ -53,6 +56,29 @@ def block_matrices(model: nn.Module) -> list[Tensor]:
     stacks = (module for module in model.modules() if isinstance(module, Stack | Decoder))
     layers = (part for stack in stacks for part in stack.blocks.modules() if isinstance(part, nn.Linear))
     return [layer.weight for layer in layers]
+
+
+def hidden_weights(model: nn.Module) -> list[Tensor]:
+    """Find the weights that `muon-hidden` orthogonalises: matrices between input and output, and convolution kernels.
+
+    Matrices are those of `block_matrices`; of a network without such blocks, those of all layers but embeddings and the
+    last, since Keller Jordan leaves embeddings and the classifier to AdamW. Kernels are all that sum over channels. A
+    depthwise kernel (out, 1, *taps) is no map between channels: each row is a filter of its own, which the
+    orthogonalisation would mix with those of other channels, and a single row it would only normalise. AdamW trains
+    those, as in timm's Muon, whose author found it better for networks with many of them.
+    """
+    matrices = block_matrices(model) or _layer_matrices(model)[:-1]
+    convolutions = (part for part in model.modules() if isinstance(part, _ConvNd))
+    kernels = [part.weight for part in convolutions if part.weight.shape[1] > 1]
+    unique = {id(weight): weight for weight in (*matrices, *kernels) if weight.requires_grad}
+    return list(unique.values())
+
+
+def _layer_matrices(model: nn.Module) -> list[Tensor]:
+    """Give the matrices of layers, PyG's too, in the order in which they were made."""
+    layers = (part for part in model.modules() if not isinstance(part, nn.Embedding | nn.EmbeddingBag))
+    weights = (getattr(part, "weight", None) for part in layers)
+    return [weight for weight in weights if isinstance(weight, nn.Parameter) and weight.ndim == 2]
 
 
 def adamw(parameters: Sequence[Tensor], learning_rate: float, weight_decay: float) -> AdamW:

@@ -93,3 +93,47 @@ def test_parameters_without_gradients_stay_and_a_closure_s_loss_is_given() -> No
     assert optimizer.step(closure) == pytest.approx(parameters()[0].square().sum().item())
     assert torch.equal(second, kept)
     assert not torch.equal(first, parameters()[0])
+
+
+KERNELS = ((6, 4, 3, 3), (4, 6, 5), (6, 36), (6, 4, 3, 3), (8, 2, 2, 2))
+
+
+@pytest.mark.parametrize("channels_last", [True, False])
+def test_kernels_are_trained_as_by_timm(channels_last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Muon flattens kernels too, and takes the same polynomial as `original`."""
+    peer = pytest.importorskip("timm.optim.muon")
+    monkeypatch.setattr(module, "fast_bfloat16", lambda: True)
+    one, other = ([nn.Parameter(torch.randn(shape)) for shape in KERNELS] for _ in range(2))
+    for x, y in zip(one, other, strict=True):
+        form = torch.channels_last if channels_last and x.ndim == 4 else torch.preserve_format
+        y.data = x.detach().clone(memory_format=form)
+    options = {**OPTIONS, "momentum": 0.9, "nesterov": True}
+    train(peer.Muon(one, **options, ns_coefficients="original", conv_mode="flatten"), one)
+    optimizer = BatchedMuon(other, **options)
+    train(optimizer, other)
+    for x, y in zip(one, other, strict=True):
+        torch.testing.assert_close(x.detach(), y.detach(), atol=0.02, rtol=0.02)
+    assert [state["momentum_buffer"].shape for state in optimizer.state.values()] == [p.shape for p in other]
+
+
+def test_a_kernel_and_its_matrix_take_the_same_step_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "fast_bfloat16", lambda: False)
+    products: list[torch.Size] = []
+
+    def counted(matrices: Tensor, *args: Any) -> Tensor:
+        products.append(matrices.shape)
+        return orthogonalized(matrices, *args)
+
+    monkeypatch.setattr(module, "orthogonalized", counted)
+    kernel = nn.Parameter(torch.randn(6, 4, 3, 3, dtype=torch.float64))
+    matrix = nn.Parameter(kernel.detach().flatten(1).clone())
+    kernel.grad = torch.randn_like(kernel)
+    matrix.grad = kernel.grad.flatten(1)
+    BatchedMuon([kernel, matrix], **OPTIONS).step()
+    assert products == [(2, 6, 36)]
+    torch.testing.assert_close(kernel.flatten(1), matrix)
+
+
+def test_options_that_pytorch_s_refuses_are_refused() -> None:
+    with pytest.raises(ValueError, match="Learning rate should be >= 0"):
+        BatchedMuon(parameters(), lr=-1.0)

@@ -5,10 +5,19 @@ import torch
 from torch import nn
 from torch.optim import Muon
 
+import zoo
 from zoo import ConfigError
 from zoo.core import Attention, Decoder, Encoder, Tokens
 from zoo.core.layers.transformer import Stack
-from zoo.training.optimizers import block_matrices, noam, noam_peak, optimizers_for, schedule_for, trapezoid
+from zoo.training.optimizers import (
+    block_matrices,
+    hidden_weights,
+    noam,
+    noam_peak,
+    optimizers_for,
+    schedule_for,
+    trapezoid,
+)
 
 
 def test_decay_is_for_matrices_only() -> None:
@@ -37,11 +46,71 @@ def test_without_blocks_muon_is_adamw() -> None:
     assert len(optimizers_for("muon", nn.Linear(2, 2), 0.1, 0.0)) == 1
 
 
-def test_muon_learns() -> None:
+class Convolutions(nn.Module):
+    """A network of every layer that `hidden_weights` has to tell apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(5, 4)
+        self.first = nn.Conv1d(4, 6, 3)
+        self.depthwise = nn.Conv1d(6, 6, 3, groups=6)
+        self.grouped = nn.ConvTranspose1d(6, 8, 3, groups=2)
+        self.norm = nn.LayerNorm(8)
+        self.inner, self.table = nn.Linear(8, 8), nn.Parameter(torch.zeros(4, 4))
+        self.classifier = nn.Linear(8, 3)
+
+
+def test_hidden_weights_are_matrices_and_kernels_between_embeddings_and_the_classifier() -> None:
+    model = Convolutions()
+    wanted = [model.inner.weight, model.first.weight, model.grouped.weight]
+    assert list(map(id, hidden_weights(model))) == list(map(id, wanted))
+    muon, rest = optimizers_for("muon-hidden", model, 0.1, 0.5)
+    taken = [p for optimizer in (muon, rest) for group in optimizer.param_groups for p in group["params"]]
+    assert sorted(map(id, taken)) == sorted(map(id, model.parameters()))
+    assert list(map(id, muon.param_groups[0]["params"])) == list(map(id, wanted))
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels", "adamw"),
+    [
+        ("vit-micro", 0, {"stem.project.weight", "stem.position.table", "head.linear.weight"}),
+        ("resnet-micro", 7, {"net.fc.weight"}),
+        ("resnet-micro-fine", 9, {"net.fc.weight"}),
+        ("hybrid-micro", 4, {"stem.patches.project.weight", "stem.patches.position.table", "head.linear.weight"}),
+    ],
+)
+def test_what_the_contestants_leave_to_adamw(name: str, kernels: int, adamw: set[str]) -> None:
+    model = zoo.create(name)
+    hidden = hidden_weights(model)
+    assert sum(weight.ndim == 4 for weight in hidden) == kernels
+    inside = set(map(id, hidden))
+    assert {key for key, p in model.named_parameters() if p.ndim > 1 and id(p) not in inside} == adamw
+
+
+def test_depthwise_kernels_of_a_conformer_are_left_to_adamw() -> None:
+    model = zoo.create("conformer-vision-micro")
+    assert list(map(id, hidden_weights(model))) == list(map(id, block_matrices(model)))
+
+
+def test_layers_of_pyg_are_layers() -> None:
+    gcn = pytest.importorskip("torch_geometric.nn").GCN(4, 8, num_layers=3, out_channels=2)
+    assert [tuple(weight.shape) for weight in hidden_weights(gcn)] == [(8, 4), (8, 8)]
+
+
+def test_frozen_weights_are_left_alone_and_nothing_but_kernels_needs_no_adamw() -> None:
+    model = nn.Sequential(nn.Conv1d(4, 6, 3, bias=False), nn.Conv1d(6, 6, 3, bias=False))
+    (muon,) = optimizers_for("muon-hidden", model, 0.1, 0.0)
+    assert len(muon.param_groups[0]["params"]) == 2
+    model[0].weight.requires_grad_(False)
+    assert len(hidden_weights(model)) == 1
+
+
+@pytest.mark.parametrize("name", ["muon", "muon-hidden"])
+def test_muon_learns(name: str) -> None:
     torch.manual_seed(0)
     encoder, x, y = Encoder(8, 1, 2, 16), torch.randn(4, 3, 8), torch.randn(4, 3, 8)
     losses = []
-    optimizers = optimizers_for("muon", encoder, 0.02, 0.0)
+    optimizers = optimizers_for(name, encoder, 0.02, 0.0)
     for _ in range(40):
         loss = nn.functional.mse_loss(encoder(Tokens(x)).x, y)
         loss.backward()
@@ -101,5 +170,5 @@ def test_adam_is_set_as_in_the_paper() -> None:
 
 
 def test_an_unknown_optimizer_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"optimizer='adamm' is not one of adam, adamw, muon. Did you mean"):
+    with pytest.raises(ConfigError, match=r"optimizer='adamm' is not one of adam, adamw, muon, muon-hidden. Did you mean"):
         optimizers_for("adamm", nn.Linear(2, 2), 0.1, 0.0)
