@@ -151,6 +151,9 @@ class SourceSpec:
     """Whether it reads two files where `--data` is two paths with a comma between."""
     tasks: tuple[Task, ...] = ()
     """Of the sources that read the same path, those are taken that name the model's task here."""
+    drawn: bool = False
+    """Whether the seed draws other examples, not only another split: studies then draw from a seed of their own, so
+    that their test examples are in no training of development."""
     description: str = ""
     requires: tuple[Requirement, ...] = ()
     plugin: str = ""

@@ -25,7 +25,10 @@ def _source(name: str, description: str, *requires: Requirement, **reading: Any)
 
 SOURCES = (
     _source(
-        "cards", "pictures of one to four handwritten digits and a coloured cue that says which one counts", SKLEARN
+        "cards",
+        "pictures of one to four handwritten digits and a coloured cue that says which one counts",
+        SKLEARN,
+        drawn=True,
     ),
     _source("digits", "scikit-learn's 1,797 handwritten digits", SKLEARN),
     _source(

@@ -66,8 +66,8 @@ def _step(group: dict[str, Any], parameters: list[Tensor], gradients: list[Tenso
         for some in (places[begin : begin + most] for begin in range(0, len(places), most)):
             matrices = torch.stack([updates[place].flatten(1) for place in some])
             found = orthogonalized(matrices, group["ns_coefficients"], group["ns_steps"], group["eps"])
-            theirs = [parameters[place] for place in some]
-            torch._foreach_add_(theirs, [each.view(p.shape) for each, p in zip(found, theirs, strict=True)], alpha=-size)
+            own = [parameters[place] for place in some]
+            torch._foreach_add_(own, [each.view(p.shape) for each, p in zip(found, own, strict=True)], alpha=-size)
 
 
 def orthogonalized(

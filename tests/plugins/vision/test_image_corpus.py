@@ -158,7 +158,7 @@ def test_a_study_with_a_cache_decodes_before_it_runs_and_has_the_same_results(fo
     def run(out: str, **options: Any) -> list[Any]:
         study = zoo.bench.data_size(
             ["vit-micro"], f"folder:{folder}", [8], 2, out=tmp_path / out, steps=3, precision="32-true", device="cpu",
-            progress=False, workers=2, **options,
+            progress=False, workers=2, lr_sweep=False, **options,
         )  # fmt: skip
         return [(record["validation_scores"], record["correct"]) for record in study.records]
 

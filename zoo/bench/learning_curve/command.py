@@ -1,7 +1,7 @@
 """The study `data-size`: how many training examples until self-attention beats a CNN?"""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -18,21 +18,22 @@ from zoo.bench.learning_curve.config import MODELS, StudyConfig
 from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.plan import SEEDS, open_data, plan, quick, resolve_device
 from zoo.bench.learning_curve.progress import NoProgress, Progress
-from zoo.bench.learning_curve.recipes import SWEEP
+from zoo.bench.learning_curve.recipes import BY_KIND, OPTIMIZERS
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.results import Study as Study
 from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
+from zoo.bench.learning_curve.tuning import Tuning, chosen, described, kept, pilot_budget, pilot_runs
 from zoo.data.corpus_options import with_options
 from zoo.errors import ConfigError
 from zoo.locking import locked
 from zoo.names import counted, did_you_mean
 from zoo.processors import cores
-from zoo.training.criterion import Criterion
 
 FOLDER = "runs/data-size"
 WORK = "zoo.bench.learning_curve.run:execute"
+_IDENTITY = ("model", "data", "optimizer", "fingerprint", "learning_rate")
 
 Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its own file cannot import them
 
@@ -45,7 +46,7 @@ def data_size(
     *,
     out: str | Path = FOLDER,
     workers: int | None = None,
-    lr_sweep: bool = False,
+    lr_sweep: bool | None = None,
     retry_failed: bool = False,
     cache: bool = False,
     progress: bool = True,
@@ -63,7 +64,9 @@ def data_size(
         workers: processes, by default one for each core, one in all on an accelerator; 0 for none. Each run is
             computed on one thread, or on as many as `OMP_NUM_THREADS` says, or the results in `out`; the number of
             workers changes no result.
-        lr_sweep: choose each model's learning rate on validation first, at the middle size.
+        lr_sweep: choose each model's learning rate on validation first, from one grid, at a middle size and on a seed
+            that no study has. By default where the package keeps no rate for the data and the optimizer, as it does for
+            `cards`; True sweeps anyway, False takes what is kept, else the recipe's rate.
         retry_failed: try runs again that failed for a cause of their own; a lack of memory is always tried again.
         cache: decode the files of the data first, into a file that all workers share. By default they are decoded
             while they are read, and kept where all fit in a quarter of the free memory.
@@ -96,7 +99,7 @@ class RunOptions:
 
     workers: int | None = None
     executor: SupportsSubmit | None = None
-    lr_sweep: bool = False
+    lr_sweep: bool | None = None
     retry_failed: bool = False
     cache: bool = False
 
@@ -119,13 +122,17 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
     study, runs = plan(config, folder, store.records.values())
     for line in filter(None, (store.message, *study.data.notes)):
         progress.say(line)
-    if options.lr_sweep:
-        study, runs = _sweep(study, runs, store, options, progress)
-    records = _complete(runs, store, options, progress)
+    study, runs = _tuned(study, runs, store, options, progress)
+    if others := _trained_otherwise(runs, store):
+        progress.say(
+            f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the data "
+            "or the learning rates were others. --no-sweep takes the recipe's rate"
+        )
+    records = complete(runs, store, options, progress)
     return replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
 
 
-def command_for(config: StudyConfig, folder: Path, lr_sweep: bool = False) -> str:
+def command_for(config: StudyConfig, folder: Path, lr_sweep: bool | None = None) -> str:
     """Write the command that runs the same study."""
     seeds = SEEDS if config.seeds is None else config.seeds
     words = ["zoo", "bench", "data-size", "--models", ",".join(config.models), "--data", config.data]
@@ -137,7 +144,8 @@ def command_for(config: StudyConfig, folder: Path, lr_sweep: bool = False) -> st
     words += ["--device", config.device] if config.device != "auto" else []
     words += ["--optimizer", config.optimizer] if config.optimizer else []
     words += ["--augment"] if config.augment else []
-    return shlex.join(words + (["--lr-sweep"] if lr_sweep else []))
+    words += [] if lr_sweep is None else ["--lr-sweep" if lr_sweep else "--no-sweep"]
+    return shlex.join(words)
 
 
 def _repeating(study: Study, command: str) -> str:
@@ -153,7 +161,7 @@ def workers_for(workers: int | None, device: str, threads: int = 1) -> int:
     return max(1, cores() // threads) if resolve_device(device) == "cpu" else 1
 
 
-def _complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress) -> list[Record]:
+def complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress) -> list[Record]:
     """Run what the store does not hold yet, and give the records of all."""
     grid = Grid(WORK, [run.to_dict() for run in runs], store, retry_failed=options.retry_failed)
     if grid.failed:
@@ -170,30 +178,47 @@ def _complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: 
     return grid.records
 
 
-def _sweep(
+def _tuned(
     study: Study, runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress
 ) -> tuple[Study, list[Run]]:
-    """Try the same grid of learning rates for every model; the best on validation is taken."""
-    size = study.sizes[len(study.sizes) // 2]
-    at = [replace(run, seed=run.seed + 1000) for run in runs if run.size == size and run.seed == 0]
-    grid = [replace(run, learning_rate=run.learning_rate * factor) for run in at for factor in SWEEP]
-    progress.say(f"learning rates: {len(SWEEP)} for each model at {size:,} examples")
-    best = best_rates(_complete(grid, store, options, progress))
-    models = [replace(entry, learning_rate=best.get(entry.name, entry.learning_rate)) for entry in study.models]
-    chosen = [replace(run, learning_rate=best.get(run.model, run.learning_rate)) for run in runs]
-    return replace(study, models=models), chosen
+    """Give the models the learning rates that the package keeps for them, and choose those of the others."""
+    firsts = {run.model: run for run in runs}
+    free = all(entry.recipe.tuned for entry in study.models)
+    known = {model: kept(run) for model, run in firsts.items()} if free and not options.lr_sweep else {}
+    found: dict[str, Tuning] = {model: tuning for model, tuning in known.items() if tuning}
+    if found:
+        progress.say(described(found))
+    others = [run for model, run in firsts.items() if model not in found]
+    if others and (free if options.lr_sweep is None else options.lr_sweep):
+        found |= _swept(others, pilot_budget(study.steps, found.values()), store, options, progress)
+    models = [entry.tuned(found.get(entry.name)) for entry in study.models]
+    rates = {entry.name: entry.learning_rate for entry in models}
+    return replace(study, models=models), [replace(run, learning_rate=rates[run.model]) for run in runs]
 
 
-def best_rates(records: Iterable[Record]) -> dict[str, float]:
-    """Give the learning rate of each model that is best on validation, the later of equal ones."""
-    best: dict[str, tuple[Mapping[str, float], float]] = {}
-    for record in records:
-        if "error" not in record:
-            run, scores = Run(**record["config"]), record.get("validation_scores") or {"score": record["validation"]}
-            before = best.get(run.model)
-            if Criterion(smooth=tuple(scores)).compare(scores, before[0] if before else None) >= 0:
-                best[run.model] = scores, run.learning_rate
-    return {model: rate for model, (_, rate) in best.items()}
+def _trained_otherwise(runs: Iterable[Run], store: Store) -> int:
+    """Count the finished runs that a user may believe to go on with: of the same models, on other data or rates."""
+    wanted = {(run.model, run.data, run.optimizer): (run.fingerprint, run.learning_rate) for run in runs}
+    finished = (record["config"] for record in store.records.values() if "error" not in record)
+    given = [tuple(map(run.get, _IDENTITY)) for run in finished if not run.get("pilot")]
+    return sum(wanted.get(which[:3], which[3:]) != which[3:] for which in given)
+
+
+def _swept(
+    runs: Sequence[Run], budget: tuple[int, int], store: Store, options: RunOptions, progress: NoProgress
+) -> dict[str, Tuning]:
+    """Choose the learning rate of each model by pilot runs."""
+    pilots = pilot_runs(runs, *budget)
+    progress.say(
+        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget[0]:,} examples, the same rates "
+        "for each model; --no-sweep leaves that out."
+    )
+    found = chosen(complete(pilots, store, options, progress))
+    if found:
+        progress.say(described(found))
+    for model in {run.model: run for run in runs if run.model not in found}:
+        progress.say(f"Every pilot run of {model} failed: it takes the recipe's learning rate.")
+    return found
 
 
 def command(
@@ -229,12 +254,23 @@ def command(
     ] = "auto",
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda, mps.")] = "auto",
     optimizer: Annotated[
-        str | None, typer.Option(help="Optimizer of all models: adamw or muon; by default each recipe's own.")
+        str | None,
+        typer.Option(
+            help=f"Optimizer of all models: {', '.join(OPTIMIZERS[:-1])}; or {BY_KIND}, the recipe that each kind of "
+            "model had in studies before.",
+            show_default=OPTIMIZERS[0],
+        ),
     ] = None,
     augment: Annotated[bool, typer.Option("--augment", help="Augment training images by shifts and flips.")] = False,
     lr_sweep: Annotated[
-        bool, typer.Option("--lr-sweep", help="Choose the learning rates on the validation data first.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--lr-sweep/--no-sweep",
+            help="Choose each model's learning rate on validation first, or not; by default where the package keeps "
+            "none, which it does for cards.",
+            show_default=False,
+        ),
+    ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat runs that failed before.")] = False,
     cache: Annotated[
         bool, typer.Option("--cache", help="Decode the files of the data first, into a file that all workers share.")

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import torch
 from lightning_fabric import Fabric
 
+from zoo.bench.learning_curve.recipes import OPTIMIZERS
 from zoo.bench.learning_curve.run import build
+from zoo.bench.learning_curve.tuning import SEED
 from zoo.data.corpus import Corpus
 from zoo.data.subsets import StudyInfo
 from zoo.errors import ConfigError, DataError
 from zoo.names import counted
 
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
-OPTIMIZERS = ("adamw", "muon")
 MODELS = ("resnet-micro", "vit-micro", "hybrid-micro")
 
 
@@ -31,7 +32,7 @@ class StudyConfig:
     precision: str = "auto"
     device: str = "auto"
     optimizer: str | None = None
-    """None: the recipe's."""
+    """Of all models; None: the recipe's."""
     augment: bool = False
 
 
@@ -40,6 +41,8 @@ def check_config(config: StudyConfig) -> None:
     for what, number in (("seeds", config.seeds), ("steps", config.steps), ("image_size", config.image_size)):
         if number is not None and number < 1:
             raise ConfigError(f"{what}={number}: at least 1 is needed")
+    if config.seeds is not None and config.seeds > SEED:
+        raise ConfigError(f"seeds={config.seeds}: at most {SEED:,}, since seed {SEED} chooses the learning rates")
     for what, choice, known in (
         ("precision", config.precision, PRECISIONS),
         ("optimizer", config.optimizer, (None, *OPTIMIZERS)),

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from zoo.bench.learning_curve.config import StudyConfig, check_config, check_fit, check_hardware, check_size
-from zoo.bench.learning_curve.recipes import RECIPES
+from zoo.bench.learning_curve.recipes import BY_KIND, RECIPE, recipe_for
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
 from zoo.bench.learning_curve.run import Corpora, Run
 from zoo.data.corpus import Corpus, check_task
@@ -46,10 +46,12 @@ def plan(config: StudyConfig, folder: Path, records: Iterable[Mapping[str, Any]]
         records: that the folder holds already; they settle the precision where the user leaves it to us.
 
     Raises:
-        ConfigError: If a number, name or size does not fit.
+        ConfigError: If a number, name or size does not fit, or the records are of the study as it was before.
         DataError: If the data cannot be used, or are fewer than asked for.
     """
     check_config(config)
+    records = list(records)
+    _check_begun(config, folder, records)
     corpora = open_data(config)
     first = corpora[config.models[0]]
     info = study_info(first)
@@ -96,11 +98,11 @@ def _runs(
             size=size,
             seed=seed,
             steps=steps,
-            batch_size=RECIPES[entry.kind].batch_size,
+            batch_size=entry.recipe.batch_size,
             optimizer=entry.optimizer,
             learning_rate=entry.learning_rate,
-            weight_decay=RECIPES[entry.kind].weight_decay,
-            warmup=RECIPES[entry.kind].warmup,
+            weight_decay=entry.recipe.weight_decay,
+            warmup=entry.recipe.warmup,
             augment=entry.augment,
             precision=precision,
             ties="smooth" if all("ties" in run for run in known) else "first",
@@ -114,8 +116,7 @@ def _runs(
 
 def steps_for(size: int, most: int) -> int:
     """Give the optimiser steps at a size, the same for every model: 30 epochs, fewer of many examples."""
-    batch = max(recipe.batch_size for recipe in RECIPES.values())
-    enough = min(EPOCHS * size // batch, round(most * math.sqrt(size / SIZES[-1])))
+    enough = min(EPOCHS * size // RECIPE.batch_size, round(most * math.sqrt(size / SIZES[-1])))
     return min(most, max(LEAST_STEPS, enough))
 
 
@@ -153,6 +154,18 @@ def resolve_device(device: str) -> str:
     return accelerator.type if accelerator else "cpu"
 
 
+def _check_begun(config: StudyConfig, folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse to go on, with another recipe, with a study of the time when each kind of model had its own."""
+    on_data = [record["config"] for record in records if record["config"].get("data") == config.data]
+    found = {run.get("optimizer") for run in on_data}
+    if config.optimizer is None and "muon" in found and RECIPE.optimizer not in found:
+        raise ConfigError(
+            f"{folder} holds {len(on_data)} runs on {config.data!r} of a study in which each kind of model had an "
+            f"optimizer of its own; all have {RECIPE.optimizer} now. Choose another folder with --out, or train as "
+            f"before with --optimizer {BY_KIND}"
+        )
+
+
 def _on_data(same: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """List the configurations of the finished runs on the same data; a study that is resumed goes on as they did."""
     good = [record["config"] for record in records if "error" not in record]
@@ -175,11 +188,12 @@ def _entry(name: str, corpus: Corpus, config: StudyConfig) -> ModelEntry:
     spec = create.info(name)
     if "image_size" in corpus.overrides():
         check_fit(name, corpus)
-    recipe = RECIPES[spec.kind]
+    recipe = recipe_for(spec, config.optimizer)
     return ModelEntry(
         name=name,
         kind=spec.kind,
         learning_rate=recipe.learning_rate,
-        optimizer=config.optimizer or recipe.optimizer,
+        optimizer=recipe.optimizer,
         augment=config.augment or recipe.augment if isinstance(corpus, DrawsSubsets) else None,
+        recipe=recipe,
     )

@@ -74,17 +74,19 @@ class _Tracker:
         self.left, self.begun, self.spent = list(todo), time.monotonic(), 0.0
         self.results: dict[tuple[str, int], list[float]] = {}
         self.pace: dict[str, list[float]] = {}
-        self.metric = "accuracy"
+        self.metric = self.measure = "accuracy"
 
     def done(self, run: Run, result: dict[str, Any]) -> None:
         self.left.remove(run)
         if "error" in result:
-            self.console.print(f"{_name(run)}, seed {run.seed} failed: {result['error']}", style="red", markup=False)
+            which = f"rate {run.learning_rate:g}" if run.pilot else f"seed {run.seed}"
+            self.console.print(f"{_name(run)}, {which} failed: {result['error']}", style="red", markup=False)
         else:
             self.spent += result["seconds"]
             self.pace.setdefault(run.model, []).append(result["seconds"] / run.steps)
             self.metric = result.get("metric", self.metric)
             self.results.setdefault((run.model, run.size), []).append(score_of(result))
+            self.measure = f"validation {self.metric}" if run.pilot else self.metric
         if not any((other.model, other.size) == (run.model, run.size) for other in self.left):
             self._point(run)
         self.bar.update(self.task, advance=1, description=self._time_left())
@@ -92,7 +94,8 @@ class _Tracker:
     def _point(self, run: Run) -> None:
         if found := self.results.get((run.model, run.size)):
             seeds = " ".join(f"{accuracy:.3f}" for accuracy in found)
-            self.console.print(f"{_name(run):<32} {self.metric} {mean(found):.3f}   ({seeds})", highlight=False)
+            best = f"best {max(found):.3f}" if run.pilot else f"{mean(found):.3f}"
+            self.console.print(f"{_name(run):<32} {self.measure} {best}   ({seeds})", highlight=False)
 
     def _time_left(self) -> str:
         """Estimate from the measured pace of each model; evaluation adds about a tenth."""

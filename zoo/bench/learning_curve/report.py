@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 from zoo.atomic_write import write_bytes
 from zoo.bench.learning_curve.curve_fit import Interval
 from zoo.bench.learning_curve.figure import colours, draw, rendered
-from zoo.bench.learning_curve.recipes import RECIPES
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, costs, describe, missing, score_text
 from zoo.errors import DataError
@@ -125,6 +125,8 @@ def _page(study: Study, command: str, svg: str) -> str:
         "points from the curve in percent of the error; a large one says that this is not a power law.</p>",
         "<h2>Recipes</h2>",
         _recipes(study),
+        "<h2>Learning rates</h2>",
+        _tuning(study),
         *_listed("Missing", missing(study)),
         *_listed("Notes", list(data.notes)),
         f'<p class="quiet">Repeat with <code>{html.escape(command)}</code>. Single runs: results.csv, '
@@ -193,17 +195,47 @@ def _laws(study: Study) -> str:
 
 def _recipes(study: Study) -> str:
     """Lay out the hyperparameters; the reasons stand below, where a sentence has a line."""
-    rows, reasons = [], []
+    rows, reasons = [], {}
     for entry in study.models:
-        recipe, name = RECIPES[entry.kind], html.escape(entry.name)
+        recipe = entry.recipe
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"
         change = "as the data have it" if entry.augment is None else "the source's" if entry.augment else "none"
         rate = f"{entry.learning_rate:.2g}"
-        rows.append([name, entry.optimizer, rate, decay, f"{recipe.batch_size}", warm, change])
-        own = entry.optimizer == recipe.optimizer
-        reasons.append(f"<li>{name}: {recipe.reason if own else 'the optimiser was chosen with --optimizer'}</li>")
+        rows.append([html.escape(entry.name), entry.optimizer, rate, decay, f"{recipe.batch_size}", warm, change])
+        reasons.setdefault(recipe.reason, []).append(html.escape(entry.name))
     head = ["", "optimiser", "learning rate", "weight decay", "batch", "warm-up", "augmentation"]
-    return f'{_table(head, rows)}\n<ul class="quiet">{"".join(reasons)}</ul>'
+    lines = "".join(f"<li>{', '.join(names)}: {reason}</li>" for reason, names in reasons.items())
+    return f'{_table(head, rows)}\n<ul class="quiet">{lines}</ul>'
+
+
+def _tuning(study: Study) -> str:
+    """Lay out how each learning rate was chosen, and the budget of that."""
+    tuned = {entry.name: entry.tuning for entry in study.models if entry.tuning}
+    rates = sorted({rate for tuning in tuned.values() for rate, _ in tuning.scores})
+    rows = []
+    for name, tuning in tuned.items():
+        scores = dict(tuning.scores)
+        cells = [_validated(study, scores, rate, tuning.learning_rate) for rate in rates]
+        where = "the package" if tuning.kept else "this study"
+        budget = [f"{len(scores)}", f"{tuning.seconds:,.0f}", f"{tuning.size:,}", f"{tuning.steps:,}", where]
+        rows.append([html.escape(name), *cells, *budget])
+    untuned = [html.escape(entry.name) for entry in study.models if not entry.tuning]
+    lines = [f"No rate was chosen for {', '.join(untuned)}: it is the recipe's."] if untuned else []
+    edge = [html.escape(name) for name, tuning in tuned.items() if tuning.at_edge]
+    lines += [f"At the edge of the grid, so that a better rate may lie beyond: {', '.join(edge)}."] if edge else []
+    head = ["", *(f"{rate:g}" for rate in rates), "runs", "seconds", "examples", "steps", "chosen in"]
+    said = f"""Validation {html.escape(study.data.measure)} by learning rate, the chosen one bold: one grid and one \
+budget for every contestant, on a seed that the study does not use. Pilot runs are not tested, so that no setting was \
+chosen on test examples. {" ".join(lines)}"""
+    return (_table(head, rows) if rows else "") + f'<p class="quiet">{said if rows else " ".join(lines)}</p>'
+
+
+def _validated(study: Study, scores: Mapping[float, float | None], rate: float, chosen: float) -> str:
+    if rate not in scores:
+        return "-"
+    score = scores[rate]
+    text = "failed" if score is None else f"{study.data.shown(score):.3f}"
+    return f"<b>{text}</b>" if rate == chosen else text
 
 
 def _table(head: list[str], rows: list[list[str]], extra: list[list[str]] | None = None) -> str:

@@ -24,7 +24,9 @@ from zoo.bench.learning_curve.curve_fit import (
     guessing_limit,
     interval,
 )
+from zoo.bench.learning_curve.recipes import RECIPE, Recipe
 from zoo.bench.learning_curve.run import unpack
+from zoo.bench.learning_curve.tuning import Tuning
 from zoo.data.subsets import Reference
 from zoo.errors import ConfigError
 from zoo.spec import Kind
@@ -47,6 +49,13 @@ class ModelEntry:
     parameters: int = 0
     multiply_adds: int = 0
     examples_per_second: float = 0.0
+    recipe: Recipe = RECIPE
+    tuning: Tuning | None = None
+    """How the learning rate was chosen; None where it is the recipe's."""
+
+    def tuned(self, tuning: Tuning | None) -> "ModelEntry":
+        """Take the learning rate that was chosen, if one was."""
+        return replace(self, learning_rate=tuning.learning_rate, tuning=tuning) if tuning else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,8 +265,8 @@ class Study:
 
 
 def score_of(record: Record) -> float:
-    """Give the test score of a finished run: higher is better."""
-    score: float = record["accuracy"] if "accuracy" in record else record["score"]
+    """Give the test score of a finished run, the validation score of a pilot: higher is better."""
+    score: float = next(record[name] for name in ("accuracy", "score", "validation") if name in record)
     return score
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from zoo.core.flops import count
-from zoo.data.corpus import Batch, Corpus, open_corpus
+from zoo.data.corpus import Batch, Corpus, find_source, open_corpus
 from zoo.data.subsets import correct, study_info, subset
 from zoo.factory import create
 from zoo.training.criterion import FirstOfEqual, criterion_for
@@ -24,6 +24,10 @@ from zoo.training.objectives import TeacherForcing
 from zoo.training.optimizers import optimizers_for, trapezoid
 
 SPLIT_SEED = 0
+"""Splits data that exist."""
+DRAWN_SEED = 20_261_123
+"""Draws the examples of sources that are `drawn`, those of the test too. Trainings of other commands draw by a seed of
+their own, 0 where nobody gives one, and pilot runs are not tested: no setting was chosen with a look at these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +53,17 @@ class Run:
     device: str
     ties: str = "first"
     """Which of the checkpoints of equal metric is tested: by `smooth` scores, see `Criterion`, or the `first`."""
+    pilot: bool = False
+    """Whether it is there to choose a setting: on validation, no test example is read."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the configuration as JSON values; that of a run which tests the first is as it was before `ties`."""
-        return {key: value for key, value in asdict(self).items() if (key, value) != ("ties", "first")}
+        """Give the configuration as JSON values; without what a run has as those before `ties` and `pilot` had it."""
+        former = {"ties": "first", "pilot": False}
+        return {key: value for key, value in asdict(self).items() if former.get(key, ...) != value}
 
 
 def execute(config: dict[str, Any]) -> dict[str, Any]:
-    """Train one model on one subset and test its best checkpoint; JSON in, JSON out."""
+    """Train one model on one subset and test its best checkpoint, that of a pilot not; JSON in, JSON out."""
     torch.set_flush_denormal(True)  # of this thread; dying activations cost ten times as much otherwise
     run = Run(**config)
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
@@ -76,8 +83,9 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         fabric=fabric,
         validate=lambda model: _scores(corpus, model, "validation", eval_batch_size, fabric),
     )
+    tested = {"metric": corpus.metric} if run.pilot else _tested(corpus, model.eval(), eval_batch_size, fabric)
     return {
-        **_tested(corpus, model.eval(), eval_batch_size, fabric),
+        **tested,
         "validation": outcome.best_score,
         "validation_scores": outcome.deciding,
         "best_step": outcome.best_step,
@@ -126,7 +134,8 @@ class Corpora:
         spec = create.info(model)
         if self.image_size is not None or "image_size" in spec.config:  # None asks for the images' own size
             spec = spec.with_config(image_size=self.image_size)
-        return open_corpus(self.data, spec, SPLIT_SEED)
+        source, _ = find_source(self.data, spec)
+        return open_corpus(self.data, spec, DRAWN_SEED if source.drawn else SPLIT_SEED)
 
 
 @lru_cache(maxsize=1)

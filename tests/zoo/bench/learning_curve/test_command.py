@@ -20,14 +20,14 @@ from typer.testing import CliRunner
 import zoo
 from zoo.bench.grid import engine
 from zoo.bench.grid.task import attempt
-from zoo.bench.learning_curve import command
+from zoo.bench.learning_curve import command, tuning
 from zoo.bench.learning_curve import plan as plan_module
-from zoo.bench.learning_curve.command import best_rates
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
-from zoo.bench.learning_curve.recipes import RECIPES, SWEEP
+from zoo.bench.learning_curve.recipes import FORMER, RECIPE
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.tuning import RATES, entries
 from zoo.data.corpus import open_corpus
 from zoo.data.subsets import study_info
 from zoo.errors import ConfigError, DataError, FolderInUseError, UnknownModelError
@@ -39,6 +39,7 @@ TINY: dict[str, Any] = {
     "sizes": [10, 20],
     "seeds": 2,
     "steps": 2,
+    "lr_sweep": False,
 }
 
 
@@ -156,7 +157,7 @@ def test_the_record_holds_costs_and_the_budget_is_the_same(tmp_path: Path) -> No
 def test_a_hybrid_of_another_plugin_is_a_model_of_the_study(tmp_path: Path) -> None:
     found = study(tmp_path, models="conformer-vision-micro", seeds=1, sizes=[20])
     (conformer,) = found.models
-    assert (conformer.kind, conformer.optimizer) == ("hybrid", RECIPES["hybrid"].optimizer)
+    assert (conformer.kind, conformer.optimizer) == ("hybrid", RECIPE.optimizer)
     assert conformer.multiply_adds > 1e6
     assert list(found.points) == [("conformer-vision-micro", 20)]
 
@@ -203,8 +204,8 @@ def test_a_source_with_only_an_entry_is_trained_on_and_studied(tmp_path: Path) -
 
 
 def test_a_run_that_fails_is_recorded_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RECIPES, "convolution", type(RECIPES["convolution"])(learning_rate=1e37, reason=""))
-    found = study(tmp_path, seeds=1, sizes=[20])
+    monkeypatch.setitem(FORMER, "convolution", replace(FORMER["convolution"], learning_rate=1e37))
+    found = study(tmp_path, seeds=1, sizes=[20], optimizer="by-kind")
     assert [record["error"] for record in found.failures] == ["DivergedError: the loss is nan by step 2"]
     assert list(found.points) == [("vit-micro", 20)]
 
@@ -236,28 +237,120 @@ def test_a_study_begun_before_checkpoints_had_a_second_criterion_goes_on_with_th
         assert plan(config, tmp_path, records)[1][0].to_dict() == known
 
 
-def test_a_sweep_takes_the_rate_of_the_lowest_loss_where_the_metric_is_equal(tmp_path: Path) -> None:
+def test_a_study_begun_with_a_recipe_for_each_kind_is_refused_or_goes_on_as_it_was(tmp_path: Path) -> None:
     config = StudyConfig(models=["resnet-micro", "vit-micro"], data="digits", sizes=[20], seeds=1, precision="32-true")
-    runs = plan(config, tmp_path)[1]
+    before = plan(replace(config, optimizer="by-kind"), tmp_path)[1]
+    assert [(run.optimizer, run.learning_rate) for run in before] == [("adamw", 3e-3), ("muon", 3e-3)]
+    records = [{"config": run.to_dict()} for run in before]
+    with pytest.raises(ConfigError, match=r"holds 2 runs on 'digits' of a study in .* --optimizer by-kind"):
+        plan(config, tmp_path, records)
+    assert plan(replace(config, optimizer="by-kind"), tmp_path, records)[1] == before
+    assert {run.optimizer for run in plan(replace(config, data="cards"), tmp_path, records)[1]} == {"muon-hidden"}
+    now = [{"config": run.to_dict()} for run in plan(config, tmp_path)[1]]
+    assert plan(config, tmp_path, [*records, *now])[1] == [Run(**record["config"]) for record in now]
 
-    def record(run: Run, rate: float, accuracy: float, loss: float) -> dict[str, Any]:
-        tried = replace(run, learning_rate=rate).to_dict()
-        return {"config": tried, "validation_scores": {"accuracy": accuracy, "loss": loss}}
 
-    records = [record(runs[0], rate, 0.1, loss) for rate, loss in ((0.1, 2.3), (0.2, 2.2), (0.3, 2.4))]
-    records += [record(runs[1], rate, accuracy, 1.0) for rate, accuracy in ((0.1, 0.5), (0.2, 0.4))]
-    records += [{"config": runs[1].to_dict(), "error": "killed"}]
-    assert best_rates(records) == {"resnet-micro": 0.2, "vit-micro": 0.1}
-
-
-@pytest.mark.slow
-def test_a_sweep_chooses_a_rate_for_each_on_validation(tmp_path: Path) -> None:
-    found = study(tmp_path, seeds=1, sizes=[20], lr_sweep=True)
-    lines = (tmp_path / "results.jsonl").read_text().splitlines()
-    assert len(lines) == 2 * 3 + 2
-    base = {name: RECIPES[zoo.info(name).kind].learning_rate for name in TINY["models"]}
+@pytest.mark.parametrize("optimizer", [None, "adamw"])
+def test_a_sweep_gives_each_model_the_same_grid_on_a_seed_of_its_own(tmp_path: Path, optimizer: str | None) -> None:
+    options: dict[str, Any] = {"seeds": 1, "optimizer": optimizer, "lr_sweep": None, "sizes": [10, 20, 40]}
+    found = study(tmp_path, **options)
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    pilots, runs = lines[:8], lines[8:]
+    tried = {(run["config"]["model"], run["config"]["learning_rate"]) for run in pilots}
+    assert tried == {(name, rate) for name in TINY["models"] for rate in RATES}
+    assert {(run["config"]["seed"], run["config"]["size"]) for run in pilots} == {(1000, 20)}
+    assert not any("correct" in run for run in pilots)
+    assert len(runs) == len(found.records) == 6
+    assert {run["config"]["optimizer"] for run in lines} == {optimizer or "muon-hidden"}
     for entry in found.models:
-        assert entry.learning_rate in [base[entry.name] * factor for factor in SWEEP]
+        assert entry.tuning
+        assert {run["config"]["learning_rate"] for run in runs if run["config"]["model"] == entry.name} == {
+            entry.learning_rate
+        }
+        best = max(score for _, score in entry.tuning.scores if score is not None)
+        assert dict(entry.tuning.scores)[entry.learning_rate] == best
+    assert study(tmp_path, **options).models == found.models
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 14
+
+
+def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 0
+
+    def stopped(work: str, config: dict[str, Any], threads: int) -> dict[str, Any]:
+        nonlocal count
+        count += 1
+        if count == 4:
+            raise KeyboardInterrupt
+        return attempt(work, config, threads)
+
+    monkeypatch.setattr(engine, "attempt", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, seeds=1, sizes=[20], lr_sweep=None)
+    before = (tmp_path / "results.jsonl").read_text()
+    assert before.count("\n") == 3
+    study(tmp_path, seeds=1, sizes=[20], lr_sweep=None)
+    after = (tmp_path / "results.jsonl").read_text()
+    assert after.startswith(before)
+    keys = [json.loads(line)["key"] for line in after.splitlines()]
+    assert len(keys) == len(set(keys)) == 8 + 2
+
+
+def test_runs_with_other_rates_are_said_not_to_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options: dict[str, Any] = {"models": "vit-micro", "seeds": 1, "sizes": [20], "progress": True}
+    study(tmp_path, **options)
+    study(tmp_path, **options)
+    assert "not used" not in capsys.readouterr().out
+    lines = (tmp_path / "results.jsonl").read_text().splitlines()
+    other = json.loads(lines[0])
+    other["config"]["learning_rate"] = 0.5
+    (tmp_path / "results.jsonl").write_text(json.dumps({**other, "key": "other"}) + "\n")
+    study(tmp_path, **options)
+    assert f"1 run in {tmp_path} of these models is not used" in "".join(capsys.readouterr().out.split("\n"))
+
+
+def test_a_model_whose_pilot_runs_all_fail_takes_the_rate_of_the_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(work: str, config: dict[str, Any], threads: int) -> dict[str, Any]:
+        wrong = config["model"] == "resnet-micro" and config.get("pilot")
+        return {"error": "DivergedError"} if wrong else attempt(work, config, threads)
+
+    monkeypatch.setattr(engine, "attempt", failing)
+    cnn, vit = study(tmp_path, seeds=1, sizes=[20], lr_sweep=None, progress=True).models
+    assert (cnn.tuning, cnn.learning_rate) == (None, RECIPE.learning_rate)
+    assert vit.tuning
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Every pilot run of resnet-micro failed: it takes the recipe's learning rate." in shown
+    assert "No rate was chosen for resnet-micro: it is the recipe" in (tmp_path / "report.html").read_text()
+
+
+def test_rates_that_the_package_keeps_are_taken_and_others_swept_with_the_same_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study(tmp_path / "first", models="vit-micro", seeds=1, sizes=[10], steps=3, lr_sweep=True)
+    records = [json.loads(line) for line in (tmp_path / "first" / "results.jsonl").read_text().splitlines()]
+    kept = tmp_path / "rates.json"
+    kept.write_text(json.dumps({"rates": entries(record for record in records if record["config"].get("pilot"))}))
+    monkeypatch.setattr(tuning, "KEPT", kept)
+    tuning._entries.cache_clear()
+    try:
+        cnn, vit = study(tmp_path / "out", seeds=1, sizes=[20], lr_sweep=None, progress=True).models
+        (alone,) = study(tmp_path / "alone", models="vit-micro", seeds=1, sizes=[20], lr_sweep=False).models
+        (anew,) = study(tmp_path / "anew", models="vit-micro", seeds=1, sizes=[20], lr_sweep=True).models
+        (former,) = study(tmp_path / "former", models="vit-micro", seeds=1, sizes=[20], optimizer="by-kind").models
+    finally:
+        tuning._entries.cache_clear()
+    assert vit.tuning
+    assert cnn.tuning
+    assert (vit.tuning.kept, cnn.tuning.kept) == (True, False)
+    assert {(each.tuning.size, each.tuning.steps) for each in (cnn, vit) if each.tuning} == {(10, 3)}
+    assert alone.tuning == vit.tuning
+    assert anew.tuning
+    assert (anew.tuning.kept, anew.tuning.size) == (False, 20)
+    assert former.tuning is None
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Learning rates, kept in the package, chosen on validation at 10 examples, 3 steps" in shown
+    assert "The pilot's cost: 4 runs" in shown
 
 
 def test_on_a_full_disk_the_command_shows_what_was_found(
@@ -277,6 +370,7 @@ def test_on_a_full_disk_the_command_shows_what_was_found(
     ("options", "error", "text"),
     [
         ({"seeds": 0}, ConfigError, "seeds=0: at least 1 is needed"),
+        ({"seeds": 1001}, ConfigError, "seeds=1001: at most 1,000, since seed 1000 chooses the learning rates"),
         ({"steps": 0}, ConfigError, "steps=0: at least 1 is needed"),
         ({"workers": -1}, ConfigError, "workers=-1: at least 0 is needed"),
         ({"models": []}, ConfigError, "no models: name at least one"),
@@ -289,7 +383,7 @@ def test_on_a_full_disk_the_command_shows_what_was_found(
         ({"models": ["vit-small"]}, ConfigError, "'vit-small' cannot read images of 24 x 24: .* --image-size 32"),
         ({"models": ["timm:vgg11"]}, ConfigError, "timm:vgg11.* 24 x 24: .* too small; try --image-size 32"),
         ({"precision": "bf8"}, ConfigError, "precision='bf8' is not one of auto, 32-true, bf16-mixed"),
-        ({"optimizer": "sgd"}, ConfigError, "optimizer='sgd' is not one of adamw, muon"),
+        ({"optimizer": "sgd"}, ConfigError, "optimizer='sgd' is not one of muon-hidden, adamw, muon, by-kind"),
         ({"device": "abacus"}, ConfigError, "--device abacus --precision 32-true cannot be used here"),
         ({"step": 0}, ConfigError, r"step=0: there is no such option. Did you mean 'steps'\?"),
     ],
@@ -319,12 +413,13 @@ def test_a_quick_study_keeps_what_the_user_chose() -> None:
     assert quick(StudyConfig()).seeds == 2
 
 
-def test_the_command_repeats_the_study() -> None:
+@pytest.mark.parametrize("sweep", [None, True, False])
+def test_the_command_repeats_the_study(sweep: bool | None) -> None:
     config = StudyConfig(
         models=["vit-micro"], data="folder:my pictures", sizes=[20], seeds=1, image_size=24, steps=5,
         precision="64-true", device="cpu", optimizer="adamw", augment=True,
     )  # fmt: skip
-    text = command.command_for(config, Path("my runs"), lr_sweep=True)
+    text = command.command_for(config, Path("my runs"), lr_sweep=sweep)
     asked: list[Any] = []
 
     def run_study(config: StudyConfig, folder: Path, options: command.RunOptions, show: object) -> None:
@@ -337,7 +432,7 @@ def test_the_command_repeats_the_study() -> None:
         app.command()(command.command)
         CliRunner().invoke(app, shlex.split(text)[3:])
     assert asked == [
-        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), command.RunOptions(lr_sweep=True)
+        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), command.RunOptions(lr_sweep=sweep)
     ]  # fmt: skip
 
 
@@ -366,7 +461,7 @@ def test_options_hold_for_all_models_and_change_no_default(tmp_path: Path) -> No
         True: plan(StudyConfig(optimizer="adamw", augment=True), tmp_path)[1],
     }
     assert {(run.optimizer, run.augment) for run in runs[True]} == {("adamw", True)}
-    assert {(run.optimizer, run.augment) for run in runs[False]} == {("adamw", False), ("muon", False)}
+    assert {(run.optimizer, run.augment) for run in runs[False]} == {("muon-hidden", False)}
 
 
 def test_an_accelerator_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,9 +506,9 @@ def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = results.read_text()
-    assert 2 <= before.count("\n") < 6
+    assert 2 <= before.count("\n") < 10
     subprocess.run([sys.executable, "-c", code], check=True)
     after = results.read_text()
     assert after.startswith(before[: before.rindex("\n") + 1])
     keys = [json.loads(line)["key"] for line in after.splitlines()]
-    assert len(keys) == len(set(keys)) == 6
+    assert len(keys) == len(set(keys)) == 4 + 6  # the pilot, in which it was killed, and the study

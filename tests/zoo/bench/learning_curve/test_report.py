@@ -10,6 +10,7 @@ import pytest
 from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.tuning import Tuning
 from zoo.errors import DataError
 
 MakeStudy = Callable[..., Study]
@@ -96,7 +97,28 @@ def test_reasons_stand_below_the_table_of_recipes(make_study: MakeStudy) -> None
     write_report(study, "zoo bench data-size")
     page = (study.folder / "report.html").read_text()
     recipes = page[page.index("<h2>Recipes") :]
-    assert recipes.index("</table>") < recipes.index("<li>cnn: ")
+    assert recipes.index("</table>") < recipes.index("<li>cnn, vit: the same for every contestant")
+    assert "No rate was chosen for cnn, vit: it is the recipe's." in recipes
+
+
+def test_the_tuning_budget_of_every_model_stands_in_the_report(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE)
+    scores = ((1e-3, 0.3), (3e-3, 0.41234), (1e-2, None))
+    tuning = Tuning(size=300, steps=77, seed=1000, scores=scores, learning_rate=3e-3, seconds=1234.5)
+    kept = replace(tuning, scores=((1e-3, 0.5), (3e-3, 0.4), (1e-2, 0.3)), learning_rate=1e-3, kept=True)
+    models = [entry.tuned(each) for entry, each in zip(study.models, (tuning, kept), strict=True)]
+    write_report(replace(study, models=models), "zoo bench data-size")
+    page = (study.folder / "report.html").read_text()
+    rows = [
+        ["cnn", "0.300", "<b>0.412</b>", "failed", "3", "1,234", "300", "77", "this study"],
+        ["vit", "<b>0.500</b>", "0.400", "0.300", "3", "1,234", "300", "77", "the package"],
+    ]
+    for row in rows:
+        assert "".join(f"<td>{cell}</td>" for cell in row) in page
+    assert "At the edge of the grid, so that a better rate may lie beyond: vit." in page
+    told = json.loads((study.folder / "summary.json").read_text())["contestants"]
+    assert (told["cnn"]["learning_rate"], told["cnn"]["tuning"]["seconds"]) == (3e-3, 1234.5)
+    assert told["cnn"]["recipe"]["optimizer"] == "muon-hidden"
 
 
 def test_no_number_has_a_minus_before_zero(make_study: MakeStudy) -> None:

@@ -1,13 +1,20 @@
-"""The data of a run, as each model reads them."""
+"""The data of a run, as each model reads them, and what a pilot reads of them."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+import zoo
 from zoo.bench.learning_curve import run
-from zoo.bench.learning_curve.run import Corpora
-from zoo.data.corpus import Corpus
+from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.plan import plan
+from zoo.bench.learning_curve.run import Corpora, execute
+from zoo.data.corpus import Corpus, open_corpus
 from zoo.errors import DataError
+from zoo.plugins.vision.image_corpus import ImageCorpus
 from zoo.spec import ModelSpec
 
 
@@ -34,6 +41,44 @@ def test_only_images_are_asked_for_their_own_size(
 
     monkeypatch.setattr(run, "open_corpus", note)
     with pytest.raises(DataError, match="no data"):
-        Corpora("data", image_size).of(model)
+        Corpora("cards", image_size).of(model)
     (spec,) = specs
     assert {key: value for key, value in spec.config.items() if key == "image_size"} == asked
+
+
+def pictures(corpus: Corpus, *parts: str) -> set[bytes]:
+    assert isinstance(corpus, ImageCorpus)
+    source = corpus.source
+    given = {"train": lambda: source.train(3000, 0), "validation": source.validation, "test": source.test}
+    return {row.numpy().tobytes() for part in parts for row in torch.as_tensor(given[part]().inputs)}
+
+
+def test_no_drawn_test_example_is_in_a_training_of_development() -> None:
+    """Another seed draws them; what a seed only splits has one split for all studies, as before."""
+    spec = zoo.info("vit-micro")
+    studied = Corpora("cards").of("vit-micro")
+    for seed in (0, 1):
+        developed = open_corpus("cards", spec, seed)
+        assert not pictures(studied, "test") & pictures(developed, "train", "validation", "test")
+    assert not pictures(studied, "test") & pictures(studied, "train", "validation")
+    digits = open_corpus("digits", spec)
+    assert pictures(Corpora("digits").of("vit-micro"), "test") == pictures(digits, "test")
+
+
+def test_a_pilot_reads_no_test_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = StudyConfig(models=["vit-micro"], data="digits", sizes=[20], seeds=1, steps=2, precision="32-true")
+    (usual,) = plan(config, tmp_path)[1]
+    assert "pilot" not in usual.to_dict()  # keys of results stay
+    examples = ImageCorpus.examples
+
+    def guarded(self: ImageCorpus, split: str, start: int, end: int) -> Any:
+        if split == "test":
+            raise DataError("a test example is read")
+        return examples(self, split, start, end)
+
+    monkeypatch.setattr(ImageCorpus, "examples", guarded)
+    found = execute(replace(usual, pilot=True).to_dict())
+    assert found["validation"] > 0
+    assert not {"accuracy", "correct", "score"} & found.keys()
+    with pytest.raises(DataError, match="a test example is read"):
+        execute(usual.to_dict())

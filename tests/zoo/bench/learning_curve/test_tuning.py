@@ -1,0 +1,104 @@
+"""How a learning rate is chosen, and what the package keeps of that."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.bench.learning_curve.config import MODELS, StudyConfig
+from zoo.bench.learning_curve.plan import plan
+from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.tuning import (
+    KEPT_FOR,
+    RATES,
+    SEED,
+    best_rates,
+    chosen,
+    described,
+    entries,
+    kept,
+    pilot_budget,
+    pilot_runs,
+)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Run]:
+    config = StudyConfig(models=["resnet-micro", "vit-micro"], data="digits", sizes=[20], seeds=1, precision="32-true")
+    return plan(config, tmp_path)[1]
+
+
+def record(run: Run, rate: float, accuracy: float, loss: float) -> dict[str, Any]:
+    tried = replace(run, learning_rate=rate).to_dict()
+    scores = {"accuracy": accuracy, "loss": loss}
+    more = {"seconds": 1.5, "device": "cpu", "precision": "32-true", "threads": 1}
+    return {"config": tried, "validation_scores": scores, "validation": accuracy, **more}
+
+
+def test_a_sweep_takes_the_rate_of_the_lowest_loss_where_the_metric_is_equal(runs: list[Run]) -> None:
+    records = [record(runs[0], rate, 0.1, loss) for rate, loss in ((0.1, 2.3), (0.2, 2.2), (0.3, 2.4))]
+    records += [record(runs[1], rate, accuracy, 1.0) for rate, accuracy in ((0.1, 0.5), (0.2, 0.4))]
+    records += [{"config": runs[1].to_dict(), "error": "killed"}]
+    assert best_rates(records) == {"resnet-micro": 0.2, "vit-micro": 0.1}
+
+
+def test_every_model_has_the_whole_grid_once(runs: list[Run]) -> None:
+    pilots = pilot_runs([*runs, *runs], 30, 7)
+    assert [(run.model, run.learning_rate) for run in pilots] == [(run.model, rate) for run in runs for rate in RATES]
+    assert {(run.size, run.steps, run.seed, run.pilot) for run in pilots} == {(30, 7, SEED, True)}
+
+
+def test_the_budget_is_that_of_the_lower_middle_size_or_of_rates_that_are_known(runs: list[Run]) -> None:
+    steps = {300: 1, 1000: 2, 3000: 3, 10000: 4}
+    assert pilot_budget(steps) == (1000, 2)
+    assert pilot_budget({10: 5}) == (10, 5)
+    known = chosen([record(runs[0], 0.1, 0.5, 1.0)])
+    assert pilot_budget(steps, known.values()) == (runs[0].size, runs[0].steps)
+
+
+def test_the_choice_tells_scores_failures_and_cost(runs: list[Run]) -> None:
+    failed = {"config": replace(runs[0], learning_rate=0.4).to_dict(), "error": "DivergedError"}
+    found = chosen([failed, record(runs[0], 0.2, 0.6, 1.0), record(runs[0], 0.1, 0.5, 1.0)])
+    tuning = found["resnet-micro"]
+    assert tuning.scores == ((0.1, 0.5), (0.2, 0.6), (0.4, None))
+    assert (tuning.learning_rate, tuning.seconds, tuning.at_edge) == (0.2, 3.0, False)
+    assert described(found).endswith("resnet-micro 0.2. The pilot's cost: 3 runs, 3 s of training.")
+    assert chosen([failed]) == {}
+
+
+def test_the_highest_and_the_lowest_rate_are_edges(runs: list[Run]) -> None:
+    for best in (0.1, 0.3):
+        tried = [record(runs[0], rate, float(rate == best), 1.0) for rate in (0.1, 0.2, 0.3)]
+        assert chosen(tried)["resnet-micro"].at_edge
+
+
+def test_what_is_kept_names_the_recipe_and_the_machine(runs: list[Run]) -> None:
+    (entry,) = entries([record(runs[0], 0.1, 0.5, 1.0), record(runs[0], 0.2, 0.6, 1.0)])
+    assert (entry["learning_rate"], entry["scores"], entry["threads"]) == (0.2, ((0.1, 0.5), (0.2, 0.6)), 1)
+    assert entry["config"]["fingerprint"] == runs[0].fingerprint
+    assert "learning_rate" not in entry["config"]
+
+
+def test_nothing_is_kept_for_other_data_or_another_recipe(runs: list[Run], tmp_path: Path) -> None:
+    assert [kept(run) for run in runs] == [None, None]
+    cards = plan(StudyConfig(sizes=[20], seeds=1, precision="32-true"), tmp_path)[1]
+    assert [kept(replace(run, batch_size=64)) for run in cards] == [None] * 3
+
+
+@pytest.mark.parametrize("optimizer", KEPT_FOR)
+def test_the_package_keeps_the_rates_of_the_default_study(optimizer: str, tmp_path: Path) -> None:
+    """Where this fails, a recipe or `cards` has changed, and `python -m zoo.bench.learning_curve.tuning` tells anew."""
+    cards = plan(StudyConfig(optimizer=optimizer, sizes=[20], seeds=1, precision="32-true"), tmp_path)[1]
+    found = [kept(run) for run in cards]
+    assert len(found) == len(MODELS)
+    budgets = set()
+    for tuning in found:
+        assert tuning is not None
+        assert tuning.kept
+        assert tuple(rate for rate, _ in tuning.scores) == RATES
+        best = max(score for _, score in tuning.scores if score is not None)
+        assert dict(tuning.scores)[tuning.learning_rate] == best
+        assert tuning.seed == SEED
+        budgets.add((tuning.size, tuning.steps, len(tuning.scores)))
+    assert len(budgets) == 1
