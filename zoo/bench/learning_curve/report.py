@@ -195,7 +195,8 @@ def _laws(study: Study) -> str:
 
 def _recipes(study: Study) -> str:
     """Lay out the hyperparameters; the reasons stand below, where a sentence has a line."""
-    rows, reasons = [], {}
+    rows: list[list[str]] = []
+    reasons: dict[str, list[str]] = {}
     for entry in study.models:
         recipe = entry.recipe
         decay, warm = f"{recipe.weight_decay:g}", f"{100 * recipe.warmup:g} %"

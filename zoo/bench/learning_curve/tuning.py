@@ -1,8 +1,7 @@
 """The learning rate of each contestant: chosen on validation, from one grid, with one budget, on a seed no study has.
 
 A pilot run is a run of the study's engine that is never tested: the choice cannot know test examples. Rates for the
-default source are kept in `rates.json` of this folder, which `python -m zoo.bench.learning_curve.tuning` makes; it goes
-on from where it was stopped.
+default source are kept in `rates.json` of this folder, which `keep_rates` makes.
 """
 
 import json
@@ -12,24 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from zoo.atomic_write import write_text
 from zoo.bench.grid.engine import Record
-from zoo.bench.grid.results_store import Store
-from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.run import Run
-from zoo.locking import locked
 from zoo.training.criterion import Criterion
 
-RATES = (1e-3, 3e-3, 1e-2, 3e-2)
+RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 """The grid, the same for every contestant and optimizer."""
 SEED = 1000
 """Of pilot runs; those of studies are below."""
 KEPT = Path(__file__).with_name("rates.json")
-KEPT_FOR = ("muon-hidden", "adamw")
-"""Optimizers for which `rates.json` has the rates of the default contestants on the default source."""
-COMMAND = "python -m zoo.bench.learning_curve.tuning"
 _FREE = ("size", "seed", "steps", "learning_rate", "precision", "device", "ties", "pilot")
 """What may be another in a study that takes a kept rate; model, data and all else of the recipe are the same."""
 
@@ -78,8 +68,8 @@ def pilot_budget(steps: Mapping[int, int], known: Iterable[Tuning] = ()) -> tupl
 def pilot_runs(runs: Iterable[Run], size: int, steps: int) -> list[Run]:
     """List the pilot runs of some models: every rate of the grid, once."""
     models = {run.model: run for run in runs}.values()
-    same = {"size": size, "steps": steps, "seed": SEED, "pilot": True}
-    return [replace(run, learning_rate=rate, **same) for run in models for rate in RATES]
+    first = [replace(run, size=size, steps=steps, seed=SEED, pilot=True) for run in models]
+    return [replace(run, learning_rate=rate) for run in first for rate in RATES]
 
 
 def chosen(records: Iterable[Record]) -> dict[str, Tuning]:
@@ -92,8 +82,9 @@ def chosen(records: Iterable[Record]) -> dict[str, Tuning]:
         run = Run(**own[0]["config"])
         scores = tuple((record["config"]["learning_rate"], record.get("validation")) for record in own)
         seconds = round(sum(record.get("seconds", 0.0) for record in own), 1)
-        same = {"size": run.size, "steps": run.steps, "seed": run.seed}
-        found[model] = Tuning(**same, scores=scores, learning_rate=rate, seconds=seconds)
+        found[model] = Tuning(
+            size=run.size, steps=run.steps, seed=run.seed, scores=scores, learning_rate=rate, seconds=seconds
+        )
     return found
 
 
@@ -155,25 +146,3 @@ def _of(model: str, records: Iterable[Record]) -> list[Record]:
 @lru_cache(maxsize=1)
 def _entries() -> list[dict[str, Any]]:
     return json.loads(KEPT.read_text(encoding="utf-8"))["rates"] if KEPT.exists() else []
-
-
-def main(folder: Path = Path("runs/data-size-rates")) -> None:
-    """Choose the rates of the default contestants on the default source, and keep them in the package."""
-    from zoo.bench.learning_curve.command import RunOptions, complete
-    from zoo.bench.learning_curve.config import StudyConfig
-    from zoo.bench.learning_curve.plan import plan
-    from zoo.bench.learning_curve.progress import Progress
-
-    found: list[dict[str, Any]] = []
-    with resumable(folder, Console()), locked(folder):
-        store = Store(folder)
-        for optimizer in KEPT_FOR:
-            study, runs = plan(StudyConfig(optimizer=optimizer), folder, store.records.values())
-            pilots = pilot_runs(runs, *pilot_budget(study.steps))
-            found += entries(complete(pilots, store, RunOptions(), Progress()))
-            text = json.dumps({"command": COMMAND, "rates": found}, indent=1)
-            write_text(KEPT, text + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -255,7 +255,7 @@ def test_a_sweep_gives_each_model_the_same_grid_on_a_seed_of_its_own(tmp_path: P
     options: dict[str, Any] = {"seeds": 1, "optimizer": optimizer, "lr_sweep": None, "sizes": [10, 20, 40]}
     found = study(tmp_path, **options)
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    pilots, runs = lines[:8], lines[8:]
+    pilots, runs = lines[: 2 * len(RATES)], lines[2 * len(RATES) :]
     tried = {(run["config"]["model"], run["config"]["learning_rate"]) for run in pilots}
     assert tried == {(name, rate) for name in TINY["models"] for rate in RATES}
     assert {(run["config"]["seed"], run["config"]["size"]) for run in pilots} == {(1000, 20)}
@@ -270,7 +270,7 @@ def test_a_sweep_gives_each_model_the_same_grid_on_a_seed_of_its_own(tmp_path: P
         best = max(score for _, score in entry.tuning.scores if score is not None)
         assert dict(entry.tuning.scores)[entry.learning_rate] == best
     assert study(tmp_path, **options).models == found.models
-    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 14
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == len(lines)
 
 
 def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatc
     after = (tmp_path / "results.jsonl").read_text()
     assert after.startswith(before)
     keys = [json.loads(line)["key"] for line in after.splitlines()]
-    assert len(keys) == len(set(keys)) == 8 + 2
+    assert len(keys) == len(set(keys)) == 2 * len(RATES) + 2
 
 
 def test_runs_with_other_rates_are_said_not_to_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,7 +305,7 @@ def test_runs_with_other_rates_are_said_not_to_be_used(tmp_path: Path, capsys: p
     other["config"]["learning_rate"] = 0.5
     (tmp_path / "results.jsonl").write_text(json.dumps({**other, "key": "other"}) + "\n")
     study(tmp_path, **options)
-    assert f"1 run in {tmp_path} of these models is not used" in "".join(capsys.readouterr().out.split("\n"))
+    assert "of these models is not used: the data or" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_model_whose_pilot_runs_all_fail_takes_the_rate_of_the_recipe(
@@ -350,7 +350,7 @@ def test_rates_that_the_package_keeps_are_taken_and_others_swept_with_the_same_b
     assert former.tuning is None
     shown = " ".join(capsys.readouterr().out.split())
     assert "Learning rates, kept in the package, chosen on validation at 10 examples, 3 steps" in shown
-    assert "The pilot's cost: 4 runs" in shown
+    assert f"The pilot's cost: {len(RATES)} runs" in shown
 
 
 def test_on_a_full_disk_the_command_shows_what_was_found(
@@ -506,9 +506,9 @@ def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = results.read_text()
-    assert 2 <= before.count("\n") < 10
+    assert 2 <= before.count("\n") < len(RATES) + 6
     subprocess.run([sys.executable, "-c", code], check=True)
     after = results.read_text()
     assert after.startswith(before[: before.rindex("\n") + 1])
     keys = [json.loads(line)["key"] for line in after.splitlines()]
-    assert len(keys) == len(set(keys)) == 4 + 6  # the pilot, in which it was killed, and the study
+    assert len(keys) == len(set(keys)) == len(RATES) + 6  # the pilot, in which it was killed, and the study
