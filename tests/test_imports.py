@@ -150,14 +150,14 @@ def test_every_file_lies_in_a_package() -> None:
 
 
 ORDER = {
-    "zoo": "core spec version errors names hookspecs registry weights factory data pipeline training bench viz cli "
+    "zoo": "core spec version errors names hookspecs registry weights factory data pipeline deploy training bench viz cli "
     "testing plugins",
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
     "zoo.data": "cache labels progress source_options splits tables",
     "zoo.training": "config distributed resume callbacks loop trainer api",
-    "zoo.bench": "speed engine gpu products data grid learning_curve",
+    "zoo.bench": "speed engine export gpu products data grid learning_curve",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",

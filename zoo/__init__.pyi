@@ -5,6 +5,7 @@ from zoo import (
     cli as cli,
     core as core,
     data as data,
+    deploy as deploy,
     pipeline as pipeline,
     registry as registry,
     testing as testing,
@@ -12,10 +13,12 @@ from zoo import (
     weights as weights,
 )
 from zoo.core import quantize as quantize
+from zoo.deploy.api import export as export
 from zoo.errors import (
     AmbiguousNameError as AmbiguousNameError,
     ConfigError as ConfigError,
     DataError as DataError,
+    ExportError as ExportError,
     InputError as InputError,
     MissingLibraryError as MissingLibraryError,
     PluginError as PluginError,

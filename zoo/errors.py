@@ -11,6 +11,7 @@ ZooError
 ├── PluginError (RuntimeError)                      a plugin that does not load, or breaks a rule
 ├── MissingLibraryError (ImportError)               an optional library is not installed, or is broken
 ├── WeightsError (RuntimeError)                     a checkpoint that cannot be read or does not fit
+├── ExportError (RuntimeError)                      a model, or a part of it, that cannot be exported
 └── DataError (ValueError)                          a data source that cannot be used
 """
 
@@ -20,6 +21,7 @@ __all__ = [
     "AmbiguousNameError",
     "ConfigError",
     "DataError",
+    "ExportError",
     "FolderInUseError",
     "InputError",
     "KeywordError",
@@ -71,6 +73,10 @@ class MissingLibraryError(ZooError, ImportError):
 
 class WeightsError(ZooError, RuntimeError):
     """Report a checkpoint that cannot be read or does not fit the model."""
+
+
+class ExportError(ZooError, RuntimeError):
+    """Report a model, or a part of it, that cannot be exported, or whose export does not give the same answers."""
 
 
 class DataError(ZooError, ValueError):

@@ -159,6 +159,7 @@ def compute(prepared: Arguments, problem: Problem) -> tuple[Tensor, Tensor | Non
     if q.device.type == "meta":  # shapes only
         y = q.new_empty(*q.shape[:3], v.shape[3])
         return y, q.new_empty(q.shape[0], q.shape[2], q.shape[1], k.shape[1]) if wanted else None
-    name = chosen.backend if q.numel() and k.numel() else "reference"  # the others need not know empty sets
+    full = torch.compiler.is_exporting() or (q.numel() and k.numel())
+    name = chosen.backend if full else "reference"  # the others need not know empty sets
     y, weights = BACKENDS[name].run(prepared.call())
     return y.transpose(1, 2).to(v.dtype), weights.to(v.dtype) if wanted and weights is not None else None

@@ -14,9 +14,13 @@ from zoo.core.engine.validation import check_problem
 from zoo.core.errors import ConfigError
 from zoo.core.ops.first_order import transforms_active
 from zoo.core.patterns.canonical import canonical
+from zoo.core.patterns.pattern import Full
 from zoo.core.scoring.normalizers import Hard, Kernel
 
 P = ParamSpec("P")
+
+TRACED = ("scatter", "dense", "reference")
+"""Backends of exported programs, in order of preference: their steps are the same for all lengths."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,21 @@ def offers(problem: Problem) -> dict[str, Plan | str]:
 
 def choose(problem: Problem) -> Plan:
     """Choose a backend for a problem that is known to have a meaning; see `plan`."""
+    if torch.compiler.is_exporting() and problem.backend == "auto":
+        return _traced(problem)
     return _choose_cached(problem) if cacheable(problem) else _choose(problem)
+
+
+def _traced(problem: Problem) -> Plan:
+    """Choose without comparing costs: lengths of an exported program are symbols, and one program serves them all."""
+    problem = simplified(problem)
+    masked = problem.pattern != Full() or problem.padded or problem.packed
+    for name in TRACED:
+        if name == "dense" and masked:  # ONNX's softmax of a row with nothing to read is NaN
+            continue
+        if BACKENDS[name].refuses(problem) is None:
+            return Plan(name, 0, 0, "serves every length in an exported program")
+    raise ConfigError(f"{problem.pattern!r} cannot be exported: none of {', '.join(TRACED)} serves it")
 
 
 def cacheable(problem: Problem) -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.patterns.padding import Segments, Valid
+from zoo.core.ops.tensor_check import values_known
 from zoo.core.scoring.normalizers import upcast
 from zoo.core.tokens import Tokens
 
@@ -80,7 +81,9 @@ def _of_segments(tokens: Tokens, keys: Segments, pool: str) -> Float[Tensor, "s 
     rows = torch.arange(b, device=valid.device)[:, None] * sets
     ids = (keys.ids.to(valid.device) + rows).flatten()
     x = tokens.x.flatten(0, 1)
-    if not bool(valid.all()):
+    if not values_known(valid):
+        ids, x = ids.clamp(min=0), x.masked_fill(~valid[:, None], 0)
+    elif not bool(valid.all()):
         ids, x = ids[valid], x[valid]
     if pool == "max":
         index = ids[:, None].expand_as(x)
@@ -90,7 +93,8 @@ def _of_segments(tokens: Tokens, keys: Segments, pool: str) -> Float[Tensor, "s 
         return x.new_zeros(b * sets, d) if not len(x) else x[places].masked_fill(empty[:, None], 0)
     total = upcast(x).new_zeros(b * sets, d).index_add(0, ids, upcast(x))
     if pool == "mean":
-        total = total / torch.bincount(ids, minlength=b * sets).clamp(min=1)[:, None].to(total.dtype)
+        counts = total.new_zeros(b * sets).index_add(0, ids, torch.ones_like(ids, dtype=total.dtype))
+        total = total / counts.clamp(min=1)[:, None]
     return total.to(x.dtype)
 
 

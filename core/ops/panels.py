@@ -15,12 +15,12 @@ LARGE = 2**18
 def in_panels(x: Tensor, weight: Tensor) -> bool:
     """Tell whether a few rows are multiplied faster panel by panel: plain float32, no gradient, and a large matrix."""
     return (
-        FEW[0] <= x.numel() // max(x.shape[-1], 1) <= FEW[1]
+        not torch.compiler.is_compiling()  # before the rows are counted: a program is for any number of them
+        and FEW[0] <= x.numel() // max(x.shape[-1], 1) <= FEW[1]
         and x.dtype is weight.dtype is torch.float32
         and weight.numel() >= LARGE
         and weight.is_contiguous()
         and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
         and not (torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad))
     )
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.ops.csr import Csr, csr
+from zoo.core.ops.tensor_check import values_known
 
 Duplicates = Literal["error", "once", "each"]
 MATRICES = 8
@@ -48,6 +49,8 @@ class EdgeIndex:
             raise InputError(f"Edges needs integers (2, edges); got {tuple(index.shape)} of {index.dtype}")
         if self.duplicates not in get_args(Duplicates):
             raise ConfigError(f"duplicates={self.duplicates!r} is not one of {', '.join(get_args(Duplicates))}")
+        if not values_known(index):
+            return
         if index.numel() and int(index.min()) < 0:
             edge = int((index < 0).any(0).nonzero()[0])
             raise InputError(f"edge {edge} is {tuple(index[:, edge].tolist())}: nodes are not negative")
@@ -125,7 +128,12 @@ class EdgeIndex:
     def csr(
         self, queries: int, keys: int, start: int, every: int, batch: int = 1, heads: int = 1, shared: int = 1
     ) -> Csr:
-        """Return the sparse matrices for these lengths, of `every` head, stacked as `Csr.stack` says; cached."""
+        """Return the sparse matrices for these lengths, of `every` head, stacked as `Csr.stack` says; cached.
+
+        In an exported program, whose edges are not known, they are not ordered: all that `scatter` reads.
+        """
+        if torch.compiler.is_exporting():
+            return self._unordered()
         wanted = (queries, keys, start, every, batch, heads, shared)
         if wanted not in self.matrices:
             numbers = max(self.index.shape[1], queries, keys) * max(every, batch * heads)
@@ -134,6 +142,18 @@ class EdgeIndex:
             made = csr(*self.within(queries, keys, start), queries, keys, numbers)
             self.matrices[wanted] = made.stack(batch, heads, shared)
         return self.matrices[wanted]
+
+    def _unordered(self) -> Csr:
+        """Give the edges in the order in which they came, each counted.
+
+        Raises:
+            ConfigError: If equal edges count once, which depends on their values.
+        """
+        if self.duplicates != "each":
+            raise ConfigError(f"duplicates={self.duplicates!r} compares edges: an exported program counts 'each'")
+        source, target = self.index.long()
+        order = torch.arange(self.index.shape[1], device=source.device)
+        return Csr(order, target, source, order, order, target, order)
 
     def with_globals(self, index: tuple[int, ...], queries: int, keys: int, start: int) -> Int[Tensor, "2 m"]:
         """Return the edges that `Globals` adds to these: so many more for each position.

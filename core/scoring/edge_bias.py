@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from zoo.core.errors import ConfigError, InputError
+from zoo.core.ops.tensor_check import values_known
 from zoo.core.patterns.edge_types import EdgeKinds
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.pattern import Joined, Pattern
@@ -183,7 +184,7 @@ def for_pattern(pattern: Pattern, bias: Bias | None) -> Bias | None:
     """
     if isinstance(pattern, Joined):
         return for_pattern(pattern.left, for_pattern(pattern.right, bias))
-    if not isinstance(pattern, Edges):
+    if not isinstance(pattern, Edges) or not values_known(pattern.index):
         return bias
     if isinstance(bias, EdgeBias) and bias.edges is not pattern and not torch.equal(bias.edges.index, pattern.index):
         raise InputError(f"an EdgeBias of {bias.edges!r} for {pattern!r}: it is made for another graph")

@@ -59,6 +59,9 @@ class Relative(Bias):
         n = q.shape[2]
         band = self.band(q, -(start + n - 1), keys - 1 - start, scale)
         rows, heads, _, width = band.shape
+        if torch.compiler.is_exporting():  # ONNX has no strides
+            offset = torch.arange(keys, device=q.device) - torch.arange(n, device=q.device)[:, None] + n - 1
+            return band.expand(-1, -1, n, -1).gather(3, offset.expand(rows, heads, -1, -1))
         band = band.expand(-1, -1, n, -1).contiguous()
         # each row begins one offset earlier than the one before; one view, since each of several costs its own gradient
         begin: int | torch.SymInt = 0

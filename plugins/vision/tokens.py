@@ -109,6 +109,7 @@ class Preprocess:
         if mode is None:
             raise ConfigError(f"in_chans={channels}: an image file has 1, 3 or 4 channels, prepare others yourself")
         self.mode = mode
+        self.options = options
         self.transform: Callable[[Any], Tensor] = create_transform(is_training=train, **options)
 
     def __call__(self, image: Any) -> Tensor:
@@ -128,6 +129,10 @@ class Preprocess:
             warnings.warn(constant_note(constant, len(given)), stacklevel=2)
         prepared = [self.transform(one) for one in read]
         return torch.stack(prepared) if several else prepared[0]
+
+    def portable(self) -> dict[str, Any]:
+        """Describe the steps outside of training as JSON values, for exported models."""
+        return {"kind": "image", "mode": self.mode, "crop_pct": 1.0, **self.options}
 
     def __repr__(self) -> str:
         return f"Preprocess({self.mode}, {self.transform})"

@@ -144,9 +144,10 @@ def zoo_studies() -> list[StudySpec]:
 
 @hookimpl
 def zoo_suites() -> tuple[SuiteSpec, ...]:
-    """Name the benchmarks of the attention engine, of GPUs, of the matrix products and of reading data."""
+    """Name the benchmarks of the attention engine, of exported models, of GPUs, of the matrix products and of reading data."""
     return (
         SuiteSpec(name="engine", package="zoo.bench.engine", title="The engine against its peers"),
+        SuiteSpec(name="export", package="zoo.bench.export", title="Exported models against eager PyTorch"),
         SuiteSpec(name="gpu", package="zoo.bench.gpu", title="What a GPU is for, against peers"),
         SuiteSpec(name="products", package="zoo.bench.products", title="Ways to multiply, against PyTorch's `linear`"),
         SuiteSpec(name="data", package="zoo.bench.data", title="Reading data against the libraries that read them"),

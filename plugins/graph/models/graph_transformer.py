@@ -23,6 +23,7 @@ from zoo.plugins.graph.layers.heads import Link, node_head
 from zoo.plugins.graph.models.gps_layers import gps_encoder
 from zoo.plugins.graph.structure.edge_rules import Direction, EdgeRules, SelfLoops
 from zoo.plugins.graph.structure.graph_inputs import ORDER, check_ends, read
+from zoo.plugins.graph.structure.graph_pattern import graph_structure
 from zoo.plugins.graph.tokens.edge_encoding import with_relation
 from zoo.plugins.graph.tokens.feature_encoders import Kinds
 from zoo.plugins.graph.tokens.node_stem import NodeStem
@@ -38,6 +39,21 @@ class GraphModel(Model):
     def input_names(self) -> list[str]:
         """See `Composition.input_names`."""
         return list(ORDER)
+
+    def portable(self) -> dict[str, Any]:
+        """Describe which edges are read as JSON values, for exported models."""
+        rules = self.stem.rules
+        return {"kind": "graph", "direction": rules.direction, "self_loops": rules.self_loops}
+
+    def precomputed(self, *inputs: Any) -> tuple[Any, ...]:
+        """Give the inputs of an exported program: edges and their features after the rules, which look at values."""
+        given, stem = read(inputs), self.stem
+        graphs = graph_structure(given, stem.rules)
+        attr = given.edge_attr
+        if attr is not None and stem.edge_features:
+            graph = stem(*inputs).pattern
+            attr = graph.features if attr.ndim > 1 else graph.features.squeeze(1)
+        return (given.x, graphs.graph.index, attr if stem.edge_features else None, *inputs[3:])
 
     def forward(self, *inputs: Any, **others: Any) -> Tensor:
         """Give the answer of the model's task: for graphs, nodes, or pairs of nodes.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from zoo.core import InputError
+from zoo.core import InputError, values_known
 
 ORDER = ("x", "edge_index", "edge_attr", "batch", "pairs")
 FORM = "(x, edge_index, edge_attr, batch), or one Data or Batch of torch_geometric"
@@ -112,7 +112,7 @@ def check_ends(name: str, ends: Tensor, nodes: int) -> None:
     Raises:
         InputError: If there is one; the text names the first.
     """
-    if not ends.numel() or (int(ends.min()) >= 0 and int(ends.max()) < nodes):
+    if not values_known(ends) or not ends.numel() or (int(ends.min()) >= 0 and int(ends.max()) < nodes):
         return
     place = int(((ends < 0) | (ends >= nodes)).any(0).nonzero()[0])
     nodes_range = f"there are {nodes} nodes, 0 … {nodes - 1}" if nodes else "there are no nodes"
@@ -130,7 +130,7 @@ def check_batch(batch: Tensor, index: Tensor, graphs: int | None) -> None:
     Raises:
         InputError: If there are any; the text names the first.
     """
-    if not len(batch):
+    if not values_known(batch) or not len(batch):
         return
     if int(batch.min()) < 0:
         node = int((batch < 0).nonzero()[0])

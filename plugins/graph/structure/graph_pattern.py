@@ -114,6 +114,8 @@ def graph_structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
 
 def _structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
     nodes = len(given.x)
+    if torch.compiler.is_exporting():  # a program reads the edges as they are: see `GraphModel.precomputed`
+        rules = EdgeRules()
     read = rules.read(given.edge_index, nodes, nodes)
     if given.batch is None:
         return GraphStructure(Graph.of(read.edges, None, None), read, None, nodes, 1)

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from zoo.core import ConfigError, InputError, Linear
+from zoo.core import ConfigError, InputError, Linear, values_known
 from zoo.plugins.graph.structure.tensor_cache import cached
 
 Kinds = int | Sequence[int]
@@ -52,6 +52,8 @@ class Categories(nn.Module):
     def of_rows(self, x: Int[Tensor, "m f"]) -> Float[Tensor, "m d"]:
         """Give the vectors of rows that are not alike."""
         places = x + begins(self.kinds, x.device)
+        if torch.compiler.is_exporting():
+            return self.weight[places].sum(1)
         if len(x) * len(self.weight) > SPELLED:
             return embedding_bag(places, self.weight, mode="sum")
         return self.weight.new_zeros(len(x), len(self.weight)).scatter_(1, places, 1) @ self.weight
@@ -80,7 +82,7 @@ def distinct(x: Int[Tensor, "m f"], kinds: Sequence[int]) -> Distinct:
         rows = numbers[:, None] // steps % torch.tensor(kinds, device=x.device)
         return Distinct(rows, of)
 
-    if x.is_meta or prod(kinds) > MOST:
+    if not values_known(x) or prod(kinds) > MOST:
         return Distinct(x, torch.arange(len(x), device=x.device))
     return cached(x, ("distinct", tuple(kinds)), make)
 

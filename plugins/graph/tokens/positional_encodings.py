@@ -33,6 +33,8 @@ class Laplacian(nn.Module):
 
     def forward(self, graphs: GraphStructure) -> Float[Tensor, "n d"]:
         """Give the vectors."""
+        if torch.compiler.is_exporting():
+            raise ConfigError("position='laplacian' needs eigenvectors, which an exported program cannot compute")
         x = numbers(graphs, laplacian, self.size).to(self.project.weight.device, self.project.weight.dtype)
         if self.training:
             signs = torch.randint(2, (graphs.graphs, self.size), device=x.device).to(x.dtype) * 2 - 1
@@ -56,6 +58,8 @@ class RandomWalk(nn.Module):
     def forward(self, graphs: GraphStructure) -> Float[Tensor, "n d"]:
         """Give the vectors."""
         weight = self.project.weight
+        if torch.compiler.is_exporting():
+            return self.project(traced_walk(graphs, self.size, weight))
         return self.project(numbers(graphs, random_walk, self.size).to(weight.device, weight.dtype))
 
 
@@ -77,7 +81,8 @@ class Degree(nn.Module):
     def forward(self, graphs: GraphStructure) -> Float[Tensor, "n d"]:
         """Give the vectors."""
         source, target = counting(graphs)
-        of = (torch.bincount(ends, minlength=graphs.nodes).clamp(max=self.size) for ends in (target, source))
+        none = target.new_zeros(graphs.nodes)
+        of = (none.index_add(0, ends, torch.ones_like(ends)).clamp(max=self.size) for ends in (target, source))
         into, out = of
         return self.into(into) + self.out(out)
 
@@ -104,7 +109,28 @@ def node_position(name: str, dim: int, size: int) -> nn.Module | None:
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def counting(graphs: GraphStructure) -> Int[Tensor, "2 e"]:
     """Give the edges that count."""
+    if torch.compiler.is_exporting():
+        return graphs.graph.index
     return graphs.graph.index[:, graphs.graph.order]
+
+
+def traced_walk(graphs: GraphStructure, steps: int, like: Tensor) -> Float[Tensor, "n k"]:
+    """Give what `random_walk` gives, by products of whole matrices, for programs whose edges are not known.
+
+    Args:
+        graphs: whose edges each count.
+        steps: how many.
+        like: tells the dtype.
+    """
+    (source, target), nodes = graphs.graph.index.long(), graphs.nodes
+    leaving = like.new_zeros(nodes).index_add(0, source, torch.ones_like(source, dtype=like.dtype))
+    share = 1 / leaving[source]
+    p = like.new_zeros(nodes * nodes).index_add(0, source * nodes + target, share).view(nodes, nodes)
+    state, found = p, []
+    for _ in range(steps):
+        found.append(state.diagonal())
+        state = p @ state
+    return torch.stack(found, 1)
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]

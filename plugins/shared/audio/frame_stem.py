@@ -85,6 +85,10 @@ class FrameStem(nn.Module):
             x = x + self.position((x.shape[1],)).to(x.dtype)
         return Tokens(self.dropout(x), self.pattern, None if count is None else Lengths(count))
 
+    def precomputed(self, sounds: Tensor, lengths: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+        """Give the inputs of an exported program: log-mel features and how many frames each sound has, then others."""
+        return self.features(cleared(sounds.float(), lengths)), self.features.count(lengths), *others
+
     def stream(self) -> Chain:
         """Give the stages that make vectors of samples as they come: frames, their norm, convolutions, positions.
 

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from zoo import InputError
 from zoo.data import Skipped, read_each
-from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.audio.log_mel import EMPHASIS, LOWEST, LogMel
 from zoo.plugins.speech.io.audio_files import measure, read
 from zoo.plugins.speech.io.speed_perturbation import change_speed
 from zoo.plugins.speech.sources import SOUNDFILE, TORCHAUDIO
@@ -51,6 +51,7 @@ class Preprocess:
     def __init__(self, config: Mapping[str, Any] | None = None, train: bool = False) -> None:
         require("preprocessing sounds", (SOUNDFILE, TORCHAUDIO))
         self.train = train
+        self.bands = (config or {}).get("bands", LogMel(rate=RATE).bands)
         self.shortest = LogMel(rate=RATE).length
         self.skipped: list[Skipped] = []
         """What the last call left out."""
@@ -95,6 +96,12 @@ class Preprocess:
             raise too_short(name_of(sound), len(raw), rate)
         changed = change_speed(mono, RATE) if self.train else mono
         return mono if len(changed) < self.shortest else changed
+
+    def portable(self) -> dict[str, Any]:
+        """Describe the steps from samples to features as JSON values, for exported models."""
+        mel = LogMel(self.bands, RATE)
+        sizes = {"rate": RATE, "bands": mel.bands, "length": mel.length, "step": mel.step}
+        return {"kind": "sound", **sizes, "emphasis": EMPHASIS, "lowest": LOWEST}
 
     def __repr__(self) -> str:
         return f"Preprocess(train={self.train})"

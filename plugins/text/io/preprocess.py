@@ -59,6 +59,12 @@ class Preprocess:
         rows = self.tokenizer.rows(texts, self.frame, most, truncate, empty)
         return pad_rows(rows, self.tokenizer.pad, "left" if self.form == "prompt" else "right")
 
+    def portable(self) -> dict[str, Any]:
+        """Describe the steps behind the tokenizer as JSON values, for exported models."""
+        before, behind = map(list, self.frame)
+        empty = [self.tokenizer.bos] if self.form == "prompt" else []
+        return {"kind": "text", "before": before, "behind": behind, "empty": empty, "max_len": self.max_len}
+
     def __repr__(self) -> str:
         where = self.config.get("repository") or self.config.get("default") or "bytes"
         return f"Preprocess({self.form}, {where})"

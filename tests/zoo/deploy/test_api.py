@@ -1,0 +1,98 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import zoo
+from zoo import ConfigError, MissingLibraryError
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+TINY: dict[str, Any] = {"depth": 1, "dim": 32, "num_heads": 2, "mlp_dim": 32}
+
+
+def ran(folder: Path, *inputs: str) -> list[Any]:
+    """Run the script where torch and this library cannot be imported."""
+    code = (
+        "import runpy, sys; sys.modules['torch'] = sys.modules['zoo'] = None; sys.argv = sys.argv[1:]; "
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code, str(folder / "run.py"), *inputs]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    return [json.loads(line)["answer"] for line in done.stdout.splitlines()]
+
+
+def test_a_folder_answers_without_torch(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = zoo.create("vit-micro", depth=1)
+    lines: list[str] = []
+    folder = zoo.export(model, tmp_path / "out", tell=lines.append)
+    assert model.training
+    assert "differs from PyTorch by" in lines[-1]
+    (images,) = zoo.example("vit-micro", 5)
+    np.savez(tmp_path / "images.npz", pixels=images.numpy())
+    (answer,) = ran(folder, str(tmp_path / "images.npz"))
+    with torch.no_grad():
+        np.testing.assert_allclose(answer["answer"], model.eval()(images).numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("all of it")
+    with pytest.raises(ConfigError, match="is not empty: name a new folder, or say --overwrite"):
+        zoo.export("vit-micro", tmp_path)
+    with pytest.raises(ConfigError, match="is a file"):
+        zoo.export("vit-micro", tmp_path / "thesis.txt")
+
+
+def test_formats_and_libraries_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="to='tflite' is not one of onnx, pt2"):
+        zoo.export("vit-micro", tmp_path, to="tflite")
+    with pytest.raises(ConfigError, match="int8 with to='pt2'"):
+        zoo.export("vit-micro", tmp_path, to="pt2", int8=True)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None)
+    with pytest.raises(MissingLibraryError, match=r'pip install "attention-zoo\[export\]"'):
+        zoo.export("vit-micro", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("bert-tiny", {"depth": 1}),
+        ("decoder-tiny", TINY),
+        ("transformer-tiny", TINY),
+        ("conformer-tiny", {"depth": 1}),
+        ("speech-tiny", {"depth": 1}),
+        ("graph-tiny", {"depth": 1}),
+        ("gat-cora", {}),
+        ("gatv2-cora", {}),
+        ("gps-small", {"depth": 1}),
+        ("graph-transformer-conv", {}),
+        ("resnet-micro", {}),
+        ("hybrid-micro", {}),
+        ("conformer-vision-micro", {}),
+    ],
+)
+@pytest.mark.parametrize("to", ["onnx", "pt2"])
+def test_every_family_gives_the_answers_of_pytorch(name: str, options: dict[str, Any], to: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    folder = zoo.export(zoo.create(name, **options), tmp_path / "out", to)
+    assert json.loads((folder / "export.json").read_text())["model"] == name
+
+
+@pytest.mark.slow
+def test_a_language_model_writes_what_it_writes_here(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = zoo.create("decoder-tiny", **TINY).eval()
+    folder = zoo.export(model, tmp_path / "out")
+    (found,) = ran(folder, "once upon")
+    ids, valid = zoo.preprocess(model)("once upon")
+    written = model.generate(ids, valid, max_len=64).read(model.symbols)
+    assert zoo.postprocess(model)([written[0].tolist()])[0].startswith(found[:8])

@@ -1,0 +1,101 @@
+"""`zoo.export`: a model as a folder that onnxruntime runs without this library, or as programs of `torch.export`."""
+
+import time
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from zoo.deploy import bundle
+from zoo.deploy.check import check as compare
+from zoo.deploy.programs import Program, programs
+from zoo.deploy.write import LIBRARIES, RUNTIME, quantize, traced, write_onnx, write_pt2
+from zoo.errors import ConfigError, ExportError
+from zoo.pipeline import Pipeline
+from zoo.registry import require
+
+FORMATS = ("onnx", "pt2")
+
+
+def export(
+    model_or_run: Any,
+    path: str | PathLike[str],
+    to: str = "onnx",
+    check: bool = True,
+    *,
+    int8: bool = False,
+    overwrite: bool = False,
+    tell: Callable[[str], object] = lambda line: None,
+) -> Path:
+    """Export a model to a folder: programs, a description, tokenizer, labels, and `run.py`, which needs no torch.
+
+    A model that answers is one program, `model`; one that writes is `decode`, whose cache of keys and values is an
+    input and an output, behind `encode` where it has an encoder. Rows and lengths are dynamic. Models of sounds read
+    log-mel features, which `run.py` computes. No compiler is needed.
+
+    Args:
+        model_or_run: a model of `zoo.create`, its name, a folder of `zoo train`, or `hf-hub:org/name`.
+        path: of the folder, new or empty.
+        to: `onnx`, or `pt2` for `torch.export.load`, which needs torch.
+        check: compare the answers with PyTorch's at three other sizes, to 1e-4.
+        int8: weights of matrix products in 8 bits, by onnxruntime; the difference is told and has no limit.
+        overwrite: whether files in the folder may be replaced.
+        tell: is given a line for each step.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ConfigError: If a value does not fit, or the folder is not empty.
+        ExportError: If the model, or a part of it, cannot be exported, or does not give the same answers.
+        MissingLibraryError: If onnx, onnxscript or onnxruntime is not installed.
+    """
+    if to not in FORMATS:
+        raise ConfigError(f"to={to!r} is not one of {', '.join(FORMATS)}")
+    if int8 and to != "onnx":
+        raise ConfigError(f"int8 with to={to!r}: onnxruntime quantises ONNX files only")
+    if to == "onnx":
+        require("exporting to ONNX", (*LIBRARIES, *((RUNTIME,) if check or int8 else ())))
+    folder = Path(path).expanduser()
+    bundle.make_folder(folder, overwrite)
+    name = _name(model_or_run)
+    model = model_or_run if name is None else Pipeline(name).model
+    training = model.training
+    try:
+        files = _files(model.cpu().eval(), folder, to, check, int8, tell)
+        bundle.write_folder(folder, bundle.describe(model, name, files), model if name is None else name)
+    finally:
+        model.train(training)
+    return folder
+
+
+def _name(model_or_run: Any) -> str | None:
+    if isinstance(model_or_run, str | PathLike):
+        return Pipeline(str(model_or_run)).name
+    if getattr(model_or_run, "spec", None) is None:
+        raise ConfigError(f"{type(model_or_run).__name__} has no spec: give a name, or a model that zoo.create made")
+    return None
+
+
+def _files(
+    model: Any, folder: Path, to: str, check: bool, int8: bool, tell: Callable[[str], object]
+) -> dict[Program, Path]:
+    """Write the programs of a model, each checked."""
+    found = {}
+    for program in programs(model):
+        start, path = time.perf_counter(), folder / f"{program.name}.{to}"
+        tell(f"{program.name}: tracing")
+        exported = traced(program)
+        if to == "onnx":
+            write_onnx(exported, program, path)
+        else:
+            write_pt2(exported, path)
+        said = f"differs from PyTorch by {compare(program, path):.1e} at most" if check else "not checked"
+        if int8:
+            quantize(path)
+            said += f"; in int8 by {compare(program, path, None):.1e}" if check else ", in int8"
+        tell(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {said} ({time.perf_counter() - start:.0f} s)")
+        found[program] = path
+    if not found:
+        raise ExportError(f"'{model.spec.name}' has no program")
+    return found

@@ -1,0 +1,90 @@
+"""Checks of exported programs: the same answers as PyTorch, at other sizes than those of the trace."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from zoo.deploy.programs import Program
+from zoo.deploy.write import RUNTIME
+from zoo.errors import ExportError
+from zoo.registry import require
+
+TOLERANCE = 1e-4
+"""Largest difference, over the largest number of the answer or 1."""
+
+Runs = Callable[[Sequence[Tensor]], list[np.ndarray]]
+
+
+def runner(path: Path, names: Sequence[str], threads: int = 0) -> Runs:
+    """Give what computes an ONNX file by onnxruntime, or a PT2 file by PyTorch.
+
+    Args:
+        path: of the file.
+        names: of its inputs.
+        threads: of onnxruntime; 0 for as many as it takes.
+
+    Raises:
+        MissingLibraryError: If onnxruntime is not installed.
+    """
+    if path.suffix == ".pt2":
+        module = torch.export.load(str(path)).module()
+        return lambda inputs: [x.detach().numpy() for x in tree_leaves(module(*inputs))]
+    require("checking an ONNX file (--no-check leaves that out)", (RUNTIME,))
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    known = {one.name for one in session.get_inputs()}
+
+    def run(inputs: Sequence[Tensor]) -> list[np.ndarray]:
+        given = {name: x.numpy() for name, x in zip(names, inputs, strict=True) if name in known}
+        return session.run(None, given)
+
+    return run
+
+
+def check(program: Program, path: Path, limit: float | None = TOLERANCE) -> float:
+    """Compare a file's answers with PyTorch's at the sizes of all cases but the first, which was traced.
+
+    Args:
+        program: what was exported.
+        path: of the file.
+        limit: of the difference; None for any.
+
+    Returns:
+        The largest difference, over the largest number of the answer or 1.
+
+    Raises:
+        ExportError: If it is more than the limit, or the file does not run at a size.
+    """
+    run = runner(path, program.names)
+    worst = 0.0
+    for case in program.cases[1:]:
+        shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in zip(program.names, case, strict=True))
+        with torch.no_grad():
+            expected = [x.numpy() for x in tree_leaves(program.module(*case))]
+        try:
+            found = run(case)
+        except Exception as error:  # onnxruntime raises classes of its own
+            raise ExportError(f"{path.name} does not run at {shapes}: {str(error).splitlines()[0]}") from error
+        worst = max(worst, *(difference(*pair) for pair in zip(found, expected, strict=True)))
+        if limit is not None and not worst <= limit:
+            raise ExportError(f"{path.name} differs from PyTorch by {worst:.1e} at {shapes}: more than {limit}")
+    return worst
+
+
+def difference(found: Any, expected: Any) -> float:
+    """Give the largest difference, over the largest number or 1; infinite for another shape."""
+    if found.shape != expected.shape:
+        return float("inf")
+    if not expected.size:
+        return 0.0
+    if expected.dtype == bool:
+        return float((found != expected).any())
+    return float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))

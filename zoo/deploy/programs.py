@@ -1,0 +1,155 @@
+"""Programs that a model is exported as: one that answers, or for models that write, an encoder and a step with a cache.
+
+Axes: b rows, n tokens, p tokens that the cache keeps, m vectors of the source.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core import Composition, Decoder, Generator
+from zoo.deploy.decoding import Decode, Encode
+from zoo.registry import entry_loading
+from zoo.spec import ModelSpec
+
+CASES = 4
+"""Sizes of inputs: that with which a program is traced, and three at which it is checked."""
+ROWS = (2, 1, 3, 4)
+SHARES = (1.0, 0.75, 0.5, 0.875)
+"""Of the example's length."""
+NAMES = {"sounds": "features", "images": "pixels"}
+GRAPH = ("x", "edge_index", "edge_attr", "batch", "pairs")
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One exported program.
+
+    Args:
+        name: of its file.
+        module: computes it.
+        names: of the inputs.
+        outputs: their names.
+        cases: inputs of several sizes; axes whose sizes differ become dynamic.
+    """
+
+    name: str
+    module: nn.Module
+    names: tuple[str, ...]
+    outputs: tuple[str, ...]
+    cases: Sequence[tuple[Tensor, ...]]
+
+    def dynamic_axes(self) -> list[list[int]]:
+        """Give, for each input, the axes whose size differs between the cases."""
+        traced, *others = self.cases
+        return [
+            [axis for axis in range(x.ndim) if any(case[place].shape[axis] != x.shape[axis] for case in others)]
+            for place, x in enumerate(traced)
+        ]
+
+
+class Forward(nn.Module):
+    """A model's answer, where inputs that are None are left out of the program's.
+
+    Args:
+        model: any composition.
+        given: for each input of the model, whether the program has it.
+    """
+
+    def __init__(self, model: nn.Module, given: Sequence[bool]) -> None:
+        super().__init__()
+        self.model = model
+        self.given = tuple(given)
+
+    def forward(self, *tensors: Tensor) -> Any:
+        """Give the answer."""
+        rest = iter(tensors)
+        return self.model(*(next(rest) if given else None for given in self.given))
+
+
+def programs(model: Any) -> list[Program]:
+    """Give the programs that a model needs, each with inputs of several sizes.
+
+    Args:
+        model: made by `zoo.create`, in evaluation mode.
+    """
+    if isinstance(model, Generator) and model.spec.task == "generate" and isinstance(model.decoder, Decoder):
+        return _writing(model)
+    cases = [inputs_of(model, case) for case in range(CASES)]
+    given = [x is not None for x in cases[0]]
+    tensors = [tuple(x for x in case if x is not None) for case in cases]
+    names = _input_names(model, cases[0])
+    return [Program("model", Forward(model, given), names, ("answer",), tensors)]
+
+
+def inputs_of(model: Any, case: int) -> tuple[Any, ...]:
+    """Give inputs of a model as its exported program reads them, such as features of sounds in place of samples.
+
+    Args:
+        model: made by `zoo.create`.
+        case: which sizes.
+    """
+    spec: ModelSpec = model.spec
+    raw = entry_loading.load(spec, spec.example)(spec.config, ROWS[case], case)
+    precomputed = getattr(model, "precomputed", getattr(getattr(model, "stem", None), "precomputed", None))
+    if precomputed is not None:
+        with torch.no_grad():
+            raw = tuple(precomputed(*raw))
+    return _shortened(raw, SHARES[case]) if spec.modality != "graph" else tuple(raw)
+
+
+def _shortened(inputs: tuple[Any, ...], share: float) -> tuple[Any, ...]:
+    """Take a share of the length: the second axis of ids and of features; lengths are cut to it."""
+    found: list[Any] = []
+    longest = None
+    for x in inputs:
+        if isinstance(x, Tensor) and x.ndim in (2, 3):
+            longest = max(2, int(x.shape[1] * share))
+            x = x[:, :longest]
+        elif isinstance(x, Tensor) and x.ndim == 1 and longest is not None:
+            x = x.clamp(max=longest)
+        found.append(x)
+    return tuple(found)
+
+
+def _input_names(model: Any, inputs: tuple[Any, ...]) -> tuple[str, ...]:
+    """Name the inputs that are there."""
+    names: Sequence[str] = GRAPH if model.spec.modality == "graph" else ()
+    if not names and isinstance(model, Composition):
+        names = [NAMES.get(name, name) for name in model.input_names() if not name.startswith("*")]
+    numbered = [names[place] if place < len(names) else f"input_{place}" for place in range(len(inputs))]
+    return tuple(name for name, x in zip(numbered, inputs, strict=True) if x is not None)
+
+
+def _writing(model: Generator) -> list[Program]:
+    """Give `decode`, which reads ids behind those that the cache keeps, and in front of it `encode` with an encoder."""
+    layers = range(len(model.decoder.blocks))
+    cache = tuple(f"{part}_{layer}" for layer in layers for part in ("key", "value"))
+    crossing = tuple(f"source_{name}" for name in cache) if model.encoder is not None else ()
+    sources = [inputs_of(model, case) for case in range(CASES)]
+    found = []
+    decode = Decode(model)
+    contexts: list[tuple[Tensor, ...]] = [() for _ in sources]
+    if model.encoder is not None:
+        encode = Encode(model)
+        reads = [tuple(case[:-1]) for case in sources]
+        names = _input_names(model, sources[0])[: len(reads[0])]
+        found.append(Program("encode", encode, names, ("source_mask", *crossing), reads))
+        with torch.no_grad():
+            contexts = [encode(*case) for case in reads]
+    ids = [case[-1] if model.encoder is not None else case[0] for case in sources]
+    cases = []
+    for place, (row, context) in enumerate(zip(ids, contexts, strict=True)):
+        kept = 3 + place
+        with torch.no_grad():
+            mask = torch.ones(len(row), row.shape[1], dtype=torch.bool)
+            mask[-1, :1] = len(row) == 1  # a row with padding in front, where there are several
+            _, *past = decode(row[:, :kept], mask[:, :kept], *decode.empty(len(row)), *context)
+        cases.append((row[:, kept:], mask, *past, *context))
+    outputs = ("scores", *(f"new_{name}" for name in cache))
+    masks = ("source_mask",) if crossing else ()
+    names = ("ids", "mask", *cache, *masks, *crossing)
+    return [*found, Program("decode", decode, names, outputs, cases)]

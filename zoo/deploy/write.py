@@ -1,0 +1,141 @@
+"""Writing programs as files: `torch.export`, then PT2 or ONNX, and int8 weights of the latter."""
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoo.deploy.programs import Program
+from zoo.errors import ConfigError, ExportError
+from zoo.registry import require
+from zoo.spec import Requirement
+
+OPSET = 18
+EXTRA = "attention-zoo[export]"
+LIBRARIES = tuple(Requirement(module=name, distribution=name, install=EXTRA) for name in ("onnx", "onnxscript"))
+RUNTIME = Requirement(module="onnxruntime", distribution="onnxruntime", install=EXTRA)
+
+
+class _Positional(nn.Module):
+    """Takes all inputs alike, so that one list says which of their axes are dynamic.
+
+    Args:
+        module: whose parameters may have names.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *inputs: Tensor) -> Any:
+        """Give what the module gives."""
+        return self.module(*inputs)
+
+
+def traced(program: Program) -> Any:
+    """Give the program of `torch.export`, whose lengths are symbols.
+
+    Raises:
+        ExportError: If a part of the model cannot be traced; the text names part and reason.
+    """
+    dynamic = torch.export.Dim.DYNAMIC
+    axes = tuple({axis: dynamic for axis in axes} for axes in program.dynamic_axes())
+    with torch.no_grad(), _quiet():
+        try:
+            return torch.export.export(
+                _Positional(program.module), program.cases[0], dynamic_shapes=(axes,), strict=False
+            )
+        except ConfigError as error:
+            raise ExportError(f"{program.name}: {error}") from error
+        except Exception as error:  # torch.export raises many classes
+            raise ExportError(f"{program.name}: {_where(error)} cannot be traced: {_reason(error)}") from error
+
+
+def write_pt2(exported: Any, path: Path) -> None:
+    """Write a program for `torch.export.load`."""
+    torch.export.save(exported, str(path))
+
+
+def write_onnx(exported: Any, program: Program, path: Path) -> None:
+    """Write a program for onnxruntime; weights beyond 2 GB, and then only, stand in a second file.
+
+    Raises:
+        MissingLibraryError: If onnx or onnxscript is not installed.
+        ExportError: If an operation has no form in ONNX.
+    """
+    require("exporting to ONNX", LIBRARIES)
+    names, outputs = list(program.names), list(program.outputs)
+    with _quiet():
+        try:
+            torch.onnx.export(
+                exported,
+                (),
+                str(path),
+                input_names=names,
+                output_names=outputs,
+                opset_version=OPSET,
+                dynamo=True,
+                external_data=False,
+                verbose=False,
+            )
+        except Exception as error:
+            raise ExportError(f"{program.name}: not written as ONNX: {_reason(error)}") from error
+
+
+def quantize(path: Path) -> None:
+    """Turn the weights of matrix products of an ONNX file into int8, activations as they come; in place.
+
+    Raises:
+        MissingLibraryError: If onnxruntime is not installed.
+    """
+    require("int8 weights of an ONNX file", (RUNTIME, *LIBRARIES))
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    whole = path.with_name(f"float-{path.name}")
+    path.rename(whole)
+    try:
+        with _quiet():
+            quantize_dynamic(
+                whole, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm"]
+            )
+    finally:
+        whole.unlink()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out what torch and onnxscript report on the way."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+
+
+def _reason(error: BaseException) -> str:
+    """Give the first line that says something, of the error that began it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'no reason is given'}"
+
+
+def _where(error: BaseException) -> str:
+    """Name the function of the model in which a trace ended, as `file.py:function`."""
+    found, trace = "the model", error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.startswith("zoo.") and not module.startswith("zoo.deploy"):
+            found = f"{module}:{code.co_qualname}"
+        trace = trace.tb_next
+    return found
