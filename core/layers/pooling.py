@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.patterns.padding import Segments, Valid
 from zoo.core.ops.tensor_check import values_known
+from zoo.core.patterns.padding import Segments, Valid
 from zoo.core.scoring.normalizers import upcast
 from zoo.core.tokens import Tokens
 

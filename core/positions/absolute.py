@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
+from torch.nn.functional import interpolate, pad
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.ops.tensor_check import values_known
@@ -108,11 +108,10 @@ class Sinusoidal(nn.Module):
     def forward(self, shape: Sequence[int]) -> Float[Tensor, "n d"]:
         """Give the vectors for a grid of this shape."""
         share = self.dim // len(shape) // 2 * 2
-        grids = torch.meshgrid(*(torch.arange(n, device=self.like.device) for n in shape), indexing="ij")
+        axes = [torch.arange(n, device=self.like.device) for n in shape]
+        grids = torch.meshgrid(*axes, indexing="ij") if len(axes) > 1 else axes  # which would fix an exported length
         waves = torch.cat([sinusoid(grid.flatten(), share, self.like.dtype) for grid in grids], dim=1)
-        y = waves.new_zeros(self.prefix + len(waves), self.dim)
-        y[self.prefix :, : waves.shape[1]] = waves
-        return y
+        return pad(waves, (0, self.dim - waves.shape[1], self.prefix, 0))
 
     def at(self, position: Int[Tensor, "*b n"]) -> Float[Tensor, "*b n d"]:
         """Give the vectors of positions on the line, prefix tokens counted; theirs, and those before 0, are 0."""

@@ -20,8 +20,10 @@ CASES = 4
 ROWS = (2, 1, 3, 4)
 SHARES = (1.0, 0.75, 0.5, 0.875)
 """Of the example's length."""
-NAMES = {"sounds": "features", "images": "pixels"}
-GRAPH = ("x", "edge_index", "edge_attr", "batch", "pairs")
+TOKENS, KEPT = (8, 10, 12, 14), (3, 0, 11, 6)
+"""Of a decoder, and how many of them the cache keeps: the second case is a prefill, the third a step."""
+NAMES = {"graph": ("x", "edge_index", "edge_attr", "batch", "pairs"), "vision": ("pixels",)}
+"""Inputs by modality, where not the stem names them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +119,9 @@ def _shortened(inputs: tuple[Any, ...], share: float) -> tuple[Any, ...]:
 
 def _input_names(model: Any, inputs: tuple[Any, ...]) -> tuple[str, ...]:
     """Name the inputs that are there."""
-    names: Sequence[str] = GRAPH if model.spec.modality == "graph" else ()
+    names: Sequence[str] = NAMES.get(model.spec.modality, ())
     if not names and isinstance(model, Composition):
-        names = [NAMES.get(name, name) for name in model.input_names() if not name.startswith("*")]
+        names = ["features" if name == "sounds" else name for name in model.input_names() if not name.startswith("*")]
     numbered = [names[place] if place < len(names) else f"input_{place}" for place in range(len(inputs))]
     return tuple(name for name, x in zip(numbered, inputs, strict=True) if x is not None)
 
@@ -140,15 +142,17 @@ def _writing(model: Generator) -> list[Program]:
         found.append(Program("encode", encode, names, ("source_mask", *crossing), reads))
         with torch.no_grad():
             contexts = [encode(*case) for case in reads]
-    ids = [case[-1] if model.encoder is not None else case[0] for case in sources]
     cases = []
-    for place, (row, context) in enumerate(zip(ids, contexts, strict=True)):
-        kept = 3 + place
+    for case, (source, context) in enumerate(zip(sources, contexts, strict=True)):
+        row = source[0 if model.encoder is None else -1].repeat(1, max(TOKENS))[:, : TOKENS[case]]
+        mask = torch.ones(row.shape, dtype=torch.bool)
+        mask[-1, 0] = len(row) == 1  # padding in front, where there are several rows
         with torch.no_grad():
-            mask = torch.ones(len(row), row.shape[1], dtype=torch.bool)
-            mask[-1, :1] = len(row) == 1  # a row with padding in front, where there are several
-            _, *past = decode(row[:, :kept], mask[:, :kept], *decode.empty(len(row)), *context)
-        cases.append((row[:, kept:], mask, *past, *context))
+            start = decode.empty(len(row))
+            _, *past = (
+                decode(row[:, : KEPT[case]], mask[:, : KEPT[case]], *start, *context) if KEPT[case] else (0, *start)
+            )
+        cases.append((row[:, KEPT[case] :], mask, *past, *context))
     outputs = ("scores", *(f"new_{name}" for name in cache))
     masks = ("source_mask",) if crossing else ()
     names = ("ids", "mask", *cache, *masks, *crossing)

@@ -44,13 +44,11 @@ def traced(program: Program) -> Any:
     Raises:
         ExportError: If a part of the model cannot be traced; the text names part and reason.
     """
-    dynamic = torch.export.Dim.DYNAMIC
-    axes = tuple({axis: dynamic for axis in axes} for axes in program.dynamic_axes())
+    axes = tuple(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) for axes in program.dynamic_axes())
+    whole, inputs = _Positional(program.module), program.cases[0]
     with torch.no_grad(), _quiet():
         try:
-            return torch.export.export(
-                _Positional(program.module), program.cases[0], dynamic_shapes=(axes,), strict=False
-            )
+            return torch.export.export(whole, inputs, dynamic_shapes=(axes,), strict=False)
         except ConfigError as error:
             raise ExportError(f"{program.name}: {error}") from error
         except Exception as error:  # torch.export raises many classes
@@ -114,7 +112,8 @@ def _quiet() -> Iterator[None]:
     disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        said = io.StringIO()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             warnings.simplefilter("ignore")
             yield
     finally:

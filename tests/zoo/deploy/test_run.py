@@ -31,7 +31,7 @@ def test_texts_have_the_ids_of_the_model(tmp_path: Path) -> None:
     prepare = zoo.preprocess("transformer-tiny")
     prepare.tokenizer.save(tmp_path / "tokenizer.json")
     found = run.read_text("ab </s>", about("transformer-tiny"), tmp_path)
-    ids, valid = prepare("ab </s>")
+    ids, _ = prepare("ab </s>")
     assert found["ids"] == ids.tolist()
     assert found["valid"] == [ids.shape[1]]
 
