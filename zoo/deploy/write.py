@@ -69,7 +69,7 @@ def write_onnx(exported: Any, program: Program, path: Path) -> None:
     """
     require("exporting to ONNX", LIBRARIES)
     names, outputs = list(program.names), list(program.outputs)
-    exported._guards_code = []  # of sizes, on which torch 2.14 stumbles where inputs are positional; `check` tries sizes
+    exported._guards_code = []  # torch.onnx 2.14 stumbles over guards of positional inputs; `check` tries sizes
     with _quiet():
         try:
             torch.onnx.export(
