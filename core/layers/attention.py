@@ -188,7 +188,7 @@ class Attention(nn.Module):
         if context is None and by_offset(pattern):  # counting is as good, and backends know more of it
             check_consecutive(tokens)
             return AttentionInputs(q, k, v, pattern, source.keys, bias)
-        positions = None if source.position is None else source.positions.expand(len(k), -1)
+        positions = None if source.position is None else source.positions.expand(k.shape[0], -1)
         return AttentionInputs(q, k, v, pattern, source.keys, bias, tokens.start(), positions)
 
     def _of_cache(self, tokens: Tokens, state: KeyValues, bias: Bias | None) -> AttentionInputs:

@@ -51,12 +51,12 @@ class EdgeBias(Bias):
     def __post_init__(self) -> None:
         count, what = self.edges.index.shape[1], "edges"
         if self.kinds is not None:
-            if len(self.kinds.of) != count:
+            if self.kinds.of.shape[0] != count:
                 raise InputError(f"the kinds of {len(self.kinds.of)} edges for {count}")
             count, what = self.kinds.count, "kinds"
         for name, axes in (("added", 2), ("to_keys", 3), ("to_values", 3)):
             x = getattr(self, name)
-            if x is not None and (x.ndim != axes or len(x) != count):
+            if x is not None and (x.ndim != axes or x.shape[0] != count):
                 shape = f"({what}, heads)" if axes == 2 else f"({what}, heads, channels)"
                 raise InputError(f"{name} of {tuple(x.shape)} for {count} {what}: it is {shape}")
         if self.tensors and self.edges.duplicates == "once" and self.edges.extra:

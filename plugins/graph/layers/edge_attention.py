@@ -101,7 +101,7 @@ class EdgeAttention(nn.Module):
             InputError: If features of edges are missing, or are others than the layer was made for.
         """
         self.check_features(attr, source.dtype)
-        return self.score(source, target, edges, attr, len(source) if targets is None else targets)
+        return self.score(source, target, edges, attr, source.shape[0] if targets is None else targets)
 
     def check_features(self, attr: Tensor | None, dtype: torch.dtype) -> None:
         """Refuse features of edges that the layer was not made for.

@@ -84,7 +84,7 @@ class EdgeRules:
         elif self.self_loops != "keep":
             index, places = index[:, ~loops], places[~loops]
             added = both if self.self_loops == "replace" else added
-        whole = len(places) == given.shape[1] == index.shape[1] and self.direction != "both"
+        whole = places.shape[0] == given.shape[1] == index.shape[1] and self.direction != "both"
         edges = Edges(torch.cat([index, added.expand(2, -1)], 1), self.duplicates)
         return ReadEdges(edges, None if whole else places, len(added), self.fill, int(self.direction != "backward"))
 

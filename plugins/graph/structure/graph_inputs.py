@@ -84,7 +84,7 @@ def check_shapes(given: GraphInputs) -> None:
     for name, ends in (("edge_index", index), ("pairs", pairs)):
         if ends is not None:
             _check_ends(name, ends)
-    if attr is not None and (attr.ndim not in (1, 2) or len(attr) != index.shape[1]):
+    if attr is not None and (attr.ndim not in (1, 2) or attr.shape[0] != index.shape[1]):
         raise InputError(f"edge_attr of shape {tuple(attr.shape)} for {index.shape[1]} edges: one row for each edge")
     if batch is not None and (batch.shape != x.shape[:1] or not _whole(batch)):
         shown = f"batch of shape {tuple(batch.shape)} of {batch.dtype}"

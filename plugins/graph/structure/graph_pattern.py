@@ -102,7 +102,7 @@ def graph_structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
         InputError: If an edge leads to no node or to another graph, or the graphs are not in order.
     """
     index, batch = given.edge_index, given.batch
-    key = rules, len(given.x), given.graphs
+    key = rules, given.x.shape[0], given.graphs
 
     def make() -> GraphStructure:
         return _structure(given, rules)
@@ -113,7 +113,7 @@ def graph_structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
 
 
 def _structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
-    nodes = len(given.x)
+    nodes = given.x.shape[0]
     if torch.compiler.is_exporting():  # a program reads the edges as they are: see `GraphModel.precomputed`
         rules = EdgeRules()
     read = rules.read(given.edge_index, nodes, nodes)
@@ -121,6 +121,6 @@ def _structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
         return GraphStructure(Graph.of(read.edges, None, None), read, None, nodes, 1)
     batch = given.batch.detach().long()
     check_batch(batch, read.edges.index, given.graphs)
-    graphs = given.graphs or (batch[-1].item() + 1 if len(batch) else 0)
+    graphs = given.graphs or (batch[-1].item() + 1 if batch.shape[0] else 0)
     torch._check(graphs >= 0)  # a symbol in an exported program
     return GraphStructure(Graph.of(read.edges, None, Segments(batch[None], count=graphs)), read, batch, nodes, graphs)

@@ -75,15 +75,15 @@ class Relation(AttentionPosition):
     def _read(self, given: Shaped[Tensor, "e f"], edges: int) -> tuple[Float[Tensor, "rows c"], EdgeKinds | None]:
         """Give what is said by each edge, or by each kind of edges; those behind the given ones say nothing."""
         if not isinstance(self.features, Categories):
-            return pad(self.features(given), (0, 0, 0, edges - len(given))), None
+            return pad(self.features(given), (0, 0, 0, edges - given.shape[0])), None
         alike = distinct(given, self.features.kinds)
         key = "kinds", self.features.kinds, edges
-        kinds: EdgeKinds = cached(given, key, lambda: _kinds(alike, edges - len(given)))
-        return pad(self.features.of_rows(alike.rows), (0, 0, 0, kinds.count - len(alike.rows))), kinds
+        kinds: EdgeKinds = cached(given, key, lambda: _kinds(alike, edges - given.shape[0]))
+        return pad(self.features.of_rows(alike.rows), (0, 0, 0, kinds.count - alike.rows.shape[0])), kinds
 
 
 def _kinds(alike: Distinct, more: int) -> EdgeKinds:
-    count = len(alike.rows)
+    count = alike.rows.shape[0]
     return EdgeKinds(pad(alike.of, (0, more), value=count), count + (more > 0))
 
 

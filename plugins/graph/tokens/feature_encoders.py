@@ -83,7 +83,7 @@ def distinct(x: Int[Tensor, "m f"], kinds: Sequence[int]) -> Distinct:
         return Distinct(rows, of)
 
     if not values_known(x) or prod(kinds) > MOST:
-        return Distinct(x, torch.arange(len(x), device=x.device))
+        return Distinct(x, torch.arange(x.shape[0], device=x.device))
     return cached(x, ("distinct", tuple(kinds)), make)
 
 
@@ -100,7 +100,7 @@ class Alike(nn.Module):
 
     def forward(self, x: Shaped[Tensor, "m f"]) -> Float[Tensor, "m d"]:
         """Give the vectors."""
-        return self.weight.expand(len(x), -1)
+        return self.weight.expand(x.shape[0], -1)
 
 
 def begins(kinds: Sequence[int], device: torch.device) -> Int[Tensor, " f"]:

@@ -80,7 +80,7 @@ class PatchStem(nn.Module):
             raise InputError(f"images of {height}x{width} pixels are not a multiple of patch_size={p}")
         x = self.project(rearrange(images, "b c (h p) (w q) -> b (h w) (c p q)", p=p, q=p))
         if self.class_token is not None:
-            x = torch.cat([self.class_token.to(x.dtype).expand(len(x), -1, -1), x], dim=1)
+            x = torch.cat([self.class_token.to(x.dtype).expand(x.shape[0], -1, -1), x], dim=1)
         if self.position is not None:
             x = x + self.position((height // p, width // p)).to(x.dtype)
         return Tokens(self.dropout(x))
