@@ -5,6 +5,7 @@ Axes: e edges, h heads, d channels of a head.
 
 from collections.abc import Callable
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import pad
@@ -74,7 +75,7 @@ class Relation(AttentionPosition):
 
     def _read(self, given: Shaped[Tensor, "e f"], edges: int) -> tuple[Float[Tensor, "rows c"], EdgeKinds | None]:
         """Give what is said by each edge, or by each kind of edges; those behind the given ones say nothing."""
-        if not isinstance(self.features, Categories):
+        if torch.compiler.is_exporting() or not isinstance(self.features, Categories):
             return pad(self.features(given), (0, 0, 0, edges - given.shape[0])), None
         alike = distinct(given, self.features.kinds)
         key = "kinds", self.features.kinds, edges
