@@ -162,6 +162,12 @@ from zoo.core.scoring.relative_bias import (
 )
 from zoo.core.scoring.scores import Additive as Additive, General as General, LeakySum as LeakySum, Score as Score
 from zoo.core.special_tokens import SYMBOLS as SYMBOLS, Symbols as Symbols
+from zoo.core.streaming.fixed_step import (
+    Memory as Memory,
+    Span as Span,
+    StreamingStep as StreamingStep,
+    fixed_step as fixed_step,
+)
 from zoo.core.streaming.stages import (
     Chain as Chain,
     Pointwise as Pointwise,

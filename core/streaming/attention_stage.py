@@ -9,7 +9,7 @@ from math import inf, lcm
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -80,8 +80,7 @@ class AttentionStream(Stream):
         assert self.k is not None
         assert self.v is not None
         q, start = self.q[:, :count], self.answered - self.first
-        plain = self.attention.score == "scaled_dot" and self.attention.norm == "softmax"
-        if count > FEW or not plain or (self.bias is not None and self.bias.adds_values):
+        if count > FEW or not self.plain:
             parts = {"score": self.attention.make_score(), "norm": self.attention.norm}
             y = attend(q, self.k, self.v, self.pattern, None, self.bias, q_start=start, whole=False, **parts)
         else:
@@ -96,11 +95,22 @@ class AttentionStream(Stream):
     def stored(self) -> int:
         return sum(x.numel() for x in (self.q, self.k, self.v) if x is not None)
 
-    def _append(self, x: Tensor) -> None:
+    @property
+    def plain(self) -> bool:
+        """Tell whether `weighted` computes this attention."""
+        scaled = self.attention.score == "scaled_dot" and self.attention.norm == "softmax"
+        return scaled and not (self.bias is not None and self.bias.adds_values)
+
+    def projected(self, x: Float[Tensor, "b n d"], first: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Give queries, keys and values of vectors that stand at position `first` and behind it."""
         q, k, v = self.attention.project(Tokens(x), None)
         if self.turns:
-            place = torch.arange(self.seen, self.seen + x.shape[1], device=x.device)[None]
+            place = first + torch.arange(x.shape[1], device=x.device)[None]
             q, k = self.attention.position.turn(place, q, k)
+        return q, k, v
+
+    def _append(self, x: Tensor) -> None:
+        q, k, v = self.projected(x, self.seen)
         self.q, self.k, self.v = follow(self.q, q), follow(self.k, k), follow(self.v, v)
         self.seen += x.shape[1]
 
@@ -116,15 +126,8 @@ class AttentionStream(Stream):
             self.shape, self.open = shape, opened(self.pattern, *shape, q.device)
             self.near = projected(self.bias, 1 - start - shape[0], shape[1] - 1 - start)
             if self.near is not None and self.open is not None:
-                self.open = q.new_zeros(shape[:2]).masked_fill_(~self.open, -inf)
-        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-        scale, mask = q.shape[3] ** -0.5, self.open
-        if self.near is not None:
-            mask = self.near.on_line(q, k.shape[2], start, scale)
-            mask = mask if self.open is None else mask + self.open
-            q = self.near.query(q)
-        y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
-        return y.transpose(1, 2)
+                self.open = added(self.open, q)
+        return weighted(q, k, v, start, self.open, self.near)
 
     def _forget(self, count: int) -> None:
         """Let go of queries that are answered, and of keys that no other reads."""
@@ -136,6 +139,39 @@ class AttentionStream(Stream):
         self.q = behind(self.q, count)
         self.k, self.v = behind(self.k, first - self.first), behind(self.v, first - self.first)
         self.first = first
+
+
+def weighted(
+    q: Float[Tensor, "b q h d"],
+    k: Float[Tensor, "b k g d"],
+    v: Float[Tensor, "b k g e"],
+    start: int,
+    allowed: Shaped[Tensor, "q k"] | None,
+    bias: Relative | None,
+) -> Float[Tensor, "b q h e"]:
+    """Give what queries read, which stand at `start` among the keys.
+
+    Args:
+        q: queries.
+        k: keys.
+        v: values.
+        start: place of the first query.
+        allowed: which keys are read; with a bias as `added` gives it; None for all.
+        bias: for their offsets.
+    """
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    scale, mask = q.shape[3] ** -0.5, allowed
+    if bias is not None:
+        mask = bias.on_line(q, k.shape[2], start, scale)
+        mask = mask if allowed is None else mask + allowed
+        q = bias.query(q)
+    y = scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+    return y.transpose(1, 2)
+
+
+def added(allowed: Bool[Tensor, "q k"], like: Tensor) -> Float[Tensor, "q k"]:
+    """Give what is added to scores, in the type of `like`: 0 where a key may be read, -inf elsewhere."""
+    return like.new_zeros(allowed.shape).masked_fill_(~allowed, -inf)
 
 
 def opened(pattern: Pattern, queries: int, keys: int, start: int, device: torch.device) -> Bool[Tensor, "q k"] | None:

@@ -6,7 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from zoo.core import is_quantized
 from zoo.deploy import bundle
+from zoo.deploy.check import agreement
 from zoo.deploy.check import check as compare
 from zoo.deploy.programs import Program, programs
 from zoo.deploy.write import LIBRARIES, RUNTIME, quantize, traced, write_onnx, write_pt2
@@ -57,9 +59,12 @@ def export(
     if to == "onnx":
         require("exporting to ONNX", (*LIBRARIES, *((RUNTIME,) if check or int8 else ())))
     folder = Path(path).expanduser()
-    bundle.make_folder(folder, overwrite)
+    bundle.check_folder(folder, overwrite)
     name = _name(model_or_run)
     model = model_or_run if name is None else Pipeline(name).model
+    if is_quantized(model):
+        raise ConfigError(f"'{model.spec.name}' has int8 weights: export the model in float32, with --int8")
+    folder.mkdir(parents=True, exist_ok=True)
     training = model.training
     try:
         files = _files(model.cpu().eval(), folder, to, check, int8, tell)
@@ -93,9 +98,14 @@ def _files(
         said = f"differs from PyTorch by {compare(program, path):.1e} at most" if check else "not checked"
         if int8:
             quantize(path)
-            said += f"; in int8 by {compare(program, path, None):.1e}" if check else ", in int8"
+            said += f"; in int8: {_quality(program, path)}" if check else ", in int8"
         tell(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {said} ({time.perf_counter() - start:.0f} s)")
         found[program] = path
     if not found:
         raise ExportError(f"'{model.spec.name}' has no program")
     return found
+
+
+def _quality(program: Program, path: Path) -> str:
+    worst, same = compare(program, path, None), agreement(program, path)
+    return f"by {worst:.1e}, and {same:.0%} of the largest scores are of the same class or token"

@@ -15,8 +15,8 @@ DESCRIPTION = "export.json"
 SCRIPT = "run.py"
 
 
-def make_folder(path: Path, overwrite: bool) -> None:
-    """Make the folder, which has to be new or empty, before anything is computed.
+def check_folder(path: Path, overwrite: bool) -> None:
+    """Check that a folder is new or empty, before anything is computed.
 
     Args:
         path: of the folder.
@@ -29,7 +29,6 @@ def make_folder(path: Path, overwrite: bool) -> None:
         raise ConfigError(f"--out {str(path)!r} is a file: name a new folder")
     if path.is_dir() and any(path.iterdir()) and not overwrite:
         raise ConfigError(f"--out {str(path)!r} is not empty: name a new folder, or say --overwrite")
-    path.mkdir(parents=True, exist_ok=True)
 
 
 def describe(model: Any, name: str | None, found: dict[Program, Path]) -> dict[str, Any]:
@@ -46,7 +45,7 @@ def describe(model: Any, name: str | None, found: dict[Program, Path]) -> dict[s
         "model": spec.name,
         "task": spec.task,
         "modality": spec.modality,
-        "programs": {program.name: _described(program, path) for program, path in found.items()},
+        "programs": {program.name: described(program, path) for program, path in found.items()},
         "input": _input(model, model if name is None else name),
         "labels": _labels(model if name is None else name),
         "symbols": None if symbols is None else dict(zip(("pad", "bos", "eos"), symbols[:3], strict=True)),
@@ -56,22 +55,23 @@ def describe(model: Any, name: str | None, found: dict[Program, Path]) -> dict[s
     }
 
 
-def write_folder(path: Path, described: dict[str, Any], name: Any) -> None:
+def write_folder(path: Path, about: dict[str, Any], name: Any) -> None:
     """Write the description, the tokenizer where there is one, and the script.
 
     Args:
         path: of the folder.
-        described: see `describe`.
+        about: see `describe`.
         name: of the model, or the model itself, by which its tokenizer is found.
     """
-    write_text(path / DESCRIPTION, json.dumps(described, indent=2, ensure_ascii=False) + "\n")
+    write_text(path / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     tokenizer = _tokenizer(name)
     if tokenizer is not None:
         tokenizer.save(path / "tokenizer.json")
     shutil.copyfile(zoo.deploy.run.__file__, path / SCRIPT)
 
 
-def _described(program: Program, path: Path) -> dict[str, Any]:
+def described(program: Program, path: Path) -> dict[str, Any]:
+    """Describe a program: its file, inputs (`None` is an axis of any size) and outputs."""
     dynamic, inputs = program.dynamic_axes(), []
     for name, x, axes in zip(program.names, program.cases[0], dynamic, strict=True):
         shape = [None if axis in axes else size for axis, size in enumerate(x.shape)]

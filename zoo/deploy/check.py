@@ -1,6 +1,6 @@
 """Checks of exported programs: the same answers as PyTorch, at other sizes than those of the trace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,32 @@ def check(program: Program, path: Path, limit: float | None = TOLERANCE) -> floa
     Raises:
         ExportError: If it is more than the limit, or the file does not run at a size.
     """
-    run = runner(path, program.names)
     worst = 0.0
+    for shapes, found, expected in _answers(program, path):
+        pairs = zip(found, expected, strict=True)
+        worst = float(np.max([worst, *(difference(*pair) for pair in pairs)]))  # unlike max, it keeps NaN
+        if limit is not None and not worst <= limit:
+            raise ExportError(f"{path.name} differs from PyTorch by {worst:.1e} at {shapes}: more than {limit}")
+    return worst
+
+
+def agreement(program: Program, path: Path) -> float:
+    """Give the share of answers whose largest number stands where PyTorch's does, at the sizes that `check` takes.
+
+    Args:
+        program: what was exported.
+        path: of the file.
+
+    Raises:
+        ExportError: If the file does not run at a size.
+    """
+    pairs = [(found[0].argmax(-1), expected[0].argmax(-1)) for _, found, expected in _answers(program, path)]
+    return float(np.concatenate([(found == expected).ravel() for found, expected in pairs]).mean())
+
+
+def _answers(program: Program, path: Path) -> Iterator[tuple[str, list[np.ndarray], list[np.ndarray]]]:
+    """Yield the shapes of inputs, a file's answers and PyTorch's, for all cases but the first, which was traced."""
+    run = runner(path, program.names)
     for case in program.cases[1:]:
         shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in zip(program.names, case, strict=True))
         with torch.no_grad():
@@ -73,10 +97,7 @@ def check(program: Program, path: Path, limit: float | None = TOLERANCE) -> floa
             found = run(case)
         except Exception as error:  # onnxruntime raises classes of its own
             raise ExportError(f"{path.name} does not run at {shapes}: {str(error).splitlines()[0]}") from error
-        worst = max(worst, *(difference(*pair) for pair in zip(found, expected, strict=True)))
-        if limit is not None and not worst <= limit:
-            raise ExportError(f"{path.name} differs from PyTorch by {worst:.1e} at {shapes}: more than {limit}")
-    return worst
+        yield shapes, found, expected
 
 
 def difference(found: Any, expected: Any) -> float:

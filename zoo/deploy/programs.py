@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from zoo.core import Composition, Decoder, Generator
 from zoo.deploy.decoding import Decode, Encode
+from zoo.errors import ConfigError
 from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
 
@@ -22,6 +23,10 @@ SHARES = (1.0, 0.75, 0.5, 0.875)
 """Of the example's length."""
 TOKENS, KEPT = (8, 10, 12, 14), (3, 0, 11, 6)
 """Of a decoder, and how many of them the cache keeps: the second case is a prefill, the third a step."""
+FRAMES = 16
+"""Of a chunk of a streaming step: 160 ms of sound."""
+MANY = 2**62
+"""Frames of a sound whose end is not known."""
 NAMES = {"graph": ("x", "edge_index", "edge_attr", "batch", "pairs"), "vision": ("pixels",)}
 """Inputs by modality, where not the stem names them."""
 
@@ -84,7 +89,8 @@ def programs(model: Any) -> list[Program]:
     given = [x is not None for x in cases[0]]
     tensors = [tuple(x for x in case if x is not None) for case in cases]
     names = _input_names(model, cases[0])
-    return [Program("model", Forward(model, given), names, ("answer",), tensors)]
+    whole = Program("model", Forward(model, given), names, ("answer",), tensors)
+    return [whole, *_streaming(model, [case[0] for case in tensors])]
 
 
 def inputs_of(model: Any, case: int) -> tuple[Any, ...]:
@@ -157,3 +163,33 @@ def _writing(model: Generator) -> list[Program]:
     masks = ("source_mask",) if crossing else ()
     names = ("ids", "mask", *cache, *masks, *crossing)
     return [*found, Program("decode", decode, names, outputs, cases)]
+
+
+def _streaming(model: Any, features: Sequence[Tensor]) -> list[Program]:
+    """Give `step` of a model that answers while its input comes: a chunk of frames, with the state in and out."""
+    make = getattr(model, "streaming_step", None)
+    if make is None:
+        return []
+    try:
+        step = make()
+        cases = [_pushed(step, x[:, :1].repeat(1, 2 * FRAMES, 1), seen) for seen, x in enumerate(features)]
+    except ConfigError:  # it reads its input whole
+        return []
+    kept = [f"state_{place}" for place in range(len(cases[0]) - 3)]
+    outputs = ("answer", "first", "count", *(f"new_{name}" for name in kept))
+    return [Program("step", step, ("features", "seen", "end", *kept), outputs, cases)]
+
+
+@torch.no_grad()
+def _pushed(step: Any, x: Tensor, chunks: int) -> tuple[Tensor, ...]:
+    """Give a chunk of a stream, behind so many others."""
+    x = x * torch.linspace(0.5, 1.5, x.shape[1])[:, None]
+    state = step.start(x[:, :FRAMES])
+    for chunk in range(chunks):
+        _, _, _, *state = step(x[:, :FRAMES], torch.tensor(chunk * FRAMES), torch.tensor(MANY), *state)
+    return (
+        x[:, FRAMES:],
+        torch.tensor(chunks * FRAMES),
+        torch.tensor(MANY if chunks % 2 else chunks * FRAMES + 9),
+        *state,
+    )

@@ -1,5 +1,8 @@
 """Run an exported model: `python run.py INPUT ...` prints a line of JSON for each input, without torch.
 
+`python run.py --stream INPUT ...` reads sounds in chunks and prints a line whenever there are answers, where the model
+streams.
+
 Needs onnxruntime and numpy; Pillow for images, tokenizers for texts. An INPUT is a text, an image, a WAV file at the
 model's rate, a line of JSON with a graph (x, edge_index, edge_attr), or a file .npz with the arrays of the program.
 
@@ -19,6 +22,8 @@ import onnxruntime
 HERE = Path(__file__).resolve().parent
 NEW_TOKENS = 64
 """At most, of a model that writes."""
+MANY = 2**62
+"""Frames of a sound whose end is not known."""
 
 
 class Exported:
@@ -41,6 +46,8 @@ class Exported:
         session = self.sessions[program]
         known = {one.name for one in session.get_inputs()}
         types = {one["name"]: one["dtype"] for one in about["inputs"]}
+        if missing := sorted(known - given.keys()):
+            raise SystemExit(f"the program {program} also reads {', '.join(missing)}: give a file .npz with all arrays")
         inputs = {name: np.asarray(x, dtype=types[name]) for name, x in given.items() if name in known}
         return dict(zip(about["outputs"], session.run(None, inputs), strict=True))
 
@@ -51,7 +58,10 @@ class Exported:
         given = READERS[self.about["input"]["kind"]](raw, self.about["input"], self.folder)
         if "decode" in self.about["programs"]:
             return self.text(self.generate(given))
-        scores = self.run("model", given)["answer"]
+        return self.readable(self.run("model", given)["answer"])
+
+    def readable(self, scores: np.ndarray) -> Any:
+        """Give the text of CTC logits, or what `labelled` gives."""
         if self.about["ctc"]:
             return self.text(collapsed(scores[0].argmax(-1), self.about["symbols"]["pad"]))
         return self.labelled(scores)
@@ -100,6 +110,46 @@ class Exported:
         return found
 
 
+class SoundStream:
+    """Answers a sound while it comes, by the program `step`, which takes chunks of one size and its own state.
+
+    Args:
+        exported: a model that streams.
+    """
+
+    def __init__(self, exported: Exported) -> None:
+        self.exported, self.about = exported, exported.about["input"]
+        inputs = exported.about["programs"]["step"]["inputs"]
+        self.chunk: int = inputs[0]["shape"][1]
+        self.state = {x["name"]: np.zeros([size or 1 for size in x["shape"]], x["dtype"]) for x in inputs[3:]}
+        self.samples = np.zeros(0)
+        self.frames = np.zeros((0, self.about["bands"]), np.float32)
+        self.seen, self.given, self.count = 0, 0, 0
+
+    def push(self, samples: np.ndarray, last: bool = False) -> np.ndarray:
+        """Give the answers (m, d) that are there now; with `last` the rest."""
+        self.samples = np.concatenate([self.samples, samples])
+        if len(self.samples) >= self.about["length"]:
+            new = log_mel(self.samples, self.about)
+            self.samples = self.samples[len(new) * self.about["step"] :]
+            self.frames = np.concatenate([self.frames, new])
+        end, found = self.seen + len(self.frames) if last else MANY, []
+        while len(self.frames) >= self.chunk or (last and (self.seen < end or self.given < self.count)):
+            found.append(self._step(end))
+        return np.concatenate(found) if found else np.zeros((0, 0), np.float32)
+
+    def _step(self, end: int) -> np.ndarray:
+        part, self.frames = self.frames[: self.chunk], self.frames[self.chunk :]
+        part = np.pad(part, ((0, self.chunk - len(part)), (0, 0)))
+        out = self.exported.run("step", {"features": part[None], "seen": self.seen, "end": end, **self.state})
+        self.state = {name: out[f"new_{name}"] for name in self.state}
+        self.seen += self.chunk
+        first, self.count = int(out["first"]), int(out["count"])
+        answers = out["answer"][0][max(0, -first) : max(0, self.count - first)]
+        self.given += len(answers)
+        return answers
+
+
 def read_text(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Give ids, and how many there are."""
     from tokenizers import Tokenizer
@@ -129,15 +179,20 @@ def read_image(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def read_sound(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Give samples (1, t) of a WAV file of 16 bits, and log-mel features (1, n, bands) of them."""
+    """Give samples (1, t) of a sound, and log-mel features (1, n, bands) of them."""
+    sound = samples_of(raw, about)
+    features = log_mel(sound, about)
+    return {"features": [features], "lengths": [len(features)], "input_0": [sound], "input_1": [len(sound)]}
+
+
+def samples_of(raw: str, about: dict[str, Any]) -> np.ndarray:
+    """Give the samples (t) of a WAV file of 16 bits, in -1 … 1."""
     with wave.open(raw, "rb") as file:
         if file.getframerate() != about["rate"] or file.getsampwidth() != 2:
             raise SystemExit(f"{raw}: {file.getframerate()} Hz, {8 * file.getsampwidth()} bits: the model reads "
                              f"{about['rate']} Hz, 16 bits")  # fmt: skip
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, file.getnchannels())
-    sound = samples.mean(1, dtype=np.float64) / 32768
-    features = log_mel(sound, about)
-    return {"features": [features], "lengths": [len(features)], "input_0": [sound], "input_1": [len(sound)]}
+    return samples.mean(1, dtype=np.float64) / 32768
 
 
 def log_mel(sound: np.ndarray, about: dict[str, Any]) -> np.ndarray:
@@ -192,13 +247,31 @@ def collapsed(best: np.ndarray, blank: int) -> list[int]:
     return [one for one in kept if one != blank]
 
 
+def streamed(exported: Exported, raw: str) -> None:
+    """Print the answers to a sound so far, whenever there are new ones, chunk by chunk."""
+    if "step" not in exported.about["programs"]:
+        raise SystemExit(f"{exported.about['model']} does not stream: its folder holds no program step")
+    stream, sound, answers = SoundStream(exported), samples_of(raw, exported.about["input"]), list[np.ndarray]()
+    size = stream.chunk * stream.about["step"]
+    for begin in range(0, len(sound), size):
+        new = stream.push(sound[begin : begin + size], last=begin + size >= len(sound))
+        answers += [new] * bool(len(new))
+        if len(new):
+            said = {"input": raw, "seconds": begin / stream.about["rate"]}
+            print(json.dumps({**said, "answer": exported.readable(np.concatenate(answers)[None])}, ensure_ascii=False))
+
+
 def main() -> None:
     """Answer each argument."""
-    if len(sys.argv) < 2:
+    arguments = [one for one in sys.argv[1:] if one != "--stream"]
+    if not arguments:
         raise SystemExit(__doc__)
     exported = Exported()
-    for raw in sys.argv[1:]:
-        print(json.dumps({"input": raw, "answer": exported.answer(raw)}, ensure_ascii=False))
+    for raw in arguments:
+        if "--stream" in sys.argv:
+            streamed(exported, raw)
+        else:
+            print(json.dumps({"input": raw, "answer": exported.answer(raw)}, ensure_ascii=False))
 
 
 if __name__ == "__main__":

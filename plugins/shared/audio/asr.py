@@ -12,6 +12,7 @@ from zoo.core import (
     Generator,
     Joint,
     NextToken,
+    StreamingStep,
     Symbols,
     encoder_decoder_parts,
     init_weights,
@@ -50,7 +51,14 @@ class JointTranscriber(Joint):
 
     def stream(self, batch: int = 1) -> SoundStream:
         """Begin a stream of CTC logits, as `Streams`; the decoder, which reads the whole, is not used."""
-        return Transcriber(self.stem, self.encoder, self.emitter, symbols=self.symbols).stream(batch)
+        return self._transcriber().stream(batch)
+
+    def streaming_step(self) -> StreamingStep:
+        """See `Streams.streaming_step`; of the CTC logits."""
+        return self._transcriber().streaming_step()
+
+    def _transcriber(self) -> Transcriber:
+        return Transcriber(self.stem, self.encoder, self.emitter, symbols=self.symbols)
 
 
 def recogniser(stem: nn.Module, encoder: nn.Module, config: RecognitionConfig) -> Ctc | Generator:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from zoo.core import ConfigError, Pointwise, Stream
+from zoo.core import ConfigError, Memory, Pointwise, Span, Stream, fixed_step
 from zoo.plugins.shared.audio.lengths import cleared
 
 SMALL = 1e-3
@@ -70,6 +70,16 @@ class RunningNorm(Stream):
     @property
     def stored(self) -> int:
         return 0 if self.sums is None else self.sums.numel()
+
+
+@fixed_step.register(RunningNorm)
+def _(stage: RunningNorm, x: Tensor, span: Span, memory: Memory) -> tuple[Tensor, Span]:
+    norm = RunningNorm()
+    norm.count = span.first  # type: ignore[assignment]  # a number that is not known yet
+    norm.sums = memory.read(x.new_zeros(2, x.shape[0], 1, x.shape[2], dtype=torch.float64))
+    y = norm.push(x)
+    memory.new.append(norm.sums)
+    return y, span
 
 
 def unchanged(x: Float[Tensor, "b n m"], count: Int[Tensor, " b"] | None) -> Float[Tensor, "b n m"]:

@@ -103,7 +103,7 @@ class FrameStem(nn.Module):
     def placed(self, x: Float[Tensor, "b n d"], first: int) -> Float[Tensor, "b n d"]:
         """Add their positions to vectors that stand at `first` and behind it."""
         assert self.position is not None
-        return x + self.position.at(torch.arange(first, first + x.shape[1], device=x.device)).to(x.dtype)
+        return x + self.position.at(first + torch.arange(x.shape[1], device=x.device)).to(x.dtype)
 
     def count(self, samples: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
         """Count the vectors of sounds of so many samples."""

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zoo.core import Chain, Classify, ConfigError, InputError, Tokens, latency, serving, stream_of
+from zoo.core import Chain, Classify, ConfigError, InputError, StreamingStep, Tokens, latency, serving, stream_of
 from zoo.plugins.shared.audio.config import TOKEN
 from zoo.plugins.shared.audio.frame_stem import check_values
 
@@ -34,6 +34,17 @@ class Streams:
                 need not.
         """
         return SoundStream(self, batch)
+
+    def streaming_step(self) -> StreamingStep:
+        """Give what a stream does for a chunk of log-mel frames as a function without a state, for exported programs.
+
+        Raises:
+            ConfigError: If a part of the model has to see the whole sound.
+        """
+        model: Any = self
+        check_head(model.head)
+        frames = model.stem.stream().stages[1:]
+        return StreamingStep(model, Chain([*frames, stream_of(model.encoder, model.stem.pattern)]))
 
 
 class SoundStream:
@@ -52,11 +63,7 @@ class SoundStream:
     def __init__(self, model: Any, batch: int = 1) -> None:
         if batch < 1:
             raise ConfigError(f"batch={batch}: a stream is of at least one sound")
-        if isinstance(model.head, Classify):
-            raise ConfigError(
-                "task='classify' answers once, from the mean of a whole sound: a model with task='tag' or "
-                "task='features' answers every vector as it comes"
-            )
+        check_head(model.head)
         self.stem, self.head = serving(model.stem), serving(model.head)
         self.stages = Chain([*self.stem.stream().stages, stream_of(serving(model.encoder), self.stem.pattern)])
         self.dtype = next(model.head.parameters(), next(model.stem.parameters())).dtype
@@ -172,6 +179,19 @@ class SoundStream:
         if chunk.device != device:
             raise InputError(f"a chunk is on {chunk.device}, and the model on {device}: push chunk.to('{device}')")
         check_values(chunk, first=self.samples)
+
+
+def check_head(head: Any) -> None:
+    """Refuse a head that does not answer each vector alone.
+
+    Raises:
+        ConfigError: If it does not.
+    """
+    if isinstance(head, Classify):
+        raise ConfigError(
+            "task='classify' answers once, from the mean of a whole sound: a model with task='tag' or "
+            "task='features' answers every vector as it comes"
+        )
 
 
 def as_read(chunk: Float[Tensor, "b t"]) -> Float[Tensor, "b t"]:

@@ -61,6 +61,16 @@ def test_formats_and_libraries_that_are_not_there_are_named(tmp_path: Path, monk
         zoo.export("vit-micro", tmp_path)
 
 
+def test_int8_weights_are_not_exported_as_floats(tmp_path: Path) -> None:
+    model = zoo.quantize(zoo.create("vit-micro", depth=1).eval())
+    with pytest.raises(ConfigError, match="'vit-micro' has int8 weights: export the model in float32, with --int8"):
+        zoo.export(model, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "normalise": "running"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
@@ -69,7 +79,10 @@ def test_formats_and_libraries_that_are_not_there_are_named(tmp_path: Path, monk
         ("decoder-tiny", TINY),
         ("transformer-tiny", TINY),
         ("conformer-tiny", {"depth": 1}),
+        ("conformer-tiny", {"depth": 1, "kernel_size": 7, "task": "generate", **STREAMING}),
+        ("conformer-tiny", {"depth": 1, "task": "generate", "by": "joint"}),
         ("speech-tiny", {"depth": 1}),
+        ("nat-base", TINY),
         ("graph-tiny", {"depth": 1}),
         ("gat-cora", {}),
         ("gatv2-cora", {}),

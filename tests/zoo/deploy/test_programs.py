@@ -46,3 +46,12 @@ def test_models_that_write_have_a_cache_and_those_with_an_encoder_two_programs()
     encode, decode = programs(zoo.create("transformer-tiny", **TINY).eval())
     assert encode.outputs == ("source_mask", "source_key_0", "source_value_0")
     assert decode.names[-3:] == encode.outputs
+
+
+def test_a_model_that_streams_has_a_step_and_one_that_reads_the_whole_has_none() -> None:
+    streaming = {"window": [640, 0], "convolution": "causal", "normalise": "running"}
+    whole, step = programs(zoo.create("conformer-tiny", depth=1, task="tag", num_classes=3, **streaming).eval())
+    assert (whole.name, step.name) == ("model", "step")
+    assert step.names[:3] == ("features", "seen", "end")
+    assert step.dynamic_axes()[:4] == [[0], [], [], [1]]
+    assert len(programs(zoo.create("conformer-tiny", depth=1).eval())) == 1

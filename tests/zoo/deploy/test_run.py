@@ -1,12 +1,16 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 
 import zoo
 from zoo.deploy import run
+from zoo.deploy.bundle import described
+from zoo.deploy.programs import Program, programs
 from zoo.plugins.shared.audio.log_mel import LogMel
 
 
@@ -46,3 +50,43 @@ def test_edges_are_those_that_the_model_reads() -> None:
 
 def test_repetitions_go_before_blanks() -> None:
     assert run.collapsed(np.array([0, 3, 3, 0, 3, 4, 4, 0]), 0) == [3, 3, 4]
+
+
+class Traceless:
+    """An exported model whose programs are computed by PyTorch, at once."""
+
+    def __init__(self, model: Any) -> None:
+        self.programs: dict[str, Program] = {program.name: program for program in programs(model)}
+        about = {name: described(program, Path()) for name, program in self.programs.items()}
+        self.about = {"input": zoo.preprocess(model).portable(), "programs": about}
+
+    @torch.no_grad()
+    def run(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        program = self.programs[name]
+        inputs = [
+            torch.as_tensor(np.asarray(given[one])).to(x.dtype)
+            for one, x in zip(program.names, program.cases[0], strict=True)
+        ]
+        return {name: x.numpy() for name, x in zip(program.outputs, program.module(*inputs), strict=True)}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window": [640, 0], "convolution": "causal", "normalise": "running"},
+        {"window": [160, 80], "convolution": "same", "normalise": "none", "position": "rotary"},
+        {"window": [160, 0], "convolution": "same", "normalise": "running", "position": "sinusoidal"},
+    ],
+)
+@pytest.mark.parametrize("samples", [3000, 17000])
+def test_a_sound_that_comes_is_answered_as_by_a_stream(options: dict[str, Any], samples: int) -> None:
+    torch.manual_seed(0)
+    model: Any = zoo.create("conformer-tiny", depth=2, task="tag", num_classes=3, kernel_size=7, **options).eval()
+    sound = torch.randn(samples, dtype=torch.float64)
+    with model.stream() as stream:
+        expected = [stream.push(sound.float()[None])]
+    expected.append(stream.rest)
+    made = run.SoundStream(Traceless(model))  # type: ignore[arg-type]
+    found = [made.push(part.numpy(), last) for part, last in ((sound[:2500], False), (sound[2500:], True))]
+    answers = np.concatenate([x for x in found if len(x)])
+    np.testing.assert_allclose(answers, torch.cat(expected, 1)[0].detach().numpy(), rtol=1e-4, atol=1e-4)
