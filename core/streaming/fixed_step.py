@@ -38,7 +38,7 @@ class Span:
 
     def later(self, delay: int) -> "Span":
         """Give the span of answers that are so many items late."""
-        return replace(self, first=self.first - delay, delay=self.delay + delay)
+        return replace(self, first=_divided(self.first, -delay, 1), delay=self.delay + delay)
 
     def there(self) -> Bool[Tensor, " n"]:
         """Tell which of the items there are."""
@@ -125,9 +125,14 @@ def _(stage: Windows, x: Tensor, span: Span, memory: Memory) -> tuple[Tensor, Sp
         x = x.where(span.there().view(1, -1, *[1] * (x.ndim - 2)), 0)
     items = memory.follow(x, kept)[:, : stage.size + span.count - step]
     late = (span.delay + kept - before) // step
-    end = torch.div(span.end + (before + behind - stage.size), step, rounding_mode="floor") + 1
-    first = torch.div(span.first + span.delay, step, rounding_mode="floor") - late
-    return stage.apply(items), Span(span.count // step, first, end, late)
+    end = _divided(span.end, before + behind - stage.size + step, step)
+    return stage.apply(items), Span(span.count // step, _divided(span.first, before - kept, step), end, late)
+
+
+def _divided(x: Tensor, more: int, step: int) -> Tensor:
+    """Give ⌊(x + more) / step⌋, without operations that change nothing."""
+    x = x + more if more else x
+    return x if step == 1 else torch.div(x, step, rounding_mode="floor")
 
 
 @fixed_step.register(AttentionStream)
@@ -147,7 +152,8 @@ def _(stage: AttentionStream, x: Tensor, span: Span, memory: Memory) -> tuple[Te
     near = projected(stage.bias, 1 - start - n, k.shape[1] - 1 - start)
     if near is not None:
         mask = added(mask, q)
-    return attention.out(weighted(q, k, v, start, mask, near).flatten(2)), late
+    y = weighted(q, k, v, start, mask, near)
+    return attention.out(y.clone(memory_format=torch.contiguous_format).flatten(2)), late  # ONNX lays heads out anew
 
 
 def _mask(stage: AttentionStream, late: Span, queries: int, keys: int, start: int) -> Bool[Tensor, "q k"]:

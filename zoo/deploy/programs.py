@@ -176,7 +176,8 @@ def _streaming(model: Any, features: Sequence[Tensor]) -> list[Program]:
     except ConfigError:  # it reads its input whole
         return []
     kept = [f"state_{place}" for place in range(len(cases[0]) - 3)]
-    outputs = ("answer", "first", "count", *(f"new_{name}" for name in kept))
+    # not "first": torch.onnx 2.14 has a value of that name inside, and onnxruntime refuses the second
+    outputs = ("answer", "position", "count", *(f"new_{name}" for name in kept))
     return [Program("step", step, ("features", "seen", "end", *kept), outputs, cases)]
 
 

@@ -144,7 +144,7 @@ class SoundStream:
         out = self.exported.run("step", {"features": part[None], "seen": self.seen, "end": end, **self.state})
         self.state = {name: out[f"new_{name}"] for name in self.state}
         self.seen += self.chunk
-        first, self.count = int(out["first"]), int(out["count"])
+        first, self.count = int(out["position"]), int(out["count"])
         answers = out["answer"][0][max(0, -first) : max(0, self.count - first)]
         self.given += len(answers)
         return answers
