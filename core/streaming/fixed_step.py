@@ -111,7 +111,8 @@ def _(stage: Positioned, x: Tensor, span: Span, memory: Memory) -> tuple[Tensor,
 @fixed_step.register(Residual)
 def _(stage: Residual, x: Tensor, span: Span, memory: Memory) -> tuple[Tensor, Span]:
     y, late = fixed_step(stage.branch, x, span, memory)
-    return memory.follow(x, late.delay - span.delay)[:, : x.shape[1]] + y, late
+    x = memory.follow(x, late.delay - span.delay)[:, : x.shape[1]]
+    return torch.add(x, y, alpha=stage.share), late
 
 
 @fixed_step.register(Windows)

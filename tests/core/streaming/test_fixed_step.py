@@ -67,7 +67,7 @@ STAGES = {
     "halved": lambda: windows(3, 2, (2, 0)),
     "halved, ahead": lambda: windows(3, 2, (1, 1)),
     "two": lambda: Chain([windows(5, 1, (2, 2)), Pointwise(torch.tanh), windows(3, 2, (1, 1)), windows(4, 2, (1, 2))]),
-    "residual": lambda: Chain([Residual(windows(3, 1, (1, 1))), Residual(Chain([windows(4, 1, (2, 1))]))]),
+    "residual": lambda: Chain([Residual(windows(3, 1, (1, 1))), Residual(Chain([windows(4, 1, (2, 1))]), 0.5)]),
     "positions": lambda: Chain([Residual(windows(3, 1, (1, 1))), Positioned(lambda x, first: x + placed(x, first))]),
 }
 
