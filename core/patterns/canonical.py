@@ -2,6 +2,8 @@
 
 from functools import reduce
 
+import torch
+
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.edges import Edges
 from zoo.core.patterns.local import Chunk, Window
@@ -35,7 +37,9 @@ def canonical(
         return pattern
     if isinstance(pattern, Or):
         return _as_edges(pattern, queries, keys, start)
-    return _fitted(pattern, queries, keys, start) if isinstance(pattern, Window | Causal) else pattern
+    if isinstance(keys, torch.SymInt) or not isinstance(pattern, Window | Causal):  # a program is for any length
+        return pattern
+    return _fitted(pattern, queries, keys, start)
 
 
 def by_offset(pattern: Pattern) -> bool:

@@ -11,6 +11,7 @@ Axes: b rows, n tokens or frames, c channels.
 
 import json
 import math
+import re
 import sys
 import wave
 from pathlib import Path
@@ -22,6 +23,8 @@ import onnxruntime
 HERE = Path(__file__).resolve().parent
 NEW_TOKENS = 64
 """At most, of a model that writes."""
+BYTES = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+"""Decoder of a tokenizer whose tokens are bytes."""
 MANY = 2**62
 """Frames of a sound whose end is not known."""
 
@@ -106,8 +109,19 @@ class Exported:
             return " ".join(map(str, ids))
         from tokenizers import Tokenizer
 
-        found: str = Tokenizer.from_file(str(path)).decode(ids)
+        tokenizer: Any = Tokenizer.from_file(str(path))
+        if json.loads(tokenizer.to_str())["decoder"] == BYTES:
+            return text_of_bytes(ids, tokenizer)
+        found: str = tokenizer.decode(ids)
         return found
+
+
+def text_of_bytes(ids: list[int], tokenizer: Any) -> str:
+    """Join the bytes of tokens; the library makes all of a run unreadable that ends within a character."""
+    special = {place for place, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    tokens = [tokenizer.id_to_token(one) or "" for one in ids if one not in special]
+    parts = [bytes.fromhex(one[3:5]) if re.fullmatch("<0x[0-9A-F]{2}>", one) else one.encode() for one in tokens]
+    return b"".join(parts).decode(errors="replace")
 
 
 class SoundStream:

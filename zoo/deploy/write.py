@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from zoo.deploy.programs import Program
 from zoo.errors import ConfigError, ExportError
@@ -125,6 +126,8 @@ def _reason(error: BaseException) -> str:
     """Give the first line that says something, of the error that began it."""
     while error.__cause__ is not None:
         error = error.__cause__
+    if isinstance(error, GuardOnDataDependentSymNode):
+        return "a size or a choice depends on the values of an input"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else 'no reason is given'}"
 

@@ -12,6 +12,7 @@ from zoo.deploy import run
 from zoo.deploy.bundle import described
 from zoo.deploy.programs import Program, programs
 from zoo.plugins.shared.audio.log_mel import LogMel
+from zoo.plugins.shared.text.tokenizer import Tokenizer
 
 
 def about(name: str) -> dict[str, object]:
@@ -50,6 +51,13 @@ def test_edges_are_those_that_the_model_reads() -> None:
 
 def test_repetitions_go_before_blanks() -> None:
     assert run.collapsed(np.array([0, 3, 3, 0, 3, 4, 4, 0]), 0) == [3, 3, 4]
+
+
+def test_bytes_that_end_within_a_character_leave_the_others_readable() -> None:
+    tokenizer = Tokenizer.byte_level()
+    ids = [tokenizer.bos, *(4 + byte for byte in "né".encode()[:2]), 10**6]
+    assert json.loads(tokenizer.backend.to_str())["decoder"] == run.BYTES
+    assert run.text_of_bytes(ids, tokenizer.backend) == tokenizer.decode(ids[:-1]) == "n\ufffd"
 
 
 class Traceless:

@@ -3,6 +3,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo import ExportError
+from zoo.core import Window, attend
 from zoo.core.layers.pooling import check_pool
 from zoo.deploy.programs import Program
 from zoo.deploy.write import traced
@@ -19,6 +20,12 @@ class Refuses(nn.Module):
         return x
 
 
+class InWindow(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        x = x[:, :, None]
+        return attend(x, x, x, Window(3, 3))[:, :, 0]
+
+
 def program(module: nn.Module) -> Program:
     return Program("model", module, ("x",), ("y",), [(torch.ones(n, 3),) for n in (2, 1, 4)])
 
@@ -29,7 +36,16 @@ def test_lengths_are_symbols() -> None:
 
 
 def test_what_cannot_be_traced_is_named_with_the_reason() -> None:
-    with pytest.raises(ExportError, match=r"model: the model cannot be traced: .*data-dependent"):
+    with pytest.raises(
+        ExportError, match=r"model: the model cannot be traced: a size or a choice depends on the values"
+    ):
         traced(program(LooksAtValues()))
     with pytest.raises(ExportError, match="model: pool='median' is not one of"):
         traced(program(Refuses()))
+
+
+def test_a_window_serves_lengths_that_it_covers() -> None:
+    cases = [(torch.randn(2, n, 4, generator=torch.Generator().manual_seed(n)),) for n in (9, 3)]
+    exported = traced(Program("model", InWindow(), ("x",), ("y",), cases))
+    for case in cases:
+        torch.testing.assert_close(exported.module()(*case), InWindow()(*case))
