@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 import torch
 
@@ -34,6 +35,15 @@ def on_device(device: torch.device) -> Iterator[None]:
 def _seeded() -> None:
     """Draw the same numbers in each test, whichever tests its process ran before."""
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def unchecked_shapes() -> Iterator[None]:
+    """Leave out the checks of shapes at run time, which `torch.export` cannot read."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture

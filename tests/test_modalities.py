@@ -23,6 +23,9 @@ ALLOWED = {
     "data/tables/hub.py": "image audio",  # the kinds of cells that `datasets` decodes
     "bench/data/images.py": "image images",  # data of each kind, read beside the libraries that read it
     "bench/data/texts.py": "text",
+    "bench/export/families.py": "graph speech",  # names of models
+    "deploy/programs.py": "graph vision",  # inputs whose names no stem tells
+    "deploy/run.py": "graph image text",  # reads raw inputs of each kind without this library
     "bench/gpu/decoding.py": "graph",  # CUDA's word for recorded calls
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
     "data/tables/webdataset.py": "text",  # an ending of files

@@ -144,7 +144,7 @@ def zoo_studies() -> list[StudySpec]:
 
 @hookimpl
 def zoo_suites() -> tuple[SuiteSpec, ...]:
-    """Name the benchmarks of the attention engine, of exported models, of GPUs, of the matrix products and of reading data."""
+    """Name the benchmarks of the engine, of exported models, of GPUs, of matrix products and of reading data."""
     return (
         SuiteSpec(name="engine", package="zoo.bench.engine", title="The engine against its peers"),
         SuiteSpec(name="export", package="zoo.bench.export", title="Exported models against eager PyTorch"),

@@ -1,0 +1,24 @@
+"""`zoo export`: a folder, and what is said about it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
+
+def test_a_model_with_drawn_weights_is_exported(run: Callable[..., Any], tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    code, out, err = run("export", "vit-micro", "--random", "--to", "pt2", "--out", str(folder))
+    assert (code, out) == (0, f"saved in {folder}\n")
+    assert "differs from PyTorch by" in err
+    assert {path.name for path in folder.iterdir()} == {"model.pt2", "export.json", "run.py"}
+
+
+def test_a_model_without_weights_is_not_exported(run: Callable[..., Any], tmp_path: Path) -> None:
+    code, out, err = run("export", "vit-micro", "--to", "pt2", "--out", str(tmp_path / "out"))
+    assert (code, out) == (2, "")
+    assert "vit-micro" in err
+    assert not (tmp_path / "out").exists()
