@@ -119,7 +119,7 @@ class QuadraticAttention(nn.Module):
         self._check_arguments(tokens, context, state)
         q, k, v = self.project(tokens, None)
         y = attend(q, k, v, bias=self.encoding(tokens))
-        y = y.reshape(self.num_heads, -1, len(tokens.x), self.dim)
+        y = y.reshape(self.num_heads, -1, tokens.x.shape[0], self.dim)
         return self.out(y.permute(2, 1, 0, 3).flatten(2))
 
     def weights(
@@ -129,7 +129,7 @@ class QuadraticAttention(nn.Module):
         self._check_arguments(tokens, context, state)
         q, k, v = self.project(tokens, None)
         weights = attend(q, k, v, bias=self.encoding(tokens), return_weights=True)[1]
-        return weights[:, 0].unflatten(1, (self.num_heads, -1)).expand(len(tokens.x), -1, -1, -1)
+        return weights[:, 0].unflatten(1, (self.num_heads, -1)).expand(tokens.x.shape[0], -1, -1, -1)
 
     def state(self, batch: int, pattern: Pattern = Full(), *, capacity: int = 16, spare: int = 0) -> State:
         """Refuse to read step by step.

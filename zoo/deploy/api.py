@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoo.core import is_quantized
@@ -12,7 +13,7 @@ from zoo.deploy.check import agreement
 from zoo.deploy.check import check as compare
 from zoo.deploy.programs import Program, programs
 from zoo.deploy.write import LIBRARIES, RUNTIME, quantize, traced, write_onnx, write_pt2
-from zoo.errors import ConfigError, ExportError
+from zoo.errors import ConfigError, ExportError, MissingLibraryError, ZooError
 from zoo.pipeline import Pipeline
 from zoo.registry import require
 
@@ -37,7 +38,7 @@ def export(
 
     Args:
         model_or_run: a model of `zoo.create`, its name, a folder of `zoo train`, or `hf-hub:org/name`.
-        path: of the folder, new or empty.
+        path: of the folder, new or empty; it has its files at once when all are written.
         to: `onnx`, or `pt2` for `torch.export.load`, which needs torch.
         check: compare the answers with PyTorch's at three other sizes, to 1e-4.
         int8: weights of matrix products in 8 bits, by onnxruntime; the difference is told and has no limit.
@@ -64,13 +65,20 @@ def export(
     model = model_or_run if name is None else Pipeline(name).model
     if is_quantized(model):
         raise ConfigError(f"'{model.spec.name}' has int8 weights: export the model in float32, with --int8")
-    folder.mkdir(parents=True, exist_ok=True)
+    if others := sorted({str(x.dtype) for x in model.parameters()} - {"torch.float32"}):
+        raise ConfigError(f"'{model.spec.name}' has weights of {', '.join(others)}: give model.float()")
+    assets = _assets(model, name, tell)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     training = model.training
-    try:
-        files = _files(model.cpu().eval(), folder, to, check, int8, tell)
-        bundle.write_folder(folder, bundle.describe(model, name, files), model if name is None else name)
-    finally:
-        model.train(training)
+    with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as made:
+        try:
+            files = _files(model.cpu().eval(), Path(made), to, check, int8, tell)
+        finally:
+            model.train(training)
+        bundle.write_folder(Path(made), model, assets, files)
+        folder.mkdir(exist_ok=True)
+        for path in Path(made).iterdir():
+            path.replace(folder / path.name)
     return folder
 
 
@@ -80,6 +88,21 @@ def _name(model_or_run: Any) -> str | None:
     if getattr(model_or_run, "spec", None) is None:
         raise ConfigError(f"{type(model_or_run).__name__} has no spec: give a name, or a model that zoo.create made")
     return None
+
+
+def _assets(model: Any, name: str | None, tell: Callable[[str], object]) -> bundle.Assets:
+    """Find what lies beside the programs; a model without a name goes without, which is told."""
+    try:
+        return bundle.assets_of(model, name)
+    except MissingLibraryError:
+        raise
+    except ZooError as error:
+        if name is not None:
+            raise ExportError(
+                f"{name!r} is not exported without its preprocessing, tokenizer and labels: {error}"
+            ) from error
+        tell(f"without preprocessing, tokenizer and labels, so run.py reads arrays (.npz) only: {error}")
+        return bundle.TENSORS
 
 
 def _files(
@@ -99,7 +122,7 @@ def _files(
         if int8:
             quantize(path)
             said += f"; in int8: {_quality(program, path)}" if check else ", in int8"
-        tell(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {said} ({time.perf_counter() - start:.0f} s)")
+        tell(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, {said} ({time.perf_counter() - start:.0f} s)")
         found[program] = path
     if not found:
         raise ExportError(f"'{model.spec.name}' has no program")

@@ -2,17 +2,39 @@
 
 import json
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import zoo.deploy.run
 from zoo.data import write_text
 from zoo.deploy.programs import Program
-from zoo.errors import ConfigError, ZooError
+from zoo.errors import ConfigError
 from zoo.factory import create
+from zoo.pipeline import Pipeline
 
 DESCRIPTION = "export.json"
 SCRIPT = "run.py"
+
+
+@dataclass(frozen=True)
+class Assets:
+    """What a folder holds beside the programs.
+
+    Args:
+        input: how raw inputs are prepared: `portable` of the model or its preprocessing.
+        labels: their names; none where the weights tell none.
+        tokenizer: of what the model reads or writes.
+    """
+
+    input: Mapping[str, Any]
+    labels: Sequence[str] = ()
+    tokenizer: Any = None
+
+
+TENSORS = Assets({"kind": "tensors"})
+"""Of a model that reads arrays by name."""
 
 
 def check_folder(path: Path, overwrite: bool) -> None:
@@ -31,43 +53,61 @@ def check_folder(path: Path, overwrite: bool) -> None:
         raise ConfigError(f"--out {str(path)!r} is not empty: name a new folder, or say --overwrite")
 
 
-def describe(model: Any, name: str | None, found: dict[Program, Path]) -> dict[str, Any]:
-    """Describe an exported model as JSON values.
+def assets_of(model: Any, name: str | None) -> Assets:
+    """Find preprocessing, labels and tokenizer of a model.
 
     Args:
         model: the model.
-        name: by which preprocessing and labels are found; None for the model's own.
-        found: files of its programs.
+        name: of its weights, with which labels and tokenizer lie; None for those that the model names itself.
+
+    Raises:
+        ZooError: If there should be some, and they cannot be found or read.
     """
-    spec = model.spec
-    symbols = getattr(model, "symbols", None)
+    named, spec, reads, answers = model if name is None else name, model.spec, None, None
+    if spec.preprocess:
+        reads = create.preprocess(named)
+    if name is not None:
+        answers = Pipeline(name).postprocess
+    elif spec.postprocess:
+        answers = create.postprocess(named)
+    portable = getattr(model, "portable", None) or getattr(reads, "portable", None)
+    labels = getattr(answers, "labels", None) or getattr(answers, "names", None)
+    tokenizer = getattr(reads, "tokenizer", None)
+    if tokenizer is None and spec.task == "generate":
+        tokenizer = getattr(answers, "tokenizer", None)
+    return Assets(portable() if portable else TENSORS.input, list(labels or ()), tokenizer)
+
+
+def write_folder(path: Path, model: Any, assets: Assets, found: Mapping[Program, Path]) -> None:
+    """Write the description, the tokenizer where there is one, and the script.
+
+    Args:
+        path: of the folder.
+        model: the model.
+        assets: what lies beside its programs.
+        found: files of these.
+    """
+    about = _describe(model, assets, found)
+    write_text(path / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    if assets.tokenizer is not None:
+        assets.tokenizer.save(path / "tokenizer.json")
+    shutil.copyfile(zoo.deploy.run.__file__, path / SCRIPT)
+
+
+def _describe(model: Any, assets: Assets, found: Mapping[Program, Path]) -> dict[str, Any]:
+    spec, symbols = model.spec, getattr(model, "symbols", None)
     return {
         "model": spec.name,
         "task": spec.task,
         "modality": spec.modality,
         "programs": {program.name: described(program, path) for program, path in found.items()},
-        "input": _input(model, model if name is None else name),
-        "labels": _labels(model if name is None else name),
+        "input": assets.input,
+        "labels": assets.labels,
         "symbols": None if symbols is None else dict(zip(("pad", "bos", "eos"), symbols[:3], strict=True)),
         "max_len": getattr(model, "max_len", None),
         "ctc": hasattr(model, "emit"),
         "writes": spec.task == "generate",
     }
-
-
-def write_folder(path: Path, about: dict[str, Any], name: Any) -> None:
-    """Write the description, the tokenizer where there is one, and the script.
-
-    Args:
-        path: of the folder.
-        about: see `describe`.
-        name: of the model, or the model itself, by which its tokenizer is found.
-    """
-    write_text(path / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-    tokenizer = _tokenizer(name)
-    if tokenizer is not None:
-        tokenizer.save(path / "tokenizer.json")
-    shutil.copyfile(zoo.deploy.run.__file__, path / SCRIPT)
 
 
 def described(program: Program, path: Path) -> dict[str, Any]:
@@ -77,31 +117,3 @@ def described(program: Program, path: Path) -> dict[str, Any]:
         shape = [None if axis in axes else size for axis, size in enumerate(x.shape)]
         inputs.append({"name": name, "dtype": str(x.dtype).removeprefix("torch."), "shape": shape})
     return {"file": path.name, "inputs": inputs, "outputs": list(program.outputs)}
-
-
-def _input(model: Any, name: Any) -> dict[str, Any]:
-    """Say how raw inputs are prepared, as `portable` of the model or its preprocessing does; tensors without."""
-    try:
-        portable = getattr(model, "portable", None) or getattr(create.preprocess(name), "portable", None)
-    except ConfigError:
-        return {"kind": "tensors"}
-    return {"kind": "tensors"} if portable is None else portable()
-
-
-def _labels(name: Any) -> list[str]:
-    try:
-        return list(getattr(create.postprocess(name), "labels", None) or [])
-    except ZooError:
-        return []
-
-
-def _tokenizer(name: Any) -> Any:
-    """Find the tokenizer of what the model reads, or writes."""
-    for make in (create.preprocess, create.postprocess):
-        try:
-            tokenizer = getattr(make(name), "tokenizer", None)
-        except ZooError:
-            continue
-        if tokenizer is not None:
-            return tokenizer
-    return None

@@ -30,6 +30,7 @@ def runner(path: Path, names: Sequence[str], threads: int = 0) -> Runs:
 
     Raises:
         MissingLibraryError: If onnxruntime is not installed.
+        ExportError: If onnxruntime does not load the file.
     """
     if path.suffix == ".pt2":
         module = torch.export.load(str(path)).module(check_guards=False)
@@ -39,7 +40,11 @@ def runner(path: Path, names: Sequence[str], threads: int = 0) -> Runs:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises classes of its own
+        version = onnxruntime.__version__
+        raise ExportError(f"onnxruntime {version} does not load {path.name}: {_first(error)}") from error
     known = {one.name for one in session.get_inputs()}
 
     def run(inputs: Sequence[Tensor]) -> list[np.ndarray]:
@@ -96,8 +101,13 @@ def _answers(program: Program, path: Path) -> Iterator[tuple[str, list[np.ndarra
         try:
             found = run(case)
         except Exception as error:  # onnxruntime raises classes of its own
-            raise ExportError(f"{path.name} does not run at {shapes}: {str(error).splitlines()[0]}") from error
+            raise ExportError(f"{path.name} does not run at {shapes}: {_first(error)}") from error
         yield shapes, found, expected
+
+
+def _first(error: Exception) -> str:
+    """Give the first line of an error's text."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def difference(found: Any, expected: Any) -> float:

@@ -56,11 +56,12 @@ class Exported:
 
     def answer(self, raw: str) -> Any:
         """Answer a raw input: labels with probabilities, a label or vector for each place, or a text."""
-        if raw.endswith(".npz"):
-            return {name: x.tolist() for name, x in self.run("model", dict(np.load(raw))).items()}
-        given = READERS[self.about["input"]["kind"]](raw, self.about["input"], self.folder)
+        about, arrays = self.about["input"], raw.endswith(".npz")
+        given = dict(np.load(raw)) if arrays else READERS[about["kind"]](raw, about, self.folder)
         if "decode" in self.about["programs"]:
             return self.text(self.generate(given))
+        if arrays:
+            return {name: x.tolist() for name, x in self.run("model", given).items()}
         return self.readable(self.run("model", given)["answer"])
 
     def readable(self, scores: np.ndarray) -> Any:

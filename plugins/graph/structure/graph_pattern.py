@@ -121,6 +121,6 @@ def _structure(given: GraphInputs, rules: EdgeRules) -> GraphStructure:
         return GraphStructure(Graph.of(read.edges, None, None), read, None, nodes, 1)
     batch = given.batch.detach().long()
     check_batch(batch, read.edges.index, given.graphs)
-    graphs = given.graphs or (batch[-1].item() + 1 if batch.shape[0] else 0)
-    torch._check(graphs >= 0)  # a symbol in an exported program
+    graphs: Any = given.graphs or (batch[-1].item() + 1 if batch.shape[0] else 0)  # a symbol in an exported program
+    torch._check(graphs >= 0)
     return GraphStructure(Graph.of(read.edges, None, Segments(batch[None], count=graphs)), read, batch, nodes, graphs)

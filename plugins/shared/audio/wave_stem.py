@@ -193,7 +193,7 @@ class NormedConvolution(Convolution):
         covariance = (share * centred.mT) @ centred
         variance = ((kernel @ covariance) * kernel).sum(2)
         scaled = kernel * (self.norm.weight * (variance + self.norm.eps).rsqrt())[..., None]
-        bias = self.norm.bias.to(scaled.dtype).expand(len(x), 1, -1)
+        bias = self.norm.bias.to(scaled.dtype).expand(x.shape[0], 1, -1)
         return gelu(torch.baddbmm(bias, centred, scaled.mT).to(x.dtype))
 
 

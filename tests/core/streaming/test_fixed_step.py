@@ -1,13 +1,14 @@
 """Steps of chunks of one size give what a stream gives: the answers of the whole, from first to last."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv1d
 
-from zoo.core import Attention, Chunk, ConfigError, Encoder, Window
+from zoo.core import Attention, Chunk, ConfigError, Encoder, Tokens, Window
 from zoo.core.layers.position_factory import with_position
 from zoo.core.streaming.fixed_step import StreamingStep
 from zoo.core.streaming.stages import Chain, Pointwise, Positioned, Residual, Stream, Windows
@@ -17,7 +18,7 @@ N = 8
 
 
 class Answers(nn.Module):
-    def forward(self, tokens: object) -> Tensor:
+    def forward(self, tokens: Tokens) -> Tensor:
         return tokens.x
 
 
@@ -35,7 +36,8 @@ def stepped(make: Callable[[], Stream], x: Tensor) -> Tensor:
     """Give the answers to all items, the last chunks filled up with what would be seen where it is not masked."""
     total, step = x.shape[1], StreamingStep(Model(), Chain([make()]))
     x = torch.cat([x, torch.full_like(x, 1e3).repeat(1, 1 + 4 * N // total, 1)], 1)
-    state, found, places, seen, end = step.start(x[:, :N]), [], [], 0, 10**9
+    state, found, seen, end = step.start(x[:, :N]), list[Tensor](), 0, 10**9
+    places: list[int] = []
     while not places or places[-1] + 1 < end:
         known = total if seen + N >= total else 10**9
         y, first, last, *state = step(x[:, seen : seen + N], torch.tensor(seen), torch.tensor(known), *state)
@@ -54,13 +56,13 @@ def windows(size: int, step: int, padding: tuple[int, int], channels: int = 3) -
     return Windows(lambda x: conv1d(x.mT, weight, bias, stride=step).mT, (channels,), size, step, padding)
 
 
-def encoder(pattern: object, position: str) -> Encoder:
+def encoder(pattern: Any, position: str) -> Encoder:
     torch.manual_seed(0)
     made = with_position(Attention, position, 8)
     return Encoder(8, 2, 2, 16, attention=lambda dim, heads: made(dim, heads)).double().eval()
 
 
-STAGES = {
+STAGES: dict[str, Callable[[], Stream]] = {
     "causal": lambda: windows(3, 1, (2, 0)),
     "ahead": lambda: windows(4, 1, (1, 2)),
     "short": lambda: windows(2, 1, (0, 1)),
@@ -72,7 +74,7 @@ STAGES = {
 }
 
 
-def placed(x: Tensor, first: Tensor) -> Tensor:
+def placed(x: Tensor, first: Any) -> Tensor:
     return (first + torch.arange(x.shape[1])).double()[:, None].sin()
 
 
@@ -88,7 +90,7 @@ def test_steps_give_the_answers_of_the_stream(name: str, length: int) -> None:
 @pytest.mark.parametrize("length", [1, 13, 40])
 @pytest.mark.parametrize("position", ["none", "rotary", "transformer-xl", "alibi"])
 @pytest.mark.parametrize("pattern", [Window(5, 0), Window(3, 2), Chunk(4, 1), Chunk(2, 2) & Window(3, 1)])
-def test_attention_gives_the_answers_of_the_stream(pattern: object, position: str, length: int) -> None:
+def test_attention_gives_the_answers_of_the_stream(pattern: Any, position: str, length: int) -> None:
     model, x = encoder(pattern, position), items(length, 8)
     torch.testing.assert_close(stepped(lambda: model.stream(pattern), x), model.stream(pattern).push(x, last=True))
 

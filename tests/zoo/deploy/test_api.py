@@ -66,7 +66,47 @@ def test_int8_weights_are_not_exported_as_floats(tmp_path: Path) -> None:
     model = zoo.quantize(zoo.create("vit-micro", depth=1).eval())
     with pytest.raises(ConfigError, match="'vit-micro' has int8 weights: export the model in float32, with --int8"):
         zoo.export(model, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"'vit-micro' has weights of torch.bfloat16: give model.float\(\)"):
+        zoo.export(zoo.create("vit-micro", depth=1, dtype="bfloat16"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_without_a_tokenizer_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, lines = tmp_path / "run", list[str]()
+    zoo.weights.save(zoo.create("decoder-tiny", **TINY), run)
+    monkeypatch.setattr("zoo.plugins.text.io.preprocess.fetch_tokenizer", lambda reference: None)
+    with pytest.raises(ExportError, match=r"run' is not exported without its preprocessing, .*has no tokenizer\.json"):
+        zoo.export(str(run), tmp_path / "out", tell=lines.append)
+    assert not lines
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_with_drawn_weights_says_that_it_goes_without_a_tokenizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.plugins.text.io.preprocess.fetch_tokenizer", lambda reference: None)
+    lines: list[str] = []
+    folder = zoo.export(zoo.create("bert-tiny", depth=1), tmp_path / "out", "pt2", check=False, tell=lines.append)
+    assert "run.py reads arrays (.npz) only" in lines[0]
+    assert json.loads((folder / "export.json").read_text())["input"] == {"kind": "tensors"}
+
+
+def test_labels_of_a_training_go_with_the_model(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    zoo.weights.save(zoo.create("vit-micro", depth=1, num_classes=2), run)
+    (run / "labels.json").write_text('["cat", "dog"]')
+    folder = zoo.export(run, tmp_path / "out", "pt2", check=False)
+    assert json.loads((folder / "export.json").read_text())["labels"] == ["cat", "dog"]
+
+
+def test_a_failed_export_leaves_a_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "model.onnx").write_text("the last one")
+    monkeypatch.setattr("zoo.deploy.check.difference", lambda found, expected: 1.0)
+    with pytest.raises(ExportError, match="differs from PyTorch"):
+        zoo.export(zoo.create("vit-micro", depth=1), tmp_path / "out", overwrite=True)
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "model.onnx"]
+    assert (tmp_path / "out" / "model.onnx").read_text() == "the last one"
 
 
 def test_a_model_whose_sizes_depend_on_values_is_refused(tmp_path: Path) -> None:
@@ -104,6 +144,11 @@ STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "norma
         ("resnet-micro", {}),
         ("hybrid-micro", {}),
         ("conformer-vision-micro", {}),
+        ("conv-attention-micro", {}),
+        ("marian-base", TINY),
+        ("weighted-transformer-base", TINY),
+        ("speech-synthesis-tiny", {"depth": 1}),
+        ("wav2vec2-base", {"depth": 1}),
     ],
 )
 @pytest.mark.parametrize("to", ["onnx", "pt2"])
@@ -119,7 +164,8 @@ def test_a_language_model_writes_what_it_writes_here(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = zoo.create("decoder-tiny", **TINY).eval()
     folder = zoo.export(model, tmp_path / "out")
-    (found,) = ran(folder, "once upon")
     ids, valid = zoo.preprocess(model)("once upon")
+    np.savez(tmp_path / "ids.npz", ids=ids.numpy())
+    found, of_ids = ran(folder, "once upon", str(tmp_path / "ids.npz"))
     written = model.generate(ids, valid, max_len=64).read(model.symbols)
-    assert found == zoo.postprocess(model)([written[0].tolist()])[0]
+    assert found == of_ids == zoo.postprocess(model)([written[0].tolist()])[0]

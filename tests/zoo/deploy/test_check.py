@@ -45,5 +45,15 @@ def test_agreement_is_the_share_of_answers_with_the_same_largest_number(monkeypa
     assert checked.agreement(PROGRAM, Path("double.onnx")) == 1
     with torch.no_grad():
         best = int(PROGRAM.module(torch.ones(1, 3)).argmax())
-    adds(monkeypatch, np.float32([-9, 9] if best == 0 else [9, -9]) * np.float32([[1], [0], [0], [0]]))
+    other = np.zeros((4, 2), np.float32)
+    other[0, 1 - best] = 18
+    adds(monkeypatch, other)
     assert checked.agreement(PROGRAM, Path("double.onnx")) == 0.8
+
+
+def test_a_file_that_onnxruntime_does_not_load_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "double.onnx"
+    path.write_bytes(b"no program")
+    with pytest.raises(ExportError, match=r"onnxruntime .* does not load double\.onnx: "):
+        checked.runner(path, PROGRAM.names)

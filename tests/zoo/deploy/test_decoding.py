@@ -1,14 +1,16 @@
+from typing import Any
+
 import torch
 
 import zoo
 from zoo.deploy.decoding import Decode, Encode
 
-SIZE = {"depth": 2, "dim": 32, "num_heads": 2, "mlp_dim": 32}
+SIZE: dict[str, Any] = {"depth": 2, "dim": 32, "num_heads": 2, "mlp_dim": 32}
 
 
 @torch.no_grad()
 def test_steps_give_the_scores_of_the_whole() -> None:
-    model = zoo.create("decoder-tiny", **SIZE).eval()
+    model: Any = zoo.create("decoder-tiny", **SIZE).eval()
     (ids, *_), decode = zoo.example("decoder-tiny", 2), Decode(model)
     whole = model(ids)
     mask = torch.ones(2, 7, dtype=torch.bool)
@@ -20,7 +22,7 @@ def test_steps_give_the_scores_of_the_whole() -> None:
 
 @torch.no_grad()
 def test_padding_in_front_changes_no_score() -> None:
-    model = zoo.create("decoder-tiny", **SIZE).eval()
+    model: Any = zoo.create("decoder-tiny", **SIZE).eval()
     (ids, *_), decode = zoo.example("decoder-tiny", 1), Decode(model)
     row = ids[:, :4]
     alone, *_ = decode(row, torch.ones(1, 4, dtype=torch.bool), *decode.empty(1))
@@ -35,7 +37,7 @@ def test_padding_in_front_changes_no_score() -> None:
 
 @torch.no_grad()
 def test_a_source_is_read_once_and_its_padding_not_at_all() -> None:
-    model = zoo.create("transformer-tiny", **SIZE).eval()
+    model: Any = zoo.create("transformer-tiny", **SIZE).eval()
     source, lengths, target = zoo.example("transformer-tiny", 2)
     decode = Decode(model)
     mask, *kept = Encode(model)(source, lengths)

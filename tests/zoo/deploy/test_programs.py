@@ -1,12 +1,14 @@
+from typing import Any
+
 import torch
 
 import zoo
 from zoo.deploy.programs import Program, programs
 
-TINY = {"depth": 1, "dim": 32, "num_heads": 2, "mlp_dim": 32}
+TINY: dict[str, Any] = {"depth": 1, "dim": 32, "num_heads": 2, "mlp_dim": 32}
 
 
-def only(name: str, **options: object) -> Program:
+def only(name: str, **options: Any) -> Program:
     (program,) = programs(zoo.create(name, **options).eval())
     return program
 
@@ -49,7 +51,7 @@ def test_models_that_write_have_a_cache_and_those_with_an_encoder_two_programs()
 
 
 def test_a_model_that_streams_has_a_step_and_one_that_reads_the_whole_has_none() -> None:
-    streaming = {"window": [640, 0], "convolution": "causal", "normalise": "running"}
+    streaming: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "normalise": "running"}
     whole, step = programs(zoo.create("conformer-tiny", depth=1, task="tag", num_classes=3, **streaming).eval())
     assert (whole.name, step.name) == ("model", "step")
     assert step.names[:3] == ("features", "seen", "end")

@@ -15,8 +15,9 @@ from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 
 
-def about(name: str) -> dict[str, object]:
-    return zoo.preprocess(name).portable()
+def about(name: str) -> dict[str, Any]:
+    prepare: Any = zoo.preprocess(name)
+    return prepare.portable()
 
 
 def test_features_of_sounds_are_those_of_the_model() -> None:
@@ -33,7 +34,7 @@ def test_images_are_prepared_as_by_the_model(tmp_path: Path) -> None:
 
 
 def test_texts_have_the_ids_of_the_model(tmp_path: Path) -> None:
-    prepare = zoo.preprocess("transformer-tiny")
+    prepare: Any = zoo.preprocess("transformer-tiny")
     prepare.tokenizer.save(tmp_path / "tokenizer.json")
     found = run.read_text("ab </s>", about("transformer-tiny"), tmp_path)
     ids, _ = prepare("ab </s>")
@@ -66,7 +67,8 @@ class Traceless:
     def __init__(self, model: Any) -> None:
         self.programs: dict[str, Program] = {program.name: program for program in programs(model)}
         about = {name: described(program, Path()) for name, program in self.programs.items()}
-        self.about = {"input": zoo.preprocess(model).portable(), "programs": about}
+        prepare: Any = zoo.preprocess(model)
+        self.about = {"input": prepare.portable(), "programs": about}
 
     @torch.no_grad()
     def run(self, name: str, given: dict[str, Any]) -> dict[str, Any]:

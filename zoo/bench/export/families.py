@@ -69,9 +69,10 @@ def streamed(int8: bool) -> Built:
         int8: whether the weights of the exported program are in 8 bits.
     """
     model: Any = create.create("conformer-small", **STREAM).eval()
+    prepare: Any = create.preprocess(model)
     step = programs(model)[-1]
     try:
-        ours = SoundStream(_Converted(step, create.preprocess(model).portable(), int8))  # type: ignore[arg-type]
+        ours = SoundStream(_Converted(step, prepare.portable(), int8))  # type: ignore[arg-type]
     except ZooError as error:
         return str(error)
     theirs, chunk = model.stream(), torch.randn(2560)

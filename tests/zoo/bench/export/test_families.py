@@ -1,5 +1,7 @@
 """The suite `export`: onnxruntime and PyTorch compute the same."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -23,7 +25,8 @@ def test_the_suite_has_each_family_in_float32_and_in_int8() -> None:
 def test_both_sides_give_the_same_answers(int8: bool, tolerance: float) -> None:
     built = compared("vit-micro", int8)
     assert isinstance(built, tuple)
-    (ours,), theirs = (job() for job in built)
+    found: Any = [job() for job in built]
+    (ours,), theirs = found
     torch.testing.assert_close(torch.from_numpy(ours), theirs, rtol=tolerance, atol=tolerance)
 
 
