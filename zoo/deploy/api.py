@@ -13,9 +13,10 @@ from zoo.deploy.check import agreement
 from zoo.deploy.check import check as compare
 from zoo.deploy.programs import Program, programs
 from zoo.deploy.write import LIBRARIES, RUNTIME, quantize, traced, write_onnx, write_pt2
-from zoo.errors import ConfigError, ExportError, MissingLibraryError, ZooError
+from zoo.errors import ConfigError, ExportError, MissingLibraryError, WeightsError, ZooError
 from zoo.pipeline import Pipeline
 from zoo.registry import require
+from zoo.weights import hub
 
 FORMATS = ("onnx", "pt2")
 
@@ -62,7 +63,7 @@ def export(
     folder = Path(path).expanduser()
     bundle.check_folder(folder, overwrite)
     name = _name(model_or_run)
-    model = model_or_run if name is None else Pipeline(name).model
+    model = model_or_run if name is None else _loaded(name)
     if is_quantized(model):
         raise ConfigError(f"'{model.spec.name}' has int8 weights: export the model in float32, with --int8")
     if others := sorted({str(x.dtype) for x in model.parameters()} - {"torch.float32"}):
@@ -88,6 +89,18 @@ def _name(model_or_run: Any) -> str | None:
     if getattr(model_or_run, "spec", None) is None:
         raise ConfigError(f"{type(model_or_run).__name__} has no spec: give a name, or a model that zoo.create made")
     return None
+
+
+def _loaded(name: str) -> Any:
+    """Give a model with its weights; where a name has none, the error says how to go without."""
+    try:
+        return Pipeline(name).model
+    except WeightsError as error:
+        if hub.is_repository(name):
+            raise
+        raise WeightsError(
+            f"{error}\nWith drawn weights: zoo export {name} --random, or a model of zoo.create"
+        ) from error
 
 
 def _assets(model: Any, name: str | None, tell: Callable[[str], object]) -> bundle.Assets:

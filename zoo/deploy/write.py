@@ -58,7 +58,8 @@ def traced(program: Program) -> Any:
 
 def write_pt2(exported: Any, path: Path) -> None:
     """Write a program for `torch.export.load`."""
-    torch.export.save(exported, str(path))
+    with _quiet():  # it warns of weights that are a view, whose values `check` compares
+        torch.export.save(exported, str(path))
 
 
 def write_onnx(exported: Any, program: Program, path: Path) -> None:

@@ -20,5 +20,6 @@ def test_a_model_with_drawn_weights_is_exported(run: Callable[..., Any], tmp_pat
 def test_a_model_without_weights_is_not_exported(run: Callable[..., Any], tmp_path: Path) -> None:
     code, out, err = run("export", "vit-micro", "--to", "pt2", "--out", str(tmp_path / "out"))
     assert (code, out) == (2, "")
-    assert "vit-micro" in err
+    assert "No pretrained weights exist for vit-micro" in err
+    assert "zoo export vit-micro --random" in err
     assert not (tmp_path / "out").exists()
