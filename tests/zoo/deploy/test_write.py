@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -5,8 +7,9 @@ from torch import Tensor, nn
 from zoo import ExportError
 from zoo.core import Window, attend
 from zoo.core.layers.pooling import check_pool
+from zoo.deploy.check import check
 from zoo.deploy.programs import Program
-from zoo.deploy.write import traced
+from zoo.deploy.write import quantize, traced, write_onnx
 
 
 class LooksAtValues(nn.Module):
@@ -24,6 +27,15 @@ class InWindow(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x[:, :, None]
         return attend(x, x, x, Window(3, 3))[:, :, 0]
+
+
+class EachHead(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.heads = nn.Linear(8, 8), nn.Parameter(torch.randn(2, 8, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.first(x)[:, None] @ self.heads
 
 
 def program(module: nn.Module) -> Program:
@@ -49,3 +61,13 @@ def test_a_window_serves_lengths_that_it_covers() -> None:
     exported = traced(Program("model", InWindow(), ("x",), ("y",), cases))
     for case in cases:
         torch.testing.assert_close(exported.module()(*case), InWindow()(*case))
+
+
+def test_products_with_a_matrix_for_each_head_run_beside_int8_weights(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    cases = [(torch.randn(2, n, 8),) for n in (9, 3)]
+    heads, path = Program("model", EachHead(), ("x",), ("y",), cases), tmp_path / "model.onnx"
+    write_onnx(traced(heads), heads, path)
+    quantize(path)
+    assert check(heads, path, 0.1) > 0
