@@ -26,6 +26,7 @@ ALLOWED = {
     "bench/export/families.py": "graph speech",  # names of models
     "deploy/programs.py": "graph vision",  # inputs whose names no stem tells
     "deploy/run.py": "graph image text",  # reads raw inputs of each kind without this library
+    "deploy/write.py": "graph",  # ONNX's word for the operations of a program
     "bench/gpu/decoding.py": "graph",  # CUDA's word for recorded calls
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
     "data/tables/webdataset.py": "text",  # an ending of files

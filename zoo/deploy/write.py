@@ -3,6 +3,7 @@
 import contextlib
 import io
 import logging
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,7 +54,7 @@ def traced(program: Program) -> Any:
         except ConfigError as error:
             raise ExportError(f"{program.name}: {error}") from error
         except Exception as error:  # torch.export raises many classes
-            raise ExportError(f"{program.name}: {_where(error)} cannot be traced: {_reason(error)}") from error
+            raise ExportError(f"{program.name}: {_where(error)} cannot be traced: {_reason(error, program)}") from error
 
 
 def write_pt2(exported: Any, path: Path) -> None:
@@ -86,7 +87,7 @@ def write_onnx(exported: Any, program: Program, path: Path) -> None:
                 verbose=False,
             )
         except Exception as error:
-            raise ExportError(f"{program.name}: not written as ONNX: {_reason(error)}") from error
+            raise ExportError(f"{program.name}: not written as ONNX: {_reason(error, program)}") from error
 
 
 def quantize(path: Path) -> None:
@@ -138,12 +139,14 @@ def _quiet() -> Iterator[None]:
         logging.disable(disabled)
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, program: Program) -> str:
     """Give the first line that says something, of the error that began it."""
     while error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, GuardOnDataDependentSymNode):
         return "a size or a choice depends on the values of an input"
+    if fixed := re.search(r"Constraints violated \(L\['inputs'\]\[(\d+)\]\.size\(\)\[(\d+)\]", str(error)):
+        return f"a part of it serves one size only of {program.names[int(fixed[1])]!r}, axis {fixed[2]}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else 'no reason is given'}"
 

@@ -114,6 +114,13 @@ def test_a_model_whose_sizes_depend_on_values_is_refused(tmp_path: Path) -> None
         zoo.export(zoo.create("nat-base", **TINY), tmp_path / "out", "pt2")
 
 
+def test_a_part_that_a_program_cannot_compute_is_refused_by_name(tmp_path: Path) -> None:
+    model = zoo.create("graph-tiny", depth=1, position="laplacian")
+    with pytest.raises(ExportError, match="model: position='laplacian' needs eigenvectors"):
+        zoo.export(model, tmp_path / "out", "pt2")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.fixture
 def tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give models with published weights a tokenizer without a network."""

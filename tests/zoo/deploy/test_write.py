@@ -17,6 +17,11 @@ class LooksAtValues(nn.Module):
         return x if float(x.sum()) > 0 else -x
 
 
+class FixesSize(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.ones(len(x), 1)
+
+
 class Refuses(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         check_pool("median")
@@ -52,6 +57,8 @@ def test_what_cannot_be_traced_is_named_with_the_reason() -> None:
         ExportError, match=r"model: the model cannot be traced: a size or a choice depends on the values"
     ):
         traced(program(LooksAtValues()))
+    with pytest.raises(ExportError, match="cannot be traced: a part of it serves one size only of 'x', axis 0"):
+        traced(program(FixesSize()))
     with pytest.raises(ExportError, match="model: pool='median' is not one of"):
         traced(program(Refuses()))
 

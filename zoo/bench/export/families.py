@@ -40,12 +40,13 @@ STREAM: Mapping[str, Any] = {
 }
 
 
-def compared(name: str, int8: bool) -> Built:
-    """Compute the last program of a model (a decoding step, where it writes) by onnxruntime and by PyTorch.
+def compared(name: str, int8: bool, kept: int = KEPT) -> Built:
+    """Compute the last program of a model by onnxruntime and by PyTorch.
 
     Args:
         name: of the model.
         int8: whether the weights of the exported program are in 8 bits.
+        kept: tokens in the cache of a model that writes, which then reads one; with none it reads `KEPT` (prefill).
     """
     model: Any = create.create(name).eval()
     program = programs(model)[-1]
@@ -53,7 +54,7 @@ def compared(name: str, int8: bool) -> Built:
         run = converted(program, int8)
     except ZooError as error:
         return str(error)
-    inputs = one_step(program) if program.name == "decode" else program.cases[0]
+    inputs = one_row(program, kept, 1 if kept else KEPT) if program.name == "decode" else program.cases[0]
 
     def eager() -> object:
         with torch.no_grad():
@@ -107,13 +108,14 @@ def converted(program: Program, int8: bool) -> Runs:
         return runner(path, program.names, threads=torch.get_num_threads())
 
 
-def one_step(program: Program) -> tuple[Tensor, ...]:
-    """Give inputs of a decoding step of one row behind `KEPT` tokens."""
+def one_row(program: Program, kept: int, new: int) -> tuple[Tensor, ...]:
+    """Give inputs of one row: so many new tokens behind those that the cache keeps."""
     named = {name: x[:1] for name, x in zip(program.names, program.cases[0], strict=True)}
     for name, x in named.items():
         if name.startswith(("key_", "value_")):
-            named[name] = torch.randn(1, KEPT, *x.shape[2:])
-    named["ids"], named["mask"] = named["ids"][:, :1], torch.ones(1, KEPT + 1, dtype=torch.bool)
+            named[name] = torch.randn(1, kept, *x.shape[2:])
+    named["ids"] = named["ids"][:, :1].repeat(1, new)
+    named["mask"] = torch.ones(1, kept + new, dtype=torch.bool)
     return tuple(named.values())
 
 
@@ -122,6 +124,15 @@ CASES = (
         Case(f"{name}, onnxruntime {kind}", "eager PyTorch", target, partial(compared, name, kind == "int8"))
         for name, *targets in FAMILIES
         for kind, target in zip(("float32", "int8"), targets, strict=True)
+    ),
+    *(
+        Case(
+            f"gpt2-small, prefill of {KEPT}, onnxruntime {kind}",
+            "eager PyTorch",
+            target,
+            partial(compared, "gpt2-small", kind == "int8", 0),
+        )
+        for kind, target in (("float32", 1.1), ("int8", 0.7))
     ),
     Case("conformer-small, 160 ms of a stream, onnxruntime float32", "model.stream()", 0.7, partial(streamed, False)),
     Case("conformer-small, 160 ms of a stream, onnxruntime int8", "model.stream()", 0.7, partial(streamed, True)),

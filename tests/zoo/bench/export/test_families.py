@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from zoo.bench.export.families import FAMILIES, compared, one_step, streamed
+from zoo.bench.export.families import FAMILIES, compared, one_row, streamed
 from zoo.bench.speed.suite import find_cases
 from zoo.deploy.programs import programs
 from zoo.factory import create
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 def test_the_suite_has_each_family_in_float32_and_in_int8() -> None:
     names = [case.name for case in find_cases("zoo.bench.export")]
-    assert len(names) == len(set(names)) == 2 * len(FAMILIES) + 2
+    assert len(names) == len(set(names)) == 2 * len(FAMILIES) + 4
     assert {"vit-small, onnxruntime float32", "vit-small, onnxruntime int8"} <= set(names)
 
 
@@ -30,11 +30,12 @@ def test_both_sides_give_the_same_answers(int8: bool, tolerance: float) -> None:
     torch.testing.assert_close(torch.from_numpy(ours), theirs, rtol=tolerance, atol=tolerance)
 
 
-def test_a_step_reads_one_token_behind_those_that_are_kept() -> None:
+def test_a_row_is_tokens_behind_those_that_are_kept() -> None:
     model = create.create("decoder-tiny", depth=1, dim=16, num_heads=2, mlp_dim=16).eval()
     (decode,) = programs(model)
-    scores, key, _ = decode.module(*one_step(decode))
-    assert (scores.shape[0], key.shape[:2]) == (1, (1, 129))
+    for kept, new in ((128, 1), (0, 128)):
+        scores, key, _ = decode.module(*one_row(decode, kept, new))
+        assert (scores.shape[0], key.shape[:2]) == (1, (1, kept + new))
 
 
 @pytest.mark.slow
