@@ -110,7 +110,7 @@ def test_plugins_import_public_names_only(name: str) -> None:
     "name", [name for name in MODULES if name.endswith(".plugin") or name == "zoo.registry.builtin"]
 )
 def test_what_plugins_name_is_told_without_heavy_libraries(name: str) -> None:
-    hooks = ("zoo_models", "zoo_attentions", "zoo_sources", "zoo_studies", "zoo_suites")
+    hooks = ("zoo_models", "zoo_attentions", "zoo_sources", "zoo_studies", "zoo_comparisons", "zoo_suites")
     assert not loaded_after(f"import {name}; [list(h()) for k, h in vars({name}).items() if k in {hooks}]")
 
 

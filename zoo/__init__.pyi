@@ -42,6 +42,7 @@ from zoo.pipeline import Pipeline as Pipeline
 from zoo.registry.lookup import Registry as Registry
 from zoo.spec import (
     AttentionSpec as AttentionSpec,
+    ComparisonSpec as ComparisonSpec,
     Kind as Kind,
     ModelSpec as ModelSpec,
     PluginInfo as PluginInfo,

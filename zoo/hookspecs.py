@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from zoo.spec import AttentionSpec, ModelSpec, SourceSpec, StudySpec, SuiteSpec
+from zoo.spec import AttentionSpec, ComparisonSpec, ModelSpec, SourceSpec, StudySpec, SuiteSpec
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +36,11 @@ def zoo_sources() -> Iterable[SourceSpec]:  # type: ignore[empty-body]
 @hookspec
 def zoo_studies() -> Iterable[StudySpec]:  # type: ignore[empty-body]
     """Return the studies that `zoo bench` can run."""
+
+
+@hookspec
+def zoo_comparisons() -> Iterable[ComparisonSpec]:  # type: ignore[empty-body]
+    """Return the models and data that `zoo bench data-size --modality` compares by default."""
 
 
 @hookspec

@@ -171,6 +171,28 @@ class StudySpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ComparisonSpec:
+    """Name what `zoo bench data-size --modality NAME` compares, and on which data, where the user names neither.
+
+    Other models and sources of the modality can be named in their place.
+    """
+
+    name: str
+    """The modality, as its models and sources name it."""
+    data: str
+    """Source, as for `--data`; one that needs no download."""
+    models: tuple[str, ...]
+    """Of about the same size: the first convolution and the first self-attention are what the study asks about."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the modality, such as what users call its inputs."""
+    quick_sizes: tuple[int, ...] = ()
+    """Numbers of training examples with `--quick`, where the data are these; empty for the study's own choice."""
+    quick_steps: int | None = None
+    """Optimiser steps at most with `--quick`, where the data are these; None for the study's own choice."""
+    plugin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuiteSpec:
     """Name a suite of benchmarks against peer libraries for `zoo bench speed --suite NAME`.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from zoo import AttentionSpec, Kind, ModelSpec, SourceSpec, hookimpl
+from zoo import AttentionSpec, ComparisonSpec, Kind, ModelSpec, SourceSpec, hookimpl
 from zoo.plugins.vision.sources import SOURCES, TIMM
 from zoo.registry import broken, require
 
@@ -123,6 +123,22 @@ def zoo_attentions() -> tuple[AttentionSpec, ...]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of images."""
     return SOURCES
+
+
+@hookimpl
+def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
+    """Give the models whose learning curves are compared, and the data."""
+    models = ("resnet-micro", "vit-micro", "hybrid-micro")
+    return (
+        ComparisonSpec(
+            name="vision",
+            aliases=("image", "images"),
+            data="cards",
+            models=models,
+            quick_sizes=(300, 1_000),
+            quick_steps=700,
+        ),
+    )
 
 
 @hookimpl

@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 
 from zoo.errors import AmbiguousNameError, ConfigError, DataError, PluginError, UnknownModelError, ZooError
 from zoo.names import check_legal, did_you_mean, listed, natural, normalise, split_prefix
-from zoo.spec import AttentionSpec, ModelSpec, SourceSpec, StudySpec, SuiteSpec
+from zoo.spec import AttentionSpec, ComparisonSpec, ModelSpec, SourceSpec, StudySpec, SuiteSpec
 
-Record = TypeVar("Record", ModelSpec, AttentionSpec, SourceSpec, StudySpec, SuiteSpec)
+Record = TypeVar("Record", ModelSpec, AttentionSpec, SourceSpec, StudySpec, ComparisonSpec, SuiteSpec)
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ MODELS = Kind("zoo_models", ModelSpec, "model", UnknownModelError)
 ATTENTIONS = Kind("zoo_attentions", AttentionSpec, "attention", ConfigError)
 SOURCES = Kind("zoo_sources", SourceSpec, "source", DataError)
 STUDIES = Kind("zoo_studies", StudySpec, "study", ConfigError)
+COMPARISONS = Kind("zoo_comparisons", ComparisonSpec, "modality", ConfigError)
 SUITES = Kind("zoo_suites", SuiteSpec, "suite", ConfigError)
-KINDS: tuple[Kind[Any], ...] = (MODELS, ATTENTIONS, SOURCES, STUDIES, SUITES)
+KINDS: tuple[Kind[Any], ...] = (MODELS, ATTENTIONS, SOURCES, STUDIES, COMPARISONS, SUITES)
 
 
 def checked(kind: Kind[Record], results: Iterable[Any], plugin: str) -> list[Record]:

@@ -1,4 +1,4 @@
-"""The registry: finds models, attentions, sources, studies and suites by name in a set of plugins.
+"""The registry: finds models, attentions, sources, studies, comparisons and suites by name in a set of plugins.
 
 Discovery happens at first use, once: built-in plugins, then installed ones by distribution and name, then those given.
 """
@@ -13,14 +13,14 @@ from typing import Any, cast
 from zoo.errors import PluginError
 from zoo.names import normalise, split_prefix
 from zoo.registry import discovery
-from zoo.registry.catalogue import ATTENTIONS, MODELS, SOURCES, STUDIES, SUITES, Catalogue, Kind, Record
+from zoo.registry.catalogue import ATTENTIONS, COMPARISONS, MODELS, SOURCES, STUDIES, SUITES, Catalogue, Kind, Record
 from zoo.registry.plugin_host import Host, warn
 from zoo.registry.unknown_name import unknown_model, unknown_tag
-from zoo.spec import AttentionSpec, ModelSpec, PluginInfo, SourceSpec, StudySpec, SuiteSpec
+from zoo.spec import AttentionSpec, ComparisonSpec, ModelSpec, PluginInfo, SourceSpec, StudySpec, SuiteSpec
 
 
 class Registry:
-    """Registry of models, attentions, sources, studies and suites of all plugins.
+    """Registry of models, attentions, sources, studies, comparisons and suites of all plugins.
 
     Args:
         plugins: modules, module names or objects with hook implementations.
@@ -54,6 +54,11 @@ class Registry:
     def studies(self) -> Catalogue[StudySpec]:
         """Give what `zoo bench` can run."""
         return self._catalogue(STUDIES)
+
+    @property
+    def comparisons(self) -> Catalogue[ComparisonSpec]:
+        """Give what `zoo bench data-size --modality` compares."""
+        return self._catalogue(COMPARISONS)
 
     @property
     def suites(self) -> Catalogue[SuiteSpec]:
