@@ -94,7 +94,7 @@ class Composition(nn.Module):
 
     def forward_intermediates(
         self, *inputs: Any, indices: int | Sequence[int] | None = None
-    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n d"]]]:
+    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b n _"]]]:
         """Give the vectors before the head, and those after each block of the last stack.
 
         Args:

@@ -3,19 +3,23 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from zoo import ModelSpec, SourceSpec, SuiteSpec, hookimpl
+from zoo import ComparisonSpec, ModelSpec, SourceSpec, SuiteSpec, hookimpl
 from zoo.plugins.speech.sources import SOURCES
 
 if TYPE_CHECKING:
     import typer
 
-# name: (dim, depth, heads, mlp, parameters); small and base as the encoders of S2T-S and S2T-M in arXiv:2010.05171,
-# tiny for two cores
-SPEECH = {
-    "speech-tiny": (128, 4, 4, 512, 873_472),
-    "speech-small": (256, 12, 4, 2048, 16_039_936),
-    "speech-base": (512, 12, 8, 2048, 38_739_968),
+# name: (dim, depth, heads, mlp, what else differs, parameters); small and base as the encoders of S2T-S and S2T-M in
+# arXiv:2010.05171, tiny for two cores, micro of about the parameters of dscnn-micro
+SPEECH: dict[str, tuple[int, int, int, int, dict[str, Any], int]] = {
+    "speech-micro": (56, 3, 4, 112, {"bands": 40, "attention": "qk-norm"}, 93_632),
+    "speech-tiny": (128, 4, 4, 512, {}, 873_472),
+    "speech-small": (256, 12, 4, 2048, {}, 16_039_936),
+    "speech-base": (512, 12, 8, 2048, {}, 38_739_968),
 }
+
+# name: (bands, channels, depth, parameters); arXiv:1711.07128, between the paper's DS-CNN-S and DS-CNN-M
+DSCNN = {"dscnn-micro": (40, 128, 4, 92_928)}
 
 # name: (dim, depth of encoder and of decoder, heads, mlp, parameters); arXiv:1809.08895 in small, for two cores
 SYNTHESIS = {"speech-synthesis-tiny": (128, 3, 4, 512, 1_521_345)}
@@ -33,34 +37,54 @@ WAV2VEC2: dict[str, tuple[int, int, int, int, dict[str, Any], int, dict[str, str
     ),
 }  # fmt: skip
 
+FRAMES: dict[str, Any] = {
+    "modality": "speech",
+    "example": "zoo.plugins.speech.io.examples:example",
+    "preprocess": "zoo.plugins.speech.io.preprocess:Preprocess",
+    "reads": "sound",
+    "postprocess": "zoo.plugins.speech.io.postprocess:Postprocess",
+    "classifier": ("head.linear.",),
+}
+"""What models on a vector for each 40 ms share."""
+
 
 @hookimpl
 def zoo_models() -> Iterator[ModelSpec]:
     """Give every speech model."""
     yield from _encoders()
+    yield from _cnns()
     yield from _wav2vec2()
     yield from _synthesisers()
 
 
 def _encoders() -> Iterator[ModelSpec]:
-    for name, (dim, depth, heads, mlp, parameters) in SPEECH.items():
+    for name, (dim, depth, heads, mlp, changes, parameters) in SPEECH.items():
         yield ModelSpec(
             name=name,
             entry="zoo.plugins.speech.models.speech_transformer:speech_transformer",
-            modality="speech",
             config={"bands": 80, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
                     "window": 640, "position": "rotary", "normalise": "utterance", "dropout": 0.1,
-                    "vocab_size": 260, "by": "ctc"},
+                    "vocab_size": 260, "by": "ctc", **changes},
             parameters=parameters,
             tasks=("classify", "tag", "features", "generate"),
-            example="zoo.plugins.speech.io.examples:example",
-            preprocess="zoo.plugins.speech.io.preprocess:Preprocess",
-            reads="sound",
-            postprocess="zoo.plugins.speech.io.postprocess:Postprocess",
-            classifier=("head.linear.",),
             source="arXiv:1910.12977, arXiv:2010.05171",
             description="Each vector of 40 ms looks 640 ms to both sides.",
+            **FRAMES,
         )  # fmt: skip
+
+
+def _cnns() -> Iterator[ModelSpec]:
+    for name, (bands, channels, depth, parameters) in DSCNN.items():
+        yield ModelSpec(
+            name=name,
+            entry="zoo.plugins.speech.models.separable_cnn:separable_cnn",
+            kind="convolution",
+            config={"bands": bands, "channels": channels, "depth": depth, "num_classes": 0, "normalise": "utterance"},
+            parameters=parameters,
+            source="arXiv:1711.07128",
+            description="Depthwise-separable convolutions over time and bands, a vector each 40 ms.",
+            **FRAMES,
+        )
 
 
 def _wav2vec2() -> Iterator[ModelSpec]:
@@ -113,6 +137,22 @@ def _synthesisers() -> Iterator[ModelSpec]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of speech."""
     return SOURCES
+
+
+@hookimpl
+def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
+    """Give the models whose learning curves are compared, and the data."""
+    models = ("dscnn-micro", "speech-micro", "conformer-micro")
+    return (
+        ComparisonSpec(
+            name="speech",
+            aliases=("sound", "audio"),
+            data="spoken-digits",
+            models=models,
+            quick_sizes=(100, 300),
+            quick_steps=200,
+        ),
+    )
 
 
 @hookimpl

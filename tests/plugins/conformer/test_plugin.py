@@ -12,6 +12,7 @@ SMALL: dict[str, Any] = {"depth": 2, "dim": 24, "num_heads": 3, "mlp_dim": 48, "
 class TestConformer(PluginConformance):
     plugin = conformer
     small = {  # noqa: RUF012
+        "conformer-micro": {"num_classes": 4},
         "conformer-tiny": SMALL | {"num_classes": 5},
         "conformer-small": SMALL | {"window": [160, 80], "convolution": "causal", "norm": "layer", "num_classes": 4},
         "conformer-medium": SMALL | {"task": "generate", "vocab_size": 9},

@@ -12,6 +12,8 @@ WAVES: dict[str, Any] = {"depth": 2, "dim": 32, "num_heads": 4, "mlp_dim": 48, "
 class TestSpeech(PluginConformance):
     plugin = speech
     small = {  # noqa: RUF012
+        "dscnn-micro": {"channels": 8, "depth": 2, "num_classes": 5},
+        "speech-micro": {"num_classes": 4},
         "speech-tiny": SMALL | {"num_classes": 5},
         "speech-small": SMALL | {"window": [160, 80], "position": "transformer-xl", "num_classes": 4},
         "speech-base": SMALL | {"task": "generate", "by": "joint", "vocab_size": 9},
