@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from zoo import ModelSpec, SourceSpec, SuiteSpec, hookimpl
+from zoo import ComparisonSpec, Kind, ModelSpec, SourceSpec, SuiteSpec, hookimpl
 from zoo.plugins.text.sources import SOURCES
 
 TRANSLATOR = "models.transformer:Transformer"
@@ -83,11 +83,43 @@ BERT = {
     "bert-large": (1024, 24, 16, 4096, 335_141_888, "google-bert/bert-large-uncased"),
 }
 
+# the same in small, for learning curves: the vocabulary of bytes, normed queries and keys
+BERT_MICRO = {
+    "bert-micro": (
+        {"vocab_size": 260, "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 128, "max_len": 256,
+         "attention": "qk-norm"},
+        104_512,
+    )
+}  # fmt: skip
+
+# name: (class, kind, sizes, parameters, source); of about the parameters of bert-micro
+CONVOLUTIONAL: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
+    "textcnn-micro": (
+        "TextCnn", "convolution",
+        {"dim": 64, "widths": [3, 4, 5], "feature_maps": 100, "dropout": 0.5},
+        93_740, "arXiv:1408.5882",
+    ),
+    "gatedcnn-micro": (
+        "GatedCnn", "convolution",
+        {"dim": 64, "depth": 3, "kernel_size": 3, "position": "learned", "max_len": 256, "dropout": 0.1},
+        107_136, "arXiv:1705.03122",
+    ),
+    "text-hybrid-micro": (
+        "TextHybrid", "hybrid",
+        {"dim": 64, "depth": 2, "convolutions": 1, "kernel_size": 3, "num_heads": 4, "mlp_dim": 128,
+         "position": "learned", "max_len": 256, "dropout": 0.1, "attention": "qk-norm"},
+        124_928, "arXiv:1705.03122, arXiv:1706.03762",
+    ),
+}  # fmt: skip
+
 # name: (dim, depth, heads, mlp, parameters, repository); Radford et al. 2019, table 2
 GPT2 = {
     "gpt2-small": (768, 12, 12, 3072, 124_439_808, "openai-community/gpt2"),
     "gpt2-medium": (1024, 24, 16, 4096, 354_823_168, "openai-community/gpt2-medium"),
 }
+
+MASKED = ("classify", "tag", "features", "masked-token")
+"""Tasks of BERT."""
 
 # the same in small, for two cores: the vocabulary of bytes, rotary positions (arXiv:2104.09864), so of any length
 DECODER_TINY = {
@@ -103,7 +135,7 @@ DECODER_TINY = {
 def zoo_models() -> Iterator[ModelSpec]:
     """Give every text model."""
     yield from _translators()
-    yield from _bert()
+    yield from _encoders()
     yield from _decoders()
 
 
@@ -132,16 +164,29 @@ def _translators() -> Iterator[ModelSpec]:
         )
 
 
-def _bert() -> Iterator[ModelSpec]:
+def _encoders() -> Iterator[ModelSpec]:
+    bert: dict[str, Any] = {"num_classes": 0, "position": "learned", "dropout": 0.1}
     for name, (dim, depth, heads, mlp, parameters, repository) in BERT.items():
-        yield _text_model(
-            name, "models.transformer:Bert", parameters, source="arXiv:1810.04805",
-            config={"vocab_size": 30_522, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp,
-                    "num_classes": 0, "position": "learned", "max_len": 512, "dropout": 0.1},
-            task="classify", tasks=("classify", "tag", "features", "masked-token"), example="encoder_example",
-            reads="encoder", peer="bert_peer", weights={"uncased": f"hf-hub:{repository}"},
-            classifier=("head.linear.",),
+        config = {"vocab_size": 30_522, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "max_len": 512}
+        yield _encoder(
+            name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=config | bert,
+            weights={"uncased": f"hf-hub:{repository}"}, peer="bert_peer", tasks=MASKED,
         )  # fmt: skip
+    for name, (config, parameters) in BERT_MICRO.items():
+        yield _encoder(
+            name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=config | bert, tasks=MASKED
+        )
+    for name, (made, kind, config, parameters, source) in CONVOLUTIONAL.items():
+        config = {"vocab_size": 260, "num_classes": 0, **config}
+        yield _encoder(
+            name, f"models.convolutional:{made}", parameters, source, config=config, kind=kind, convert=None,
+            tasks=("classify", "tag", "features"),
+        )  # fmt: skip
+
+
+def _encoder(name: str, entry: str, parameters: int, source: str, **fields: Any) -> ModelSpec:
+    own = {"example": "encoder_example", "reads": "encoder", "classifier": ("head.linear.",)}
+    return _text_model(name, entry, parameters, source=source, **(own | fields))
 
 
 def _decoders() -> Iterator[ModelSpec]:
@@ -164,6 +209,13 @@ def _decoders() -> Iterator[ModelSpec]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of text."""
     return SOURCES
+
+
+@hookimpl
+def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
+    """Give the models whose learning curves are compared, and the data."""
+    models = ("gatedcnn-micro", "bert-micro", "text-hybrid-micro", "textcnn-micro")
+    return (ComparisonSpec(name="text", data="tags", models=models, quick_sizes=(30, 100, 300), quick_steps=200),)
 
 
 @hookimpl

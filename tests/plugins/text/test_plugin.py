@@ -22,6 +22,10 @@ class TestText(PluginConformance):
         "marian-base": BATCH | {"symbols": [299, 299, 0]},
         "nat-base": BATCH,
         "bert-tiny": BATCH,
+        "bert-micro": {"num_classes": 4},
+        "textcnn-micro": {"num_classes": 4},
+        "gatedcnn-micro": {"num_classes": 3},
+        "text-hybrid-micro": {"num_classes": 3},
         "gpt2-small": BATCH,
         "decoder-tiny": BATCH | {"num_heads": 2},
     }
