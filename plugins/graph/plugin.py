@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from zoo import ModelSpec, SourceSpec, StudySpec, SuiteSpec, hookimpl
+from zoo import ComparisonSpec, ModelSpec, SourceSpec, StudySpec, SuiteSpec, hookimpl
 from zoo.plugins.graph.gat_sizes import GAT_MODELS
 from zoo.plugins.graph.requirements import PYG, SCIPY
 from zoo.plugins.graph.sources import MOLECULES, SOURCES, STUDIES
@@ -17,8 +18,11 @@ GRAPH = {
     "graph-base": (80, 10, 8, 160, 560_400),
 }
 
-# name: (dim, depth, heads, mlp, parameters); arXiv:2205.12454 app. A, for ZINC
-GPS = {"gps-small": (64, 10, 4, 128, 533_952)}
+# name: (dim, depth, heads, mlp, parameters); arXiv:2205.12454 app. A, for ZINC; micro of about those of graph-tiny
+GPS = {"gps-micro": (32, 2, 4, 64, 33_760), "gps-small": (64, 10, 4, 128, 533_952)}
+
+# name: (dim, depth, parameters); arXiv:1609.02907, of about the parameters of graph-tiny
+GCN = {"gcn-micro": (56, 6, 30_632)}
 
 
 @hookimpl
@@ -30,6 +34,16 @@ def zoo_models() -> Iterator[ModelSpec]:
         yield _model(
             name, "gps", sizes, "arXiv:2205.12454", "Attention on the edges, and to the whole graph, side by side."
         )
+    for name, (dim, depth, parameters) in GCN.items():
+        yield _spec(
+            name,
+            "pyg.gcn:gcn",
+            {"dim": dim, "depth": depth},
+            parameters,
+            kind="convolution",
+            source="arXiv:1609.02907",
+            description="Graph convolutions of PyTorch Geometric, which weigh edges by degrees alone.",
+        )
     yield from (replace(spec, requires=LIBRARIES) for spec in GAT_MODELS)
 
 
@@ -37,6 +51,14 @@ def zoo_models() -> Iterator[ModelSpec]:
 def zoo_sources() -> tuple[SourceSpec, ...]:
     """Give the data sources of graphs."""
     return SOURCES
+
+
+@hookimpl
+def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
+    """Give the models whose learning curves are compared, and the data."""
+    models = ("gcn-micro", "graph-tiny", "gps-micro")
+    data = "drawn-graphs:components"
+    return (ComparisonSpec(name="graph", data=data, models=models, quick_sizes=(100, 300, 1_000), quick_steps=300),)
 
 
 @hookimpl
@@ -53,12 +75,16 @@ def zoo_studies() -> tuple[StudySpec, ...]:
 
 def _model(name: str, entry: str, sizes: tuple[int, ...], source: str, description: str) -> ModelSpec:
     dim, depth, heads, mlp, parameters = sizes
+    config = {"dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp}
+    return _spec(name, f"models.graph_transformer:{entry}", config, parameters, source=source, description=description)
+
+
+def _spec(name: str, entry: str, sizes: dict[str, int], parameters: int, **fields: Any) -> ModelSpec:
     return ModelSpec(
         name=name,
-        entry=f"zoo.plugins.graph.models.graph_transformer:{entry}",
+        entry=f"zoo.plugins.graph.{entry}",
         modality="graph",
-        config={**MOLECULES, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
-                "position": "random-walk", "position_dim": 16},
+        config={**MOLECULES, **sizes, "num_classes": 0, "position": "random-walk", "position_dim": 16},
         parameters=parameters,
         tasks=("classify", "tag", "link", "features"),
         example="zoo.plugins.graph.io.examples:example",
@@ -67,6 +93,5 @@ def _model(name: str, entry: str, sizes: tuple[int, ...], source: str, descripti
         classifier=("head.linear.",),
         requires=LIBRARIES,
         claims=("permutation-equivariant",),
-        source=source,
-        description=description,
-    )  # fmt: skip
+        **fields,
+    )

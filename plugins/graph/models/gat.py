@@ -16,7 +16,7 @@ from zoo.plugins.graph.layers.heads import node_head
 from zoo.plugins.graph.models.graph_transformer import GraphConfig, GraphModel
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, SelfLoops
 from zoo.plugins.graph.structure.graph_inputs import read
-from zoo.plugins.graph.structure.graph_pattern import Graph, graph_structure
+from zoo.plugins.graph.structure.graph_pattern import Graph, graph_of, graph_structure
 from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"elu": nn.ELU, "relu": nn.ReLU, "none": nn.Identity}
@@ -77,12 +77,12 @@ class OnEdges(nn.Module):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "1 n w"]:
         """Return the attention output of each node."""
-        x, graph = tokens.x.squeeze(0), _graph(tokens)
+        x, graph = tokens.x.squeeze(0), graph_of(tokens)
         return self.layer(x, x, graph, graph.features)[None]
 
     def by_edge(self, tokens: Tokens) -> tuple[Float[Tensor, "e h"], Graph]:
         """Give the weights of the edges, and the graph."""
-        x, graph = tokens.x.squeeze(0), _graph(tokens)
+        x, graph = tokens.x.squeeze(0), graph_of(tokens)
         return self.layer.score_inputs(x, x, graph, graph.features).weights(), graph
 
     def weights(self, tokens: Tokens) -> Float[Tensor, "1 h n n"]:
@@ -91,12 +91,6 @@ class OnEdges(nn.Module):
         (source, target), n = graph.index, tokens.x.shape[1]
         square = tokens.x.new_zeros(by_edge.shape[1], n * n).index_add(1, target * n + source, by_edge.T)
         return square.view(1, -1, n, n)
-
-
-def _graph(tokens: Tokens) -> Graph:
-    if not isinstance(tokens.pattern, Graph) or len(tokens.x) != 1:
-        raise InputError(f"attention on edges reads one row of nodes and a Graph; got {tokens.pattern!r}")
-    return tokens.pattern
 
 
 class GraphLayer(nn.Module):

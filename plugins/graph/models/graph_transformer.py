@@ -71,15 +71,14 @@ class GraphModel(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphConfig:
-    """Sizes and options of a model of graphs whose attention follows the edges.
+class NodesConfig:
+    """Sizes and options of a model of graphs.
 
     Args:
         node_features: channels of `x`, or the categories of each of its columns; 0 where only the edges count.
         edge_features: the same for `edge_attr`; of 0 it is not read.
         dim: channels of a node.
         depth: blocks.
-        num_heads: heads.
         num_classes: labels of `classify` and `tag`, numbers that are predicted, or kinds of links; 0 for none.
         task: `classify` (of each graph), `tag` (of each node), `link` (pairs of nodes) or `features`.
         target: what the answers mean: scores of which one `class` is right, or of `labels` of which any may be, or
@@ -98,7 +97,6 @@ class GraphConfig:
     edge_features: Kinds = 0
     dim: int = 64
     depth: int = 4
-    num_heads: int = 4
     num_classes: int = 0
     task: str = "classify"
     target: str = "class"
@@ -116,6 +114,13 @@ class GraphConfig:
     def rules(self) -> EdgeRules:
         """Give which edges are read."""
         return EdgeRules(self.self_loops, self.direction, self.duplicates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphConfig(NodesConfig):
+    """Sizes and options of a model of graphs whose attention follows the edges; `num_heads` are its heads."""
+
+    num_heads: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from zoo.core import Edges, Segments
+from zoo.core import Edges, InputError, Segments, Tokens
 from zoo.plugins.graph.structure.edge_rules import EdgeRules, ReadEdges
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch
 from zoo.plugins.graph.structure.tensor_cache import TensorCache, cached
@@ -56,6 +56,17 @@ class Graph(Edges):
             return Edges(torch.cat([self.index, more()], dim=1), self.duplicates)
 
         return Graph.of(self.listing.memoized(("extended", key), make), self.features, sets)
+
+
+def graph_of(tokens: Tokens) -> Graph:
+    """Give the graph that the nodes of one row carry.
+
+    Raises:
+        InputError: If they carry none, or there are several rows.
+    """
+    if not isinstance(tokens.pattern, Graph) or len(tokens.x) != 1:
+        raise InputError(f"a layer on edges reads one row of nodes and a Graph; got {tokens.pattern!r}")
+    return tokens.pattern
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,8 @@ class TestGraph(PluginConformance):
         "graph-tiny": SMALL | {"num_classes": 5},
         "graph-small": NUMBERS | {"num_classes": 4, "task": "tag", "virtual_nodes": 1, "edges_as": "bias"},
         "graph-base": NUMBERS | {"task": "link", "edge_features": 0, "position": "degree"},
+        "gcn-micro": {"depth": 2, "dim": 16, "node_features": [5, 3], "edge_features": [3], "num_classes": 3},
+        "gps-micro": SMALL | {"num_classes": 2},
         "gps-small": SMALL | {"num_classes": 3, "wide": "linear"},
         "gat-cora": {},
         "gatv2-pubmed": {},
