@@ -22,8 +22,11 @@ BANDS, BAND_STEP = 16, 8
 """That it reads, of 40, and from one place to the next: 0.4 and 0.2 of all, as the paper's 4 and 2 of 10."""
 
 
-class PlaneNorm(nn.BatchNorm2d):
+class PlaneNorm(nn.BatchNorm1d):
     """Batch norm over time and bands, whose statistics exclude padding.
+
+    As a matrix of places, not in two dimensions: there the gradient of PyTorch 2.11 is wrong on a CPU where the places
+    that are there were picked out of channels-last memory.
 
     Args:
         num_features: channels.
@@ -31,11 +34,14 @@ class PlaneNorm(nn.BatchNorm2d):
 
     def forward(self, input: Float[Tensor, "b c n f"], valid: Bool[Tensor, "b n"] | None = None) -> Tensor:
         """Norm each channel; in training, what is not there gives 0."""
-        if valid is None or not self.training:
-            return super().forward(input)
         x = input.permute(0, 2, 3, 1)  # b n f c
-        y = super().forward(x[valid].mT[..., None])[..., 0].mT
-        return torch.zeros_like(x).index_put((valid,), y.to(x.dtype)).permute(0, 3, 1, 2)
+        if valid is None or not self.training:
+            y = super().forward(x.flatten(0, 2)).view(x.shape)
+        else:
+            there = x[valid]
+            normed = super().forward(there.flatten(0, 1)).view_as(there)
+            y = torch.zeros_like(x).index_put((valid,), normed.to(x.dtype))
+        return y.permute(0, 3, 1, 2)
 
 
 class PlaneStem(nn.Module):

@@ -20,16 +20,22 @@ def cnn(**options: Any) -> Any:
     return zoo.create("dscnn-micro", **{"channels": 6, "depth": 2, "num_classes": 3, **options}).eval()
 
 
+def plain_norm(norm: PlaneNorm) -> nn.BatchNorm2d:
+    """Give the norm of PyTorch with the same statistics, drawn as after a training."""
+    norm.running_mean.normal_()
+    norm.running_var.uniform_(0.5, 2)
+    plain = nn.BatchNorm2d(norm.num_features)
+    plain.load_state_dict(norm.state_dict())
+    return plain.eval()
+
+
 def test_it_is_the_same_as_plain_layers_of_torch() -> None:
     model = cnn()
-    for part in model.modules():  # statistics as after a training
-        if isinstance(part, nn.BatchNorm2d):
-            part.running_mean.normal_()
-            part.running_var.uniform_(0.5, 2)
     first, blocks = model.stem.subsample, model.encoder.blocks
-    layers = [first.conv, first.norm, nn.ReLU()]
+    layers = [first.conv, plain_norm(first.norm), nn.ReLU()]
     for block in blocks:
-        layers += [block.depthwise, block.norm1, nn.ReLU(), block.pointwise, block.norm2, nn.ReLU()]
+        layers += [block.depthwise, plain_norm(block.norm1), nn.ReLU()]
+        layers += [block.pointwise, plain_norm(block.norm2), nn.ReLU()]
     plain = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), model.head.linear)
     features = torch.randn(2, 37, 40)  # frames, not samples
     features = (features - features.mean(1, keepdim=True)) / features.std(1, correction=0, keepdim=True)
@@ -49,6 +55,13 @@ def test_statistics_of_the_norm_are_those_of_what_is_there() -> None:
     torch.testing.assert_close(y[valid], theirs(there))
     assert not y[~valid].any()
     torch.testing.assert_close(ours.running_var, theirs.running_var)
+
+
+@pytest.mark.parametrize("keys", [None, Lengths(torch.tensor([4, 2]))])
+def test_gradients_of_a_block_in_training_are_right(keys: Lengths | None) -> None:
+    block, weights = SeparableBlock(2).train(), torch.randn(2, 4, 4)
+    x = torch.randn(2, 4, 4, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: (block(Tokens(x, keys=keys)).x * weights).sum(), (x,))
 
 
 def test_a_block_reads_neighbours_in_time_and_no_padding() -> None:
