@@ -150,7 +150,7 @@ def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
             data="spoken-digits",
             models=models,
             quick_sizes=(100, 300),
-            quick_steps=200,
+            quick_steps=100,
         ),
     )
 

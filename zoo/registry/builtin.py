@@ -129,6 +129,12 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="modalities",
+            entry="zoo.bench.learning_curve.modalities:command",
+            description="Learning curves of every modality on data that need no download, on one page.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="speed",
             entry="zoo.bench.speed.compare:command",
             description="Speed of models on this machine, also against the same models in other libraries.",

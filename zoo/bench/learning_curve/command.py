@@ -14,7 +14,8 @@ from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.interruption import resumable
-from zoo.bench.learning_curve.config import MODELS, StudyConfig
+from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestants import contestants, quick_sizes
 from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.plan import SEEDS, open_data, plan, quick, resolve_device
 from zoo.bench.learning_curve.progress import NoProgress, Progress
@@ -39,11 +40,12 @@ Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its
 
 
 def data_size(
-    models: Sequence[str] | str = MODELS,
-    data: str = "cards",
+    models: Sequence[str] | str = (),
+    data: str = "",
     sizes: Sequence[int] | None = None,
     seeds: int = SEEDS,
     *,
+    modality: str = "",
     out: str | Path = FOLDER,
     workers: int | None = None,
     lr_sweep: bool | None = None,
@@ -56,10 +58,11 @@ def data_size(
     """Train every model on every size and compare; what `out` holds already is not trained again.
 
     Args:
-        models: any names of the zoo, in a list or separated by commas.
-        data: `cards`, `digits`, `folder:PATH`, `npz:PATH` or another plugin's source.
+        models: any names of the zoo, in a list or separated by commas; by default those of the modality.
+        data: `cards`, `digits`, `folder:PATH`, `npz:PATH` or another plugin's source; by default that of the modality.
         sizes: numbers of training examples; by default a ladder that fits the data.
         seeds: trainings of each model at each size; a seed decides the subset, the weights and the order.
+        modality: whose models and data are taken where none are named; by default that of the models or data named.
         out: folder of the results.
         workers: processes, by default one for each core, one in all on an accelerator; 0 for none. Each run is
             computed on one thread, or on as many as `OMP_NUM_THREADS` says, or the results in `out`; the number of
@@ -85,8 +88,8 @@ def data_size(
     known = {field.name for field in fields(StudyConfig)}
     for option in options.keys() - known:
         raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
-    names = _listed(models) if isinstance(models, str) else tuple(models)
-    config = StudyConfig(models=names, data=data, sizes=sizes, seeds=seeds, **options)
+    names, source = contestants(_listed(models) if isinstance(models, str) else models, data, modality)
+    config = StudyConfig(models=names, data=source, sizes=sizes, seeds=seeds, **options)
     running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache)
     study = run_study(config, Path(out), running, Progress() if progress else NoProgress())
     write_report(study, _repeating(study, command_for(config, Path(out), lr_sweep)))
@@ -222,8 +225,24 @@ def _swept(
 
 
 def command(
-    models: Annotated[str, typer.Option(help="Models, separated by commas.")] = ",".join(MODELS),
-    data: Annotated[str, typer.Option(help="Source of the data: cards, digits, folder:PATH, npz:PATH, …")] = "cards",
+    models: Annotated[
+        str, typer.Option(help="Models, separated by commas; by default those of the modality.", show_default=False)
+    ] = "",
+    data: Annotated[
+        str,
+        typer.Option(
+            help="Source of the data: cards, digits, folder:PATH, npz:PATH, …; by default that of the modality.",
+            show_default=False,
+        ),
+    ] = "",
+    modality: Annotated[
+        str,
+        typer.Option(
+            help="Modality whose models and data are compared, by default that of the models or data that are named; "
+            "one that is unknown is refused with the list of those there are.",
+            show_default=False,
+        ),
+    ] = "",
     sizes: Annotated[str, typer.Option(help="Numbers of training examples, separated by commas.")] = "",
     seeds: Annotated[
         int | None,
@@ -277,11 +296,12 @@ def command(
     ] = False,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
+    names, source = contestants(_listed(models), data, modality)
     config = StudyConfig(
-        models=_listed(models), data=data, sizes=_numbers(sizes), seeds=seeds,
+        models=names, data=source, sizes=_numbers(sizes), seeds=seeds,
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
     )  # fmt: skip
-    config = quick(config) if fast else config
+    config = quick(quick_sizes(config)) if fast else config
     console = Console()
     options = RunOptions(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache)
     with resumable(out, console):

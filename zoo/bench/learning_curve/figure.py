@@ -31,6 +31,13 @@ def draw(study: Study) -> Figure:
     """Draw points with intervals, fits, the reference line and the crossover."""
     figure = Figure(figsize=(8, 5.6), dpi=150, layout="constrained")
     axes = figure.add_subplot()
+    draw_on(axes, study)
+    _words(figure, study)
+    return figure
+
+
+def draw_on(axes: Axes, study: Study) -> None:
+    """Draw the same on axes of another figure, without a title."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     for entry in study.models:
@@ -40,8 +47,14 @@ def draw(study: Study) -> Figure:
     _limits(axes, study)
     _reference(axes, study)
     _crossover(axes, study)
-    _words(figure, axes, study)
-    return figure
+    _labels(axes, study)
+
+
+def title(study: Study, width: int = 80) -> str:
+    """Give what was found in a sentence, in lines of so many letters, or what is drawn where nothing was."""
+    found = conclusion(study)
+    text = found[0] if found else f"Test {study.data.error_name} by training-set size: {study.data.name}"
+    return _wrapped(text, width)
 
 
 def colours(study: Study) -> dict[str, str]:
@@ -140,7 +153,7 @@ def _crossover(axes: Axes, study: Study) -> None:
                   va="top", fontsize=9, color=_QUIET, bbox=_WHITE, zorder=2)  # fmt: skip
 
 
-def _words(figure: Figure, axes: Axes, study: Study) -> None:
+def _labels(axes: Axes, study: Study) -> None:
     axes.set_xlabel("training examples")
     axes.set_ylabel(f"test {study.data.error_name}")
     axes.grid(color="#dddddd", lw=0.6)
@@ -148,9 +161,10 @@ def _words(figure: Figure, axes: Axes, study: Study) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if study.points:
         axes.legend(loc="lower left", frameon=False, fontsize=9)  # error falls to the right: that corner is free
-    found = conclusion(study)
-    title = found[0] if found else f"Test {study.data.error_name} by training-set size: {study.data.name}"
-    figure.suptitle(_wrapped(title, 80), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+
+
+def _words(figure: Figure, study: Study) -> None:
+    figure.suptitle(title(study), x=0.01, ha="left", fontsize=11.5, fontweight="bold")
     examples = " and test examples" if study.data.metric == "accuracy" else ""
     note = f"{study.data.description.replace('`', '')} Bands: 95 % over {counted(study.seeds, 'seed')}{examples}; "
     fits = "; dashed: power-law fits" if any(study.fit(entry.name) for entry in study.models) else ""
