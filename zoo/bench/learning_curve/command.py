@@ -40,7 +40,7 @@ Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its
 
 
 def data_size(
-    models: Sequence[str] | str = (),
+    models: Sequence[str] | str | None = None,
     data: str = "",
     sizes: Sequence[int] | None = None,
     seeds: int = SEEDS,
@@ -296,7 +296,7 @@ def command(
     ] = False,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
-    names, source = contestants(_listed(models), data, modality)
+    names, source = contestants(_listed(models) or None, data, modality)
     config = StudyConfig(
         models=names, data=source, sizes=_numbers(sizes), seeds=seeds,
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,

@@ -11,11 +11,11 @@ from zoo.registry.lookup import registry
 from zoo.spec import ComparisonSpec, ModelSpec
 
 
-def contestants(models: Sequence[str], data: str, modality: str) -> tuple[tuple[str, ...], str]:
+def contestants(models: Sequence[str] | None, data: str, modality: str) -> tuple[tuple[str, ...], str]:
     """Give the models and the data of a study; what was not asked for is what a plugin names for the modality.
 
     Args:
-        models: names; none for those of the modality.
+        models: names; None for those of the modality.
         data: source or path; empty for that of the modality.
         modality: name or alias; empty for that of the models, else of the data, else the study's own choice.
 
@@ -24,15 +24,14 @@ def contestants(models: Sequence[str], data: str, modality: str) -> tuple[tuple[
             it.
     """
     asked = comparison_of(modality) if modality else None
-    specs = [create.info(name) for name in models]
+    specs = [create.info(name) for name in models or ()]
     _check_same(specs, modality, asked)
-    if models and data:
-        return tuple(models), data
+    if models is not None and (data or not models):
+        return tuple(models), data or StudyConfig.data
     if not asked and (models or data):
-        asked = _named(specs[0].modality if models else _modality_of(data), models)
-    if asked is None:
-        return tuple(models) or tuple(StudyConfig.models), data or StudyConfig.data
-    return tuple(models) or asked.models, data or asked.data
+        asked = _named(specs[0].modality if specs else _modality_of(data), models or ())
+    named = (asked.models, asked.data) if asked else (StudyConfig.models, StudyConfig.data)
+    return tuple(named[0] if models is None else models), data or named[1]
 
 
 def comparison_of(modality: str) -> ComparisonSpec:

@@ -20,14 +20,14 @@ SPEECH = (("dscnn-micro", "speech-micro", "conformer-micro"), "spoken-digits")
 @pytest.mark.parametrize(
     ("models", "data", "modality", "found"),
     [
-        ((), "", "", VISION),
-        ((), "", "image", VISION),
-        ((), "", "sound", SPEECH),
-        ((), "", "Speech", SPEECH),
-        ((), "spoken-digits:frames", "", (SPEECH[0], "spoken-digits:frames")),
-        ((), "digits", "", (VISION[0], "digits")),
-        ((), "npz:file.npz", "", (VISION[0], "npz:file.npz")),
-        ((), "somewhere/file.npz", "", (VISION[0], "somewhere/file.npz")),
+        (None, "", "", VISION),
+        (None, "", "image", VISION),
+        (None, "", "sound", SPEECH),
+        (None, "", "Speech", SPEECH),
+        (None, "spoken-digits:frames", "", (SPEECH[0], "spoken-digits:frames")),
+        (None, "digits", "", (VISION[0], "digits")),
+        (None, "npz:file.npz", "", (VISION[0], "npz:file.npz")),
+        (None, "somewhere/file.npz", "", (VISION[0], "somewhere/file.npz")),
         (("conformer-tiny",), "", "", (("conformer-tiny",), "spoken-digits")),
         (("vit-micro", "vit-mini"), "", "vision", (("vit-micro", "vit-mini"), "cards")),
         (("gat-cora", "gcn-micro"), "planetoid:cora:here", "", (("gat-cora", "gcn-micro"), "planetoid:cora:here")),
@@ -46,7 +46,7 @@ def test_what_is_not_named_is_that_of_the_modality(models: Any, data: str, modal
             r"different modalities.*'resnet-micro \(vision\)' and 'bert-micro \(text\)'",
         ),
         (("resnet-micro",), "sound", "--modality sound: resnet-micro is of modality 'vision'.*dscnn-micro"),
-        ((), "smell", r"Unknown modality \(smell\).*'graph', 'speech', 'text' and 'vision'"),
+        (None, "smell", r"Unknown modality \(smell\).*'graph', 'speech', 'text' and 'vision'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(models: Any, modality: str, text: str) -> None:
@@ -73,7 +73,7 @@ class Compared(Odours):
 def test_a_modality_without_data_to_compare_is_refused_with_what_to_do() -> None:
     with using(Registry(plugins=[Odours()])):
         with pytest.raises(ConfigError, match=r"modality 'odours'.*zoo_comparisons.*--models nose-micro --data SOURCE"):
-            contestants((), "", "odours")
+            contestants(None, "", "odours")
         with pytest.raises(ConfigError, match=r"'nose-micro': no plugin names data for modality 'odours'.*--data"):
             contestants(("nose-micro",), "", "")
         assert contestants(("nose-micro",), "roses", "") == (("nose-micro",), "roses")
@@ -81,9 +81,13 @@ def test_a_modality_without_data_to_compare_is_refused_with_what_to_do() -> None
 
 def test_a_plugin_of_others_names_what_is_compared() -> None:
     with using(Registry(plugins=[Compared()])):
-        assert contestants((), "", "smell") == contestants((), "", "odours") == (("nose-micro",), "roses")
+        assert contestants(None, "", "smell") == contestants(None, "", "odours") == (("nose-micro",), "roses")
         config = quick_sizes(StudyConfig(models=("nose-micro",), data="roses"))
         assert (config.steps, config.sizes) == (7, None)
+
+
+def test_an_empty_list_of_models_is_left_for_the_study_to_refuse() -> None:
+    assert contestants((), "", "") == ((), "cards")
 
 
 def test_quick_sizes_are_those_of_the_plugin_for_its_own_data_and_leave_what_was_chosen() -> None:
