@@ -172,12 +172,12 @@ def _encoders() -> Iterator[ModelSpec]:
             name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=config | bert,
             weights={"uncased": f"hf-hub:{repository}"}, peer="bert_peer", tasks=MASKED,
         )  # fmt: skip
-    for name, (config, parameters) in BERT_MICRO.items():
+    for name, (small, parameters) in BERT_MICRO.items():
         yield _encoder(
-            name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=config | bert, tasks=MASKED
+            name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=small | bert, tasks=MASKED
         )
-    for name, (made, kind, config, parameters, source) in CONVOLUTIONAL.items():
-        config = {"vocab_size": 260, "num_classes": 0, **config}
+    for name, (made, kind, own, parameters, source) in CONVOLUTIONAL.items():
+        config = {"vocab_size": 260, "num_classes": 0, **own}
         yield _encoder(
             name, f"models.convolutional:{made}", parameters, source, config=config, kind=kind, convert=None,
             tasks=("classify", "tag", "features"),
