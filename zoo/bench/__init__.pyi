@@ -1,6 +1,7 @@
 """Public names of the studies and of benchmarks against peers."""
 
 from zoo.bench.grid.engine import Grid as Grid, run_grid as run_grid
+from zoo.bench.grid.ray_executor import RayExecutor as RayExecutor
 from zoo.bench.grid.results_store import Store as Store
 from zoo.bench.grid.worker_pool import WorkerPool as WorkerPool
 from zoo.bench.int8 import Int8Quality as Int8Quality, int8_quality as int8_quality

@@ -2,9 +2,10 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, as_completed
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from zoo.bench.grid.results_store import Store, key_of
+from zoo.bench.grid.shard import Shard
 from zoo.bench.grid.task import Config, Result, attempt
 from zoo.bench.grid.threads import VARIABLE, choose_threads, threads_of
 from zoo.bench.grid.worker_pool import WorkerPool
@@ -24,6 +26,8 @@ Record = Mapping[str, Any]
 Results = Generator[tuple[Config, Result], None, None]
 Call = tuple[str, Config, int]
 """Arguments of `attempt`."""
+AHEAD = 1000
+"""Runs that an executor has at a time, so that memory does not grow with their number."""
 POLL = 0.2
 """Seconds between two looks at jobs that are no `concurrent.futures.Future`, such as submitit's."""
 
@@ -47,6 +51,7 @@ class Grid:
             always tried again.
         threads: of each run, whatever computes it; part of what names a run, since it changes the sums. By default
             `OMP_NUM_THREADS`, else those of most results in the store, else one.
+        shard: part of the runs that is to do; by default all.
 
     Raises:
         ConfigError: If `work` is not written as above, or `OMP_NUM_THREADS` is no number.
@@ -60,14 +65,18 @@ class Grid:
         *,
         retry_failed: bool = False,
         threads: int | None = None,
+        shard: Shard | None = None,
     ) -> None:
         check_work(work)
         self.work, self.store = work, store
         self.threads = threads or choose_threads(store.records.values())
         self.configs: dict[str, Config] = {key_of(config, self.threads): dict(config) for config in configs}
         done = store.succeeded if retry_failed else store.settled
-        self.todo: Sequence[Config] = [config for key, config in self.configs.items() if not done(key)]
-        self.failed = sum(done(key) and not store.succeeded(key) for key in self.configs)
+        mine = shard.part(self.configs) if shard else self.configs
+        self.mine: Sequence[Config] = list(mine.values())
+        """Runs of the shard; of the grid without one."""
+        self.todo: Sequence[Config] = [config for key, config in mine.items() if not done(key)]
+        self.failed = sum(done(key) and not store.succeeded(key) for key in mine)
         """Runs that failed before and are not done again."""
 
     @property
@@ -206,27 +215,28 @@ def _in_turn(calls: Sequence[Call]) -> Results:
 
 
 def _submitted(executor: SupportsSubmit, calls: Sequence[Call]) -> Results:
-    futures = {executor.submit(attempt, *call): call[1] for call in calls}
+    rest = iter(calls)
+    waiting: dict[Any, Config] = {}
     try:
-        for future in _as_completed(list(futures)):
-            yield futures[future], _result(future)
+        while True:
+            waiting.update((executor.submit(attempt, *call), call[1]) for call in islice(rest, AHEAD - len(waiting)))
+            if not waiting:
+                return
+            for future in _ended(waiting):
+                yield waiting.pop(future), _result(future)
     finally:
-        for future in futures:
+        for future in waiting:
             if not future.done():
                 future.cancel()
 
 
-def _as_completed(futures: Sequence[Any]) -> Iterator[Any]:
-    """Give futures as they end, whatever class they are of."""
-    if all(isinstance(future, Future) for future in futures):
-        yield from as_completed(futures)
-        return
-    waiting = list(futures)
-    while waiting:
-        ended = [future for future in waiting if future.done()]
-        yield from ended
-        waiting = [future for future in waiting if future not in ended]
-        time.sleep(0 if ended else POLL)
+def _ended(waiting: Collection[Any]) -> list[Any]:
+    """Wait for some of the futures, whatever class they are of, and give those that have ended."""
+    if all(isinstance(future, Future) for future in waiting):
+        return list(wait(waiting, return_when=FIRST_COMPLETED).done)
+    while not (ended := [future for future in waiting if future.done()]):
+        time.sleep(POLL)
+    return ended
 
 
 def _result(future: Any) -> Result:

@@ -4,12 +4,13 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.errors import DataError
+from zoo.version import __version__
 
 RESULTS_VERSION = 1
 """Rises when the meaning of a run or of its record changes; results of two versions are never mixed."""
@@ -34,12 +35,14 @@ class Store:
 
     Args:
         folder: made where it does not exist.
+        others: folders whose results are read too, as those of shards; other processes may be writing there.
 
     Raises:
-        DataError: If the folder cannot be written, or holds results of another version or something else.
+        DataError: If the folder cannot be written, or holds results of another version or something else, or some
+            folders were written by one version of the package and some by another.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, others: Iterable[Path] = ()) -> None:
         self.folder = folder
         self.path = folder / "results.jsonl"
         self.message = ""
@@ -56,9 +59,17 @@ class Store:
             ) from error
         self._cut_half_line(content)
         self.records: dict[str, dict[str, Any]] = {}
-        for number, line in enumerate(content.split(b"\n")[:-1], 1):
-            record = self._parse(line, number)
-            self.records[_key(record)] = record
+        """Of all folders, by key."""
+        each = {self.path: content} | {path: _content(path) for path in (other / self.path.name for other in others)}
+        versions: dict[str, Path] = {}
+        for path, lines in each.items():
+            for number, line in enumerate(lines.split(b"\n")[:-1], 1):
+                record = _parse(line, path, number)
+                versions.setdefault(record.get("zoo_version", ""), path)
+                if not (path != self.path and self.succeeded(_key(record))):
+                    self.records[_key(record)] = record
+        if others:
+            _check_versions(versions)
 
     def succeeded(self, key: str) -> bool:
         """Tell whether a run finished well."""
@@ -77,7 +88,7 @@ class Store:
         Raises:
             DataError: If it cannot be written, as on a full disk; the file stays as it was.
         """
-        record = {"version": RESULTS_VERSION, "key": key, "config": dict(config), **result}
+        record = {"version": RESULTS_VERSION, "zoo_version": __version__, "key": key, "config": dict(config), **result}
         line = (json.dumps(record) + "\n").encode()
         try:
             self._append(line)
@@ -110,21 +121,40 @@ class Store:
                 "that run is repeated"
             )
 
-    def _parse(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
-            record = json.loads(line)
-            version = record["version"]
-            if version == RESULTS_VERSION and not (
-                isinstance(record["key"], str) and isinstance(record["config"], dict)
-            ):
-                raise TypeError("a key and a configuration wanted")
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"{self.path}, line {number}, is not a result; move the file away or choose another --out"
-            ) from error
-        if version != RESULTS_VERSION:
-            raise DataError(
-                f"{self.path} was written by results version {version}, this is version {RESULTS_VERSION}; the two do "
-                "not compare: move the file away or choose another --out"
-            )
-        return record
+
+def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+        version = record["version"]
+        if version == RESULTS_VERSION and not (isinstance(record["key"], str) and isinstance(record["config"], dict)):
+            raise TypeError("a key and a configuration wanted")
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path}, line {number}, is not a result; move the file away or choose another --out"
+        ) from error
+    if version != RESULTS_VERSION:
+        raise DataError(
+            f"{path} was written by results version {version}, this is version {RESULTS_VERSION}; the two do "
+            "not compare: move the file away or choose another --out"
+        )
+    return record
+
+
+def _content(path: Path) -> bytes:
+    """Read the results of another process; none if it has none yet."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise DataError(f"cannot read the results in {path}: {error.strerror}") from error
+
+
+def _check_versions(versions: Mapping[str, Path]) -> None:
+    """Refuse results of two versions of the package in several folders, since what computes a run may have changed."""
+    if len(versions) > 1:
+        (first, one), (second, other), *_ = versions.items()
+        raise DataError(
+            f"{one} was written by zoo {first or 'of an unknown version'}, {other} by zoo "
+            f"{second or 'of an unknown version'}: compute all shards by one version, each into an empty folder"
+        )

@@ -2,22 +2,32 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
+from zoo.bench.grid.engine import SupportsSubmit
 from zoo.bench.grid.results_store import Store
+from zoo.bench.grid.shard import Shard, shards_in
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import contestants, quick_sizes
+from zoo.bench.learning_curve.execution import (
+    EXECUTORS,
+    RunOptions,
+    check_pilots,
+    complete,
+    executed_by,
+    folder_of,
+    gathered,
+    results_in,
+)
 from zoo.bench.learning_curve.figure import draw
-from zoo.bench.learning_curve.plan import SEEDS, open_data, plan, quick, resolve_device
+from zoo.bench.learning_curve.plan import SEEDS, open_data, plan, quick
 from zoo.bench.learning_curve.progress import NoProgress, Progress
 from zoo.bench.learning_curve.recipes import BY_KIND, OPTIMIZERS
 from zoo.bench.learning_curve.report import write_report
@@ -30,10 +40,8 @@ from zoo.data.corpus_options import with_options
 from zoo.errors import ConfigError
 from zoo.locking import locked
 from zoo.names import counted, did_you_mean
-from zoo.processors import cores
 
 FOLDER = "runs/data-size"
-WORK = "zoo.bench.learning_curve.run:execute"
 _IDENTITY = ("model", "data", "optimizer", "fingerprint", "learning_rate")
 
 Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its own file cannot import them
@@ -96,29 +104,18 @@ def data_size(
     return study
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Hold how a study is run, which has no influence on its results, but for the learning rates."""
-
-    workers: int | None = None
-    executor: SupportsSubmit | None = None
-    lr_sweep: bool | None = None
-    retry_failed: bool = False
-    cache: bool = False
-
-
 def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
-    """Plan, and run what is not done yet.
+    """Plan, and run what is not done yet; where shards have begun, give what they have done.
 
     Raises:
         FolderInUseError: If another process works in the folder.
     """
-    with locked(folder):
+    with locked(folder_of(folder, options.shard)):
         return _run_study(config, folder, options, progress)
 
 
 def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
-    store = Store(folder)
+    store = results_in(folder, options.shard)
     if options.cache:
         for corpus in {id(each): each for each in open_data(config).values()}.values():
             with_options(corpus, cache=True)
@@ -126,12 +123,17 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
     for line in filter(None, (store.message, *study.data.notes)):
         progress.say(line)
     study, runs = _tuned(study, runs, store, options, progress)
+    if options.sweep_only:
+        return study
     if others := _trained_otherwise(runs, store):
         progress.say(
             f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the data "
             "or the learning rates were others. --no-sweep takes the recipe's rate"
         )
-    records = complete(runs, store, options, progress)
+    if options.shard is None and shards_in(folder):
+        records = gathered(runs, store, progress)
+    else:
+        records = complete(runs, store, options, progress)
     return replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
 
 
@@ -155,30 +157,6 @@ def _repeating(study: Study, command: str) -> str:
     """Write the number of threads in front of a command, where all runs of its study had another than the default."""
     threads = {threads_of(record) for record in study.records}
     return f"{VARIABLE}={threads.pop()} {command}" if len(threads) == 1 and threads != {DEFAULT} else command
-
-
-def workers_for(workers: int | None, device: str, threads: int = 1) -> int:
-    """Count the processes: as many as asked for, else what the cores have room for; an accelerator is not shared."""
-    if workers is not None:
-        return workers
-    return max(1, cores() // threads) if resolve_device(device) == "cpu" else 1
-
-
-def complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: NoProgress) -> list[Record]:
-    """Run what the store does not hold yet, and give the records of all."""
-    grid = Grid(WORK, [run.to_dict() for run in runs], store, retry_failed=options.retry_failed)
-    if grid.failed:
-        failed, again = counted(grid.failed, "run"), "is" if grid.failed == 1 else "are"
-        progress.say(f"{failed} failed before and {again} not tried again; --retry-failed repeats what failed")
-    if grid.message:
-        progress.say(grid.message)
-    own = options.executor is None
-    workers = workers_for(options.workers, runs[0].device, grid.threads) if own else options.workers
-    todo = [Run(**config) for config in grid.todo]
-    with closing(grid.run(options.executor, workers)) as results, progress.tracking(runs, todo, workers) as advance:
-        for config, result in results:
-            advance(Run(**config), result)
-    return grid.records
 
 
 def _tuned(
@@ -212,11 +190,12 @@ def _swept(
 ) -> dict[str, Tuning]:
     """Choose the learning rate of each model by pilot runs."""
     pilots = pilot_runs(runs, *budget)
+    check_pilots(pilots, store, options)
     progress.say(
         f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget[0]:,} examples, the same rates "
         "for each model; --no-sweep leaves that out."
     )
-    found = chosen(complete(pilots, store, options, progress))
+    found = chosen(complete(pilots, store, replace(options, shard=None), progress))
     if found:
         progress.say(described(found))
     for model in {run.model: run for run in runs if run.model not in found}:
@@ -294,6 +273,19 @@ def command(
     cache: Annotated[
         bool, typer.Option("--cache", help="Decode the files of the data first, into a file that all workers share.")
     ] = False,
+    executor: Annotated[
+        str, typer.Option(help=f"What runs the trainings: {' or '.join(EXECUTORS)}, a cluster; see docs/scale.md.")
+    ] = EXECUTORS[0],
+    address: Annotated[
+        str | None, typer.Option(help="host:port of the Ray cluster's head; by default RAY_ADDRESS, else this machine.")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Run a fixed part only, as 3/16, and make no report: the same command without does."),
+    ] = None,
+    sweep_only: Annotated[
+        bool, typer.Option("--sweep-only", help="End when the learning rates are chosen, before shards are run.")
+    ] = False,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
     names, source = contestants(_listed(models) or None, data, modality)
@@ -303,9 +295,20 @@ def command(
     )  # fmt: skip
     config = quick(quick_sizes(config)) if fast else config
     console = Console()
-    options = RunOptions(workers=workers, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache)
+    options = RunOptions(
+        workers=workers, ray=executed_by(executor, address), address=address,
+        shard=Shard.parse(shard) if shard else None, lr_sweep=lr_sweep, sweep_only=sweep_only,
+        retry_failed=retry_failed, cache=cache,
+    )  # fmt: skip
     with resumable(out, console):
         study = run_study(config, out, options, Progress(console))
+    if sweep_only:
+        return
+    if options.shard:
+        console.print(
+            f"Shard {shard} is done. When all are, the report: {command_for(config, out, lr_sweep)}", soft_wrap=True
+        )
+        raise typer.Exit(1 if study.failures else 0)
     console.print(study.table())
     for line in conclusion(study):
         console.print(line, style="bold")
@@ -314,7 +317,7 @@ def command(
         console.print(line, style="yellow", markup=False)
     write_report(study, _repeating(study, command_for(config, out, lr_sweep)))
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
-    if study.failures:
+    if missing(study):
         raise typer.Exit(1)
 
 

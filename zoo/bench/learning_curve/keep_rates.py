@@ -13,8 +13,8 @@ from rich.console import Console
 from zoo.atomic_write import write_text
 from zoo.bench.grid.results_store import Store
 from zoo.bench.interruption import resumable
-from zoo.bench.learning_curve.command import RunOptions, complete
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.execution import RunOptions, complete
 from zoo.bench.learning_curve.plan import plan
 from zoo.bench.learning_curve.progress import Progress
 from zoo.bench.learning_curve.tuning import KEPT, entries, pilot_budget, pilot_runs

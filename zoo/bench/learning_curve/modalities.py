@@ -11,9 +11,10 @@ from rich.console import Console
 
 from zoo.atomic_write import write_bytes, write_text
 from zoo.bench.interruption import resumable
-from zoo.bench.learning_curve.command import RunOptions, command_for, run_study
+from zoo.bench.learning_curve.command import command_for, run_study
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import comparison_of, quick_sizes
+from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.figure import draw_on, rendered, title
 from zoo.bench.learning_curve.plan import quick
 from zoo.bench.learning_curve.progress import Progress

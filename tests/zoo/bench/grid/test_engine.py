@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import zoo.bench
 from zoo.bench.grid import engine
 from zoo.bench.grid.engine import Grid, check_work, run_grid
 from zoo.bench.grid.results_store import Store
+from zoo.bench.grid.shard import Shard
 from zoo.bench.grid.worker_pool import WorkerPool
 from zoo.errors import ConfigError, FolderInUseError
 
@@ -115,6 +117,44 @@ def test_what_was_done_before_is_not_done_again(tmp_path: Path, capsys: pytest.C
     assert squares(run_grid(WORK, configs(4, log=log), tmp_path, workers=0, unit="squares")) == [0, 1, 4, 9]
     assert Path(log).read_text().split() == ["0", "1", "2", "3"]
     assert "2 of 4 squares are done already." in capsys.readouterr().out
+
+
+def test_an_executor_has_few_runs_at_a_time_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "AHEAD", 3)
+
+    class Counting(ThreadPoolExecutor):
+        waiting, most = 0, 0
+
+        def submit(self, *args: Any) -> Any:  # type: ignore[override]
+            future = super().submit(*args)
+            self.waiting += 1
+            self.most = max(self.most, self.waiting)
+            return future
+
+    with Counting(1) as executor:
+        grid = Grid(WORK, configs(10), Store(tmp_path))
+        for _ in grid.run(executor):
+            executor.waiting -= 1
+    assert squares(grid.records) == [x**2 for x in range(10)]
+    assert executor.most == 3
+
+
+def test_shards_do_each_run_once_and_the_same_ones_after_a_restart(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    asked = configs(7, log=str(log))
+    for count in (1, 3):  # the second time with runs that are done
+        for number in (1, 2, 3):
+            shard = Shard(number, 3)
+            grid = Grid(WORK, asked, Store(shard.folder(tmp_path)), shard=shard)
+            results = grid.run(workers=0)
+            list(islice(results, count))
+            results.close()
+    assert sorted(log.read_text().split(), key=int) == [str(x) for x in range(7)]
+    store = Store(tmp_path, [Shard(number, 3).folder(tmp_path) for number in (1, 2, 3)])
+    assert squares(Grid(WORK, asked, store).records) == [x**2 for x in range(7)]
+    assert not Grid(WORK, asked, store).todo
 
 
 def test_the_number_of_threads_is_part_of_a_run(

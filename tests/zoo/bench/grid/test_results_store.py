@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from zoo.bench.grid import results_store
 from zoo.bench.grid.results_store import Store, key_of
 from zoo.errors import DataError
+from zoo.version import __version__
 
 
 def test_a_result_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -107,3 +109,29 @@ def test_on_a_full_disk_a_result_is_whole_or_not_there(
             store.add("b", {}, {"score": 2})
     assert store.path.read_bytes() == before
     assert list(store.records) == ["a"]
+
+
+def test_results_of_other_folders_are_read_and_not_written(tmp_path: Path) -> None:
+    one, other = Store(tmp_path / "1"), Store(tmp_path / "2")
+    one.add("a", {}, {"score": 1})
+    other.add("a", {}, {"error": "no memory", "transient": True})
+    other.add("b", {}, {"score": 2})
+    with other.path.open("a") as file:
+        file.write('{"version": 1, "key": "c"')  # is being written
+    content = other.path.read_bytes()
+    store = Store(tmp_path, [tmp_path / "1", tmp_path / "2", tmp_path / "not begun"])
+    assert {key: record["score"] for key, record in store.records.items()} == {"a": 1, "b": 2}
+    store.add("c", {}, {"score": 3})
+    assert other.path.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2", "results.jsonl"]
+
+
+def test_folders_of_two_versions_of_the_package_are_refused_and_both_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(tmp_path / "1").add("a", {}, {"score": 1})
+    monkeypatch.setattr(results_store, "__version__", "9.9")
+    Store(tmp_path / "2").add("b", {}, {"score": 1})
+    Store(tmp_path / "2", [tmp_path / "3"])
+    with pytest.raises(DataError, match=rf"1/results.jsonl was written by zoo {__version__}, .*2/.* by zoo 9.9: "):
+        Store(tmp_path, [tmp_path / "1", tmp_path / "2"])

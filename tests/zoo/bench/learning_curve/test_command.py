@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import zoo
 from zoo.bench.grid import engine
 from zoo.bench.grid.task import attempt
-from zoo.bench.learning_curve import command, tuning
+from zoo.bench.learning_curve import command, execution, tuning
 from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
@@ -422,7 +422,7 @@ def test_the_command_repeats_the_study(sweep: bool | None) -> None:
     text = command.command_for(config, Path("my runs"), lr_sweep=sweep)
     asked: list[Any] = []
 
-    def run_study(config: StudyConfig, folder: Path, options: command.RunOptions, show: object) -> None:
+    def run_study(config: StudyConfig, folder: Path, options: execution.RunOptions, show: object) -> None:
         asked.extend((config, folder, options))
         raise KeyboardInterrupt
 
@@ -432,7 +432,7 @@ def test_the_command_repeats_the_study(sweep: bool | None) -> None:
         app.command()(command.command)
         CliRunner().invoke(app, shlex.split(text)[3:])
     assert asked == [
-        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), command.RunOptions(lr_sweep=sweep)
+        replace(config, models=("vit-micro",), sizes=(20,)), Path("my runs"), execution.RunOptions(lr_sweep=sweep)
     ]  # fmt: skip
 
 
@@ -465,12 +465,9 @@ def test_options_hold_for_all_models_and_change_no_default(tmp_path: Path) -> No
 
 
 def test_an_accelerator_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "cores", lambda: 8)
-    assert [command.workers_for(None, "cpu"), command.workers_for(None, "cuda"), command.workers_for(3, "cuda")] == [
-        8,
-        1,
-        3,
-    ]
+    monkeypatch.setattr(execution, "cores", lambda: 8)
+    asked = (None, "cpu"), (None, "cuda"), (3, "cuda")
+    assert [execution.workers_for(*each) for each in asked] == [8, 1, 3]
 
 
 def test_sizes_that_are_no_numbers() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from zoo.bench.learning_curve import keep_rates
-from zoo.bench.learning_curve.command import RunOptions
 from zoo.bench.learning_curve.config import MODELS, StudyConfig
+from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.plan import plan
 from zoo.bench.learning_curve.tuning import RATES, SEED, kept
 
