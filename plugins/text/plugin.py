@@ -174,8 +174,9 @@ def _encoders() -> Iterator[ModelSpec]:
         )  # fmt: skip
     for name, (small, parameters) in BERT_MICRO.items():
         yield _encoder(
-            name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=small | bert, tasks=MASKED
-        )
+            name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=small | bert, convert=None,
+            tasks=MASKED,
+        )  # fmt: skip
     for name, (made, kind, own, parameters, source) in CONVOLUTIONAL.items():
         config = {"vocab_size": 260, "num_classes": 0, **own}
         yield _encoder(

@@ -194,7 +194,7 @@ def _of_transformers(reference: str, config: Mapping[str, Any]) -> str:
         return ""
     description = f": it holds a {family!r} of Hugging Face transformers"
     sizes = _sizes(config)
-    models = [spec for spec in registry().models if spec.name.startswith(f"{family}-")]
+    models = [spec for spec in registry().models if spec.convert and spec.name.startswith(f"{family}-")]
     if not models:
         return f"{description}, and no model here is of that family"
 
