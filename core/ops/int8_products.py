@@ -2,7 +2,8 @@
 
 The operator multiplies bytes: eight bits of a vector are too few. So a vector is rounded to sixteen bits, as shares of
 its largest number, and multiplied as two rows of bytes, for which the matrix is read once. Sums are whole numbers: the
-answer of a vector depends on no other vector of the batch and on no number of threads.
+answer of a vector depends on no other vector of the batch and on no number of threads; a vector alone that is given a
+bias is rounded by fewer operations, and differs from itself in a batch by rounding.
 
 The operator is private: it is asked once for a small product before it is used.
 """

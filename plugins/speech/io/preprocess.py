@@ -51,8 +51,8 @@ class Preprocess:
     def __init__(self, config: Mapping[str, Any] | None = None, train: bool = False) -> None:
         require("preprocessing sounds", (SOUNDFILE, TORCHAUDIO))
         self.train = train
-        self.bands = (config or {}).get("bands", LogMel(rate=RATE).bands)
-        self.shortest = LogMel(rate=RATE).length
+        mel = LogMel(rate=RATE)
+        self.bands, self.shortest = (config or {}).get("bands", mel.bands), mel.length
         self.skipped: list[Skipped] = []
         """What the last call left out."""
 

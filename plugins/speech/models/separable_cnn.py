@@ -25,7 +25,7 @@ BANDS, BAND_STEP = 16, 8
 class PlaneNorm(nn.BatchNorm1d):
     """Batch norm over time and bands, whose statistics exclude padding.
 
-    As a matrix of places, not in two dimensions: there the gradient of PyTorch 2.11 is wrong on a CPU where the places
+    As a matrix of places, not in two dimensions: there the gradient of PyTorch 2.14 is wrong on a CPU where the places
     that are there were picked out of channels-last memory.
 
     Args:

@@ -4,7 +4,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class Store:
             folders were written by one version of the package and some by another.
     """
 
-    def __init__(self, folder: Path, others: Iterable[Path] = ()) -> None:
+    def __init__(self, folder: Path, others: Sequence[Path] = ()) -> None:
         self.folder = folder
         self.path = folder / "results.jsonl"
         self.message = ""

@@ -15,7 +15,7 @@ from zoo.bench.grid.shard import Shard, shards_in
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestants import contestants, quick_sizes
+from zoo.bench.learning_curve.contestants import contestants
 from zoo.bench.learning_curve.execution import (
     EXECUTORS,
     RunOptions,
@@ -293,7 +293,7 @@ def command(
         models=names, data=source, sizes=_numbers(sizes), seeds=seeds,
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
     )  # fmt: skip
-    config = quick(quick_sizes(config)) if fast else config
+    config = quick(config) if fast else config
     console = Console()
     options = RunOptions(
         workers=workers, ray=executed_by(executor, address), address=address,

@@ -72,7 +72,7 @@ def folder_of(study: Path, shard: Shard | None) -> Path:
 def results_in(study: Path, shard: Shard | None) -> Store:
     """Open the results: a shard adds to its own and reads the study's, a study reads those of all shards."""
     others = [study] if shard else [each.folder(study) for each in shards_in(study)]
-    return Store(folder_of(study, shard), others)
+    return Store(shard.folder(study) if shard else study, others)
 
 
 def workers_for(workers: int | None, device: str, threads: int = 1) -> int:

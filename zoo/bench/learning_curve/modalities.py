@@ -13,7 +13,7 @@ from zoo.atomic_write import write_bytes, write_text
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.command import command_for, run_study
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestants import comparison_of, quick_sizes
+from zoo.bench.learning_curve.contestants import comparison_of
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.figure import draw_on, rendered, title
 from zoo.bench.learning_curve.plan import quick
@@ -59,7 +59,7 @@ def command(
         for name in names:
             asked = comparison_of(name)
             config = StudyConfig(models=asked.models, data=asked.data, seeds=seeds, device=device)
-            config = quick(quick_sizes(config)) if fast else config
+            config = quick(config) if fast else config
             parts.append(_run(asked.name, config, out / asked.name, options, console))
     write_page(parts, out, "zoo bench modalities" + (" --quick" if fast else ""))
     for part in parts:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from zoo.bench.learning_curve.config import StudyConfig, check_config, check_fit, check_hardware, check_size
+from zoo.bench.learning_curve.contestants import quick_sizes
 from zoo.bench.learning_curve.recipes import BY_KIND, RECIPE, recipe_for
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
 from zoo.bench.learning_curve.run import Corpora, Run
@@ -24,17 +25,15 @@ MOST_STEPS = 1_200
 """At the largest default size; a third of the size gets 1/sqrt(3) of the steps."""
 LEAST_STEPS = 200
 SEEDS = 3
-QUICK_SIZES, QUICK_SEEDS = (300, 1_000), 2
-QUICK_STEPS, QUICK_STEPS_ELSEWHERE = 700, 100
+QUICK_SEEDS, QUICK_STEPS = 2, 100
 EPOCHS = 30
 
 
 def quick(config: StudyConfig) -> StudyConfig:
     """Make a study small enough for 90 seconds on two cores; what the user chose stays."""
-    default = config.data == "cards"
+    config = quick_sizes(config)
     seeds = QUICK_SEEDS if config.seeds is None else config.seeds
-    steps = config.steps or (QUICK_STEPS if default else QUICK_STEPS_ELSEWHERE)
-    return replace(config, sizes=config.sizes or (QUICK_SIZES if default else None), seeds=seeds, steps=steps)
+    return replace(config, seeds=seeds, steps=config.steps or QUICK_STEPS)
 
 
 def plan(config: StudyConfig, folder: Path, records: Iterable[Mapping[str, Any]] = ()) -> tuple[Study, list[Run]]:
