@@ -35,6 +35,7 @@ SOURCES = (
         "triangle|connected|components[?count=N]",
         "graphs drawn at random whose nodes have as many edges whatever the answer: trees, rings, blocks and others",
         NETWORKX,
+        drawn=True,
     ),
     _source(
         "molecules",

@@ -27,6 +27,7 @@ SOURCES = (
         "data.synthetic.spoken_digits:open_spoken_digits",
         "[words|strings|frames][?train=N]",
         "digits that espeak-ng speaks, strings of them, or a label for each 40 ms; tested in voices never trained on",
+        drawn=True,
     ),
     _source(
         "one-voice",

@@ -14,6 +14,7 @@ def _also_packed(*endings: str) -> tuple[str, ...]:
 
 TABLES = _also_packed(".tsv", ".csv", ".jsonl", ".json")
 """Files of pairs for models that write, of texts with labels for the others."""
+SYNTHETIC = "data.synthetic.tasks"
 
 
 def _source(name: str, takes: str, description: str, module: str = "data.open_files", **reading: Any) -> SourceSpec:
@@ -26,6 +27,10 @@ def _source(name: str, takes: str, description: str, module: str = "data.open_fi
         requires=(TOKENIZERS, SACREBLEU),
         **reading,
     )
+
+
+def _drawn(name: str, takes: str, description: str) -> SourceSpec:
+    return _source(name, takes, description, SYNTHETIC, drawn=True)
 
 
 SOURCES = (
@@ -60,10 +65,10 @@ SOURCES = (
         "'corpus/*.txt.gz' or a folder names many; FILE?pack=no gives each text of a decoder its own row",
         reads=_also_packed(".txt"),
     ),
-    _source("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards", "data.synthetic.tasks"),
-    _source("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again", "data.synthetic.tasks"),
-    _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", "data.synthetic.tasks"),
-    _source("parse", "", "sentences of a small English grammar, with their trees in brackets", "data.synthetic.tasks"),
-    _source("tags", "", "sentences of a small English grammar, with the parts of speech", "data.synthetic.tasks"),
-    _source("topics", "", "short texts, with all their topics in alphabetical order", "data.synthetic.tasks"),
+    _drawn("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards"),
+    _drawn("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again"),
+    _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", SYNTHETIC),
+    _drawn("parse", "", "sentences of a small English grammar, with their trees in brackets"),
+    _drawn("tags", "", "sentences of a small English grammar, with the parts of speech"),
+    _drawn("topics", "", "short texts, with all their topics in alphabetical order"),
 )

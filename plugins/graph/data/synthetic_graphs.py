@@ -36,7 +36,7 @@ def open_synthetic(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     Args:
         argument: `triangle`, `connected` or `components`; `?count=N` says how many graphs.
         spec: of the model.
-        seed: of the split; the graphs are the same each time.
+        seed: of the graphs, which are the same each time, and of the split.
         tokenizer: none, there is no text.
 
     Raises:
@@ -49,7 +49,7 @@ def open_synthetic(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     count = options.get("count", str(COUNT))
     if not count.isdecimal() or int(count) < 3 * len(labels):
         raise DataError(f"drawn-graphs:{argument}: count={count} is no whole number from {3 * len(labels)} on")
-    groups = list(shown(_groups(draw, int(count) // len(labels)), int(count) // len(labels), "drawing graphs"))
+    groups = list(shown(_groups(draw, int(count) // len(labels), seed), int(count) // len(labels), "drawing graphs"))
     kept = complete({"train": range(len(groups))}, lambda group: group, seed, f"drawn-graphs:{what}")
     parts = {name: _examples([groups[place] for place in part]) for name, part in kept.by_name().items()}
     described = f"{len(groups) * len(labels):,} random graphs of {SMALLEST} to {LARGEST} nodes, to predict: {what}."
@@ -57,9 +57,9 @@ def open_synthetic(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     return GraphsCorpus(about, spec, GraphTask("classify", "class", labels), parts)
 
 
-def _groups(draw: Callable[[random.Random], Group], count: int) -> Iterator[Group]:
+def _groups(draw: Callable[[random.Random], Group], count: int, seed: int) -> Iterator[Group]:
     for number in range(count):
-        yield draw(random.Random(number))
+        yield draw(random.Random((seed << 32) + number))
 
 
 def _examples(groups: list[Group]) -> list[Example]:

@@ -35,7 +35,7 @@ from zoo.bench.learning_curve.results import Study as Study
 from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
-from zoo.bench.learning_curve.tuning import Tuning, chosen, described, kept, pilot_budget, pilot_runs
+from zoo.bench.learning_curve.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
 from zoo.data.corpus_options import with_options
 from zoo.errors import ConfigError
 from zoo.locking import locked
@@ -75,7 +75,7 @@ def data_size(
         workers: processes, by default one for each core, one in all on an accelerator; 0 for none. Each run is
             computed on one thread, or on as many as `OMP_NUM_THREADS` says, or the results in `out`; the number of
             workers changes no result.
-        lr_sweep: choose each model's learning rate on validation first, from one grid, at a middle size and on a seed
+        lr_sweep: choose each model's learning rate on validation first, from one grid, at a middle size and on seeds
             that no study has. By default where the package keeps no rate for the data and the optimizer, as it does for
             `cards`; True sweeps anyway, False takes what is kept, else the recipe's rate.
         retry_failed: try runs again that failed for a cause of their own; a lack of memory is always tried again.
@@ -165,13 +165,14 @@ def _tuned(
     """Give the models the learning rates that the package keeps for them, and choose those of the others."""
     firsts = {run.model: run for run in runs}
     free = all(entry.recipe.tuned for entry in study.models)
-    known = {model: kept(run) for model, run in firsts.items()} if free and not options.lr_sweep else {}
+    own = pilot_budget(study.steps, study.seeds)
+    known = {model: kept(run, own.steps) for model, run in firsts.items()} if free and not options.lr_sweep else {}
     found: dict[str, Tuning] = {model: tuning for model, tuning in known.items() if tuning}
     if found:
         progress.say(described(found))
     others = [run for model, run in firsts.items() if model not in found]
     if others and (free if options.lr_sweep is None else options.lr_sweep):
-        found |= _swept(others, pilot_budget(study.steps, found.values()), store, options, progress)
+        found |= _swept(others, pilot_budget(study.steps, study.seeds, found.values()), store, options, progress)
     models = [entry.tuned(found.get(entry.name)) for entry in study.models]
     rates = {entry.name: entry.learning_rate for entry in models}
     return replace(study, models=models), [replace(run, learning_rate=rates[run.model]) for run in runs]
@@ -186,14 +187,14 @@ def _trained_otherwise(runs: Iterable[Run], store: Store) -> int:
 
 
 def _swept(
-    runs: Sequence[Run], budget: tuple[int, int], store: Store, options: RunOptions, progress: NoProgress
+    runs: Sequence[Run], budget: Budget, store: Store, options: RunOptions, progress: NoProgress
 ) -> dict[str, Tuning]:
     """Choose the learning rate of each model by pilot runs."""
-    pilots = pilot_runs(runs, *budget)
+    pilots = pilot_runs(runs, budget)
     check_pilots(pilots, store, options)
     progress.say(
-        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget[0]:,} examples, the same rates "
-        "for each model; --no-sweep leaves that out."
+        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget.size:,} examples, the same "
+        "rates for each model; --no-sweep leaves that out."
     )
     found = chosen(complete(pilots, store, replace(options, shard=None), progress))
     if found:

@@ -218,16 +218,16 @@ def _tuning(study: Study) -> str:
         scores = dict(tuning.scores)
         cells = [_validated(study, scores, rate, tuning.learning_rate) for rate in rates]
         where = "the package" if tuning.kept else "this study"
-        budget = [f"{len(scores)}", f"{tuning.seconds:,.0f}", f"{tuning.size:,}", f"{tuning.steps:,}", where]
+        budget = [f"{tuning.runs}", f"{tuning.seconds:,.0f}", f"{tuning.size:,}", f"{tuning.steps:,}", where]
         rows.append([html.escape(name), *cells, *budget])
     untuned = [html.escape(entry.name) for entry in study.models if not entry.tuning]
     lines = [f"No rate was chosen for {', '.join(untuned)}: it is the recipe's."] if untuned else []
     edge = [html.escape(name) for name, tuning in tuned.items() if tuning.at_edge]
     lines += [f"At the edge of the grid, so that a better rate may lie beyond: {', '.join(edge)}."] if edge else []
     head = ["", *(f"{rate:g}" for rate in rates), "runs", "seconds", "examples", "steps", "chosen in"]
-    said = f"""Validation {html.escape(study.data.measure)} by learning rate, the chosen one bold: one grid and one \
-budget for every contestant, on a seed that the study does not use. Pilot runs are not tested, so that no setting was \
-chosen on test examples. {" ".join(lines)}"""
+    said = f"""Mean validation {html.escape(study.data.measure)} by learning rate, the chosen one bold: one grid and \
+one budget for every contestant, on seeds that the study does not use. Pilot runs are not tested, so that no setting \
+was chosen on test examples. {" ".join(lines)}"""
     return (_table(head, rows) if rows else "") + f'<p class="quiet">{said if rows else " ".join(lines)}</p>'
 
 

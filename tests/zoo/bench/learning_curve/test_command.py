@@ -251,7 +251,7 @@ def test_a_study_begun_with_a_recipe_for_each_kind_is_refused_or_goes_on_as_it_w
 
 
 @pytest.mark.parametrize("optimizer", [None, "adamw"])
-def test_a_sweep_gives_each_model_the_same_grid_on_a_seed_of_its_own(tmp_path: Path, optimizer: str | None) -> None:
+def test_a_sweep_gives_each_model_the_same_grid_on_seeds_of_its_own(tmp_path: Path, optimizer: str | None) -> None:
     options: dict[str, Any] = {"seeds": 1, "optimizer": optimizer, "lr_sweep": None, "sizes": [10, 20, 40]}
     found = study(tmp_path, **options)
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
@@ -333,11 +333,12 @@ def test_rates_that_the_package_keeps_are_taken_and_others_swept_with_the_same_b
     kept.write_text(json.dumps({"rates": entries(record for record in records if record["config"].get("pilot"))}))
     monkeypatch.setattr(tuning, "KEPT", kept)
     tuning._entries.cache_clear()
+    options: dict[str, Any] = {"models": "vit-micro", "seeds": 1, "sizes": [20], "steps": 3}
     try:
-        cnn, vit = study(tmp_path / "out", seeds=1, sizes=[20], lr_sweep=None, progress=True).models
-        (alone,) = study(tmp_path / "alone", models="vit-micro", seeds=1, sizes=[20], lr_sweep=False).models
-        (anew,) = study(tmp_path / "anew", models="vit-micro", seeds=1, sizes=[20], lr_sweep=True).models
-        (former,) = study(tmp_path / "former", models="vit-micro", seeds=1, sizes=[20], optimizer="by-kind").models
+        cnn, vit = study(tmp_path / "out", **options | {"models": TINY["models"]}, lr_sweep=None, progress=True).models
+        (alone,) = study(tmp_path / "alone", **options, lr_sweep=False).models
+        (anew,) = study(tmp_path / "anew", **options, lr_sweep=True).models
+        (former,) = study(tmp_path / "former", **options, optimizer="by-kind").models
     finally:
         tuning._entries.cache_clear()
     assert vit.tuning
@@ -503,9 +504,9 @@ def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = results.read_text()
-    assert 2 <= before.count("\n") < len(RATES) + 6
+    assert 2 <= before.count("\n") < 3 * len(RATES) + 6
     subprocess.run([sys.executable, "-c", code], check=True)
     after = results.read_text()
     assert after.startswith(before[: before.rindex("\n") + 1])
     keys = [json.loads(line)["key"] for line in after.splitlines()]
-    assert len(keys) == len(set(keys)) == len(RATES) + 6  # the pilot, in which it was killed, and the study
+    assert len(keys) == len(set(keys)) == 3 * len(RATES) + 6  # the pilot, in which it was killed, and the study

@@ -104,14 +104,14 @@ def test_reasons_stand_below_the_table_of_recipes(make_study: MakeStudy) -> None
 def test_the_tuning_budget_of_every_model_stands_in_the_report(make_study: MakeStudy) -> None:
     study = make_study(BETTER, WORSE)
     scores = ((1e-3, 0.3), (3e-3, 0.41234), (1e-2, None))
-    tuning = Tuning(size=300, steps=77, seed=1000, scores=scores, learning_rate=3e-3, seconds=1234.5)
+    tuning = Tuning(size=300, steps=77, seeds=(1000, 1001), scores=scores, learning_rate=3e-3, seconds=1234.5)
     kept = replace(tuning, scores=((1e-3, 0.5), (3e-3, 0.4), (1e-2, 0.3)), learning_rate=1e-3, kept=True)
     models = [entry.tuned(each) for entry, each in zip(study.models, (tuning, kept), strict=True)]
     write_report(replace(study, models=models), "zoo bench data-size")
     page = (study.folder / "report.html").read_text()
     rows = [
-        ["cnn", "0.300", "<b>0.412</b>", "failed", "3", "1,234", "300", "77", "this study"],
-        ["vit", "<b>0.500</b>", "0.400", "0.300", "3", "1,234", "300", "77", "the package"],
+        ["cnn", "0.300", "<b>0.412</b>", "failed", "6", "1,234", "300", "77", "this study"],
+        ["vit", "<b>0.500</b>", "0.400", "0.300", "6", "1,234", "300", "77", "the package"],
     ]
     for row in rows:
         assert "".join(f"<td>{cell}</td>" for cell in row) in page

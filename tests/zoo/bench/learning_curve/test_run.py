@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._pytree import tree_leaves
 
 import zoo
 from zoo.bench.learning_curve import run
@@ -63,6 +64,25 @@ def test_no_drawn_test_example_is_in_a_training_of_development() -> None:
     assert not pictures(studied, "test") & pictures(studied, "train", "validation")
     digits = open_corpus("digits", spec)
     assert pictures(Corpora("digits").of("vit-micro"), "test") == pictures(digits, "test")
+
+
+@pytest.mark.parametrize(
+    ("data", "model", "drawn"),
+    [
+        ("tags", "bert-micro", True),
+        ("reverse", "transformer-tiny", True),
+        ("drawn-graphs:components?count=48", "gcn-micro", True),
+        ("karate", "gcn-micro", False),
+    ],
+)
+def test_a_study_of_drawn_examples_is_tested_on_others_than_development(data: str, model: str, drawn: bool) -> None:
+    def tested(corpus: Corpus) -> list[bytes]:
+        leaves = [leaf for batch in corpus.held_out("test", 1) for leaf in tree_leaves(batch.inputs)]
+        return [leaf.numpy().tobytes() for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    studied, developed = tested(Corpora(data).of(model)), tested(open_corpus(data, zoo.info(model)))
+    assert studied
+    assert (studied != developed) == drawn
 
 
 def test_a_pilot_reads_no_test_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
