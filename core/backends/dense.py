@@ -40,7 +40,7 @@ class Dense:
         masked = p.pattern != Full() or p.padded or p.packed or p.bias
         speed = costs.DENSE if masked else costs.DENSE_FULL
         flops = 2 * pairs * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors + stored, "computes every pair at once", *speed[:2])
+        return Cost(flops, p.vectors + stored, "computes every pair at once", *speed[:2], masked=p.masked)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

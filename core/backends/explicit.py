@@ -35,7 +35,7 @@ class Explicit:
         stored = p.size * (pairs if p.weights else 3 * step * p.batch * p.heads * p.keys)
         flops = 2 * pairs * (p.head_dim + p.value_dim)
         why = f"computes {step} queries at a time and stores their scores only"
-        return Cost(flops, p.vectors + stored, why, costs.EXPLICIT.rate, costs.EXPLICIT.calls * blocks)
+        return Cost(flops, p.vectors + stored, why, costs.EXPLICIT.rate, costs.EXPLICIT.calls * blocks, p.masked)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

@@ -39,7 +39,8 @@ class Gathered:
         gathered = p.size * p.batch * p.heads * copies * (p.head_dim + p.value_dim)
         flops = 2 * p.batch * p.heads * pairs * (p.head_dim + p.value_dim)
         why = f"gathers the keys of {calls} sizes of groups of queries"
-        return Cost(flops, p.vectors + gathered, why, costs.GATHERED.rate, costs.GATHERED.calls * calls)
+        rate = costs.GATHERED.at(max(1, pairs / max(p.queries, 1)))
+        return Cost(flops, p.vectors + gathered, why, rate, costs.GATHERED.calls * calls)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from zoo.core.backends.costs import Cost
 from zoo.core.errors import InputError
+from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.scoring.bias import Bias, Dense
 from zoo.core.scoring.edge_bias import Compared, EdgeBias
@@ -90,6 +91,13 @@ class Problem:
     def size(self) -> int:
         """Bytes of a number."""
         return torch.finfo(self.dtype).bits // 8
+
+    @property
+    def masked(self) -> int:
+        """Entries of a mask of queries and keys; none where a kernel knows the pattern, and padding is a row of it."""
+        if self.pattern in (Full(), Causal()):
+            return 0
+        return (self.batch if self.padded or self.packed else 1) * self.queries * self.keys
 
     @property
     def vectors(self) -> int:

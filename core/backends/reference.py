@@ -27,7 +27,7 @@ class Reference:
         p = problem
         pairs = p.batch * p.heads * p.queries * p.keys
         flops = 2 * pairs * (p.head_dim + p.value_dim)
-        return Cost(flops, p.vectors + 3 * p.size * pairs, "stores every score", *costs.REFERENCE[:2])
+        return Cost(flops, p.vectors + 3 * p.size * pairs, "stores every score", *costs.REFERENCE[:2], masked=p.masked)
 
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""

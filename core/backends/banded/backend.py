@@ -5,7 +5,7 @@ The window of Longformer (arXiv:2004.05150) with its dilated and global forms, c
 Axes: see `zoo.core.backends.problem`; c chunks of all rows, l places in a chunk, w keys of a window and columns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -74,7 +74,8 @@ class Banded:
         """See `Backend.cost`."""
         p = problem
         if dilation(p.pattern) > 1:
-            return self.cost(folded(p))
+            cost = self.cost(folded(p))
+            return replace(cost, rate=costs.DILATED * cost.rate)
         if not p.queries * p.keys * p.batch * p.heads:
             return Cost(0, p.vectors, "has nothing to compute")
         assert p.start is not None
@@ -88,7 +89,7 @@ class Banded:
         pairs = windows * laid.size * (laid.width + len(shape.columns))
         whole = p.batch * p.heads * len(shape.rows) * p.keys
         stored = pairs // p.heads + (p.size * pairs if p.bias else 0) + (pairs if p.dropout else 0)
-        speed = costs.BANDED_PRODUCTS if products else costs.BANDED
+        speed = costs.BANDED_COLUMNS if shape.columns else costs.BANDED_PRODUCTS if products else costs.BANDED
         return Cost(
             flops=2 * (pairs + whole) * (p.head_dim + p.value_dim),
             bytes=2 * p.vectors + stored,

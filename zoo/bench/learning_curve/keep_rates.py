@@ -4,7 +4,6 @@
 """
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,8 @@ def studies() -> list[StudyConfig]:
     Quick ones are kept since a pilot would take longer than the rest of them.
     """
     default = [StudyConfig(optimizer=optimizer) for optimizer in OPTIMIZERS]
-    named = [StudyConfig(models=each.models, data=each.data) for each in registry().comparisons]
-    others = [each for each in named if each.data != StudyConfig.data]
-    return [*default, *(quick(replace(each, seeds=MOST_SEEDS)) for each in (*default, *others))]
+    named = [StudyConfig(models=each.models, data=each.data, seeds=MOST_SEEDS) for each in registry().comparisons]
+    return [*default, *map(quick, named)]
 
 
 def main(folder: Path = Path("runs/data-size-rates"), kept: Path = KEPT) -> None:

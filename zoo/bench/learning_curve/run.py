@@ -93,7 +93,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": _multiply_adds(corpus, model),
+        "multiply_adds": _multiply_adds(corpus, model.eval()),
         "device": str(fabric.device),
         "precision": run.precision,
         "threads": torch.get_num_threads(),

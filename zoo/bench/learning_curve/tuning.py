@@ -75,7 +75,8 @@ class Budget:
 def pilot_budget(steps: Mapping[int, int], seeds: int, known: Iterable[Tuning] = ()) -> Budget:
     """Choose the budget of pilot runs: that of rates that are known, so that all cost alike.
 
-    Else the lower of a study's middle sizes, since a sweep should cost less than its study.
+    Else the lower of a study's middle sizes, since a sweep should cost less than its study, but not the smallest: the
+    best rate there is too high for more examples.
 
     Args:
         steps: number of training examples to steps, ascending.
@@ -84,7 +85,7 @@ def pilot_budget(steps: Mapping[int, int], seeds: int, known: Iterable[Tuning] =
     """
     for tuning in known:
         return Budget(tuning.size, tuning.steps, tuning.seeds)
-    size, most = list(steps.items())[(len(steps) - 1) // 2]
+    size, most = list(steps.items())[max((len(steps) - 1) // 2, min(len(steps) - 1, 1))]
     return Budget(size, most, tuple(range(SEED, SEED + min(seeds, MOST_SEEDS))))
 
 

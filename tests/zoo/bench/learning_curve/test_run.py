@@ -85,6 +85,17 @@ def test_a_study_of_drawn_examples_is_tested_on_others_than_development(data: st
     assert (studied != developed) == drawn
 
 
+@pytest.mark.parametrize("pilot", [True, False])
+def test_operations_are_those_of_the_model_in_evaluation(
+    pilot: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In training, norms that leave padding out ask for values, which a count by shapes does not have."""
+    config = StudyConfig(models=["vit-micro"], data="digits", sizes=[20], seeds=1, steps=2, precision="32-true")
+    (usual,) = plan(config, tmp_path)[1]
+    monkeypatch.setattr(run, "_multiply_adds", lambda corpus, model: "training" if model.training else "evaluation")
+    assert execute(replace(usual, pilot=pilot).to_dict())["multiply_adds"] == "evaluation"
+
+
 def test_a_pilot_reads_no_test_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = StudyConfig(models=["vit-micro"], data="digits", sizes=[20], seeds=1, steps=2, precision="32-true")
     (usual,) = plan(config, tmp_path)[1]

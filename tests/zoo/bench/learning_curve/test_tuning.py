@@ -64,9 +64,12 @@ def test_every_model_has_the_whole_grid_with_every_seed(runs: list[Run]) -> None
     assert {(run.size, run.steps, run.pilot) for run in pilots} == {(30, 7, True)}
 
 
-def test_the_budget_is_that_of_the_lower_middle_size_or_of_rates_that_are_known(runs: list[Run]) -> None:
+def test_the_budget_is_of_the_lower_middle_size_not_the_smallest_or_of_known_rates(
+    runs: list[Run],
+) -> None:
     steps = {300: 1, 1000: 2, 3000: 3, 10000: 4}
     assert pilot_budget(steps, 2) == Budget(1000, 2, (SEED, SEED + 1))
+    assert pilot_budget({300: 1, 1000: 2}, 1) == Budget(1000, 2, (SEED,))
     assert pilot_budget({10: 5}, 9) == Budget(10, 5, (SEED, SEED + 1, SEED + 2))
     known = chosen([record(runs[0], 0.1, 0.5, 1.0)])
     assert pilot_budget(steps, 3, known.values()) == Budget(runs[0].size, runs[0].steps, (0,))
