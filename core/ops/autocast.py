@@ -21,6 +21,13 @@ def no_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
+def compute_dtype(x: Tensor) -> torch.dtype:
+    """Give the dtype in which products of a tensor are computed: autocast's, or its own."""
+    device = x.device.type
+    cast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    return torch.get_autocast_dtype(device) if cast else x.dtype
+
+
 def precise(scores: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b vocab"]:
     """Give scores in a precision in which they can be summed up."""
     return scores if scores.dtype == torch.float64 else scores.float()

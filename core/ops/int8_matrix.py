@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_map_only
 
 from zoo.core.errors import ConfigError
 from zoo.core.ops import int8_products
+from zoo.core.ops.autocast import compute_dtype
 
 LARGEST = 127
 """The most that a weight can be, of both signs."""
@@ -65,8 +66,12 @@ class Int8Matrix(nn.Module):
             if self._packed is None:
                 self._packed = int8_products.pack(self.int8, self.scale)
             return int8_products.multiply(x, self._packed, bias)
-        blocks = self.int8.split(max(1, BLOCK // max(self.int8.shape[1], 1)))
-        y = torch.cat([linear(x, block.to(x.dtype)) for block in blocks], -1) * self.scale.to(x.dtype)
+        size = max(1, BLOCK // max(self.int8.shape[1], 1))
+        parts = zip(self.int8.split(size), self.scale.split(size), strict=True)
+        if compute_dtype(x) is torch.float16:  # sums of whole numbers up to 127 would be infinite
+            y = torch.cat([linear(x, (block * scale[:, None]).to(x.dtype)) for block, scale in parts], -1)
+        else:
+            y = torch.cat([linear(x, block.to(x.dtype)) for block, _ in parts], -1) * self.scale.to(x.dtype)
         return y if bias is None else y + bias
 
     def lookup(self, ids: Int[Tensor, "*n"]) -> Float[Tensor, "*n d"]:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from zoo.core.ops.autocast import no_autocast, precise
+from zoo.core.ops.autocast import compute_dtype, no_autocast, precise
 
 
 class Square(torch.autograd.Function):
@@ -23,6 +23,14 @@ def test_products_inside_stay_in_float32_and_those_outside_do_not() -> None:
         inside, outside = Square.apply(x), x @ x
     assert outside.tolist() == [[2.0, 2.0], [2.0, 2.0]]
     assert torch.equal(inside, x @ x)
+
+
+def test_products_are_computed_in_the_dtype_of_autocast_where_there_is_one() -> None:
+    x = torch.ones(2)
+    assert compute_dtype(x) is torch.float32
+    assert compute_dtype(x.to("meta").half()) is torch.float16
+    with torch.autocast("cpu", torch.bfloat16):
+        assert compute_dtype(x) is torch.bfloat16
 
 
 def test_scores_are_summed_in_float32_or_more() -> None:

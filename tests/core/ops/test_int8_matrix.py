@@ -59,6 +59,15 @@ def test_products_are_those_of_what_it_stands_for(int8_way: str, shape: tuple[in
         assert off.max() < 1e-4
 
 
+@pytest.mark.parametrize("autocast", [False, True])
+def test_products_in_float16_do_not_overflow(autocast: bool) -> None:
+    made, x = Int8Matrix.of(torch.ones(4, 768)), torch.ones(1, 768, requires_grad=True)
+    with torch.autocast("cpu", torch.float16, enabled=autocast):
+        y = made.multiply(x if autocast else x.half(), None)
+    assert torch.equal(y.float(), torch.full((1, 4), 768.0))
+    assert torch.equal(torch.autograd.grad(y.sum(), x)[0], torch.full((1, 768), 4.0))
+
+
 def test_blocks_of_rows_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     made, x = Int8Matrix.of(weights()), torch.randn(3, 40).double()
     whole = made.multiply(x, None)
