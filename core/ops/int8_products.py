@@ -19,9 +19,9 @@ from zoo.core.ops.onednn import traced
 
 STEPS = 32_639.0
 """A vector's largest number in steps; with `MIDDLE`, the byte of 128, and a half for rounding it is 65,535."""
-MIDDLE = torch.tensor(128 * 257 + 0.5)
-SHIFTS = torch.tensor([[0], [8]], dtype=torch.int32)
-WORTH = torch.tensor([[1.0, 256.0]])
+MIDDLE = torch.tensor(128 * 257 + 0.5, dtype=torch.float32, device="cpu")
+SHIFTS = torch.tensor([[0], [8]], dtype=torch.int32, device="cpu")
+WORTH = torch.tensor([[1.0, 256.0]], dtype=torch.float32, device="cpu")
 LEAST = 1e-30
 """The least number that counts as a vector's largest: its share of the steps is still a float32."""
 LONGEST = 2**16
@@ -44,7 +44,7 @@ class Packed(NamedTuple):
 
 def pack(values: Int8[Tensor, "e d"], scale: Float[Tensor, " e"]) -> Packed:
     """Bring a matrix into the order of the operator, for any number of vectors."""
-    zero = torch.zeros(1, dtype=torch.int64)
+    zero = torch.zeros(1, dtype=torch.int64, device="cpu")
     return Packed(torch.ops.onednn.qlinear_prepack(values.contiguous(), None), scale.float(), zero)
 
 
@@ -74,9 +74,10 @@ def _right() -> bool:
     can = torch.cpu.get_capabilities()
     if not (can.get("avx512_vnni") or can.get("avx_vnni")):
         return False  # without these instructions sums of two products saturate at 16 bits
-    values = torch.arange(-127, 128, dtype=torch.int8).repeat(40)[: 33 * 64].view(33, 64)
+    values = torch.arange(-127, 128, dtype=torch.int8, device="cpu").repeat(40)[: 33 * 64].view(33, 64)
     values[0] = 127
-    scale, x = torch.arange(1.0, 34.0), torch.arange(3.0 * 64).sin().view(3, 64)
+    floats = torch.arange(3 * 64, dtype=torch.float32, device="cpu")
+    scale, x = floats[1:34], floats.sin().view(3, 64)
     x[0] = 1.0
     try:
         found = multiply(x, pack(values, scale), None)

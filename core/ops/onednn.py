@@ -63,7 +63,7 @@ def works() -> bool:
 
 @functools.cache
 def _right() -> bool:
-    x, weight, bias = (torch.arange(n, dtype=torch.float32).sin() for n in (12, 20, 5))
+    x, weight, bias = (torch.arange(n, dtype=torch.float32, device="cpu").sin() for n in (12, 20, 5))
     x, weight = x.view(3, 4), weight.view(5, 4)
     try:
         found = [_operator(x, weight, bias, *FUSED[name]) for name in FUSED]

@@ -1,5 +1,8 @@
 """Products by bytes against exact ones, and when they are not used."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import Tensor
@@ -113,6 +116,27 @@ def test_only_plain_vectors_without_gradient_are_served(monkeypatch: pytest.Monk
             assert not int8_products.serves(x, values, bias)
         monkeypatch.setattr(torch._C, "_get_mkldnn_enabled", lambda: False)
         assert not int8_products.serves(x, values, bias)
+
+
+DEFAULTS = """
+import torch
+torch.set_default_dtype(torch.{dtype})
+torch.set_default_device("{device}")
+from zoo.core import Int8Matrix
+from zoo.core.ops import int8_products
+one = torch.ones(4, 768, dtype=torch.float32, device="cpu")
+made = Int8Matrix.of(one)
+assert torch.allclose(made.multiply(one[:1], None), 768 * one[:1, :4], rtol=1e-4)
+assert torch.allclose(made.multiply(one, one[0, :4]), 768 * one[:, :4] + 1, rtol=1e-4)
+print(int8_products.works())
+"""
+
+
+@pytest.mark.parametrize(("device", "dtype"), [("meta", "float32"), ("cpu", "float64")])
+def test_products_are_the_same_whatever_the_defaults_are_at_import(device: str, dtype: str) -> None:
+    program = [sys.executable, "-c", DEFAULTS.format(device=device, dtype=dtype)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == str(int8_products.works()), done.stderr
 
 
 def test_a_processor_without_sums_of_bytes_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

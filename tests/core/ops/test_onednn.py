@@ -131,6 +131,18 @@ def test_it_does_not_serve_what_is_traced() -> None:
     assert not any(seen)
 
 
+@needs_operator
+@pytest.mark.parametrize(("device", "dtype"), [("meta", torch.float32), ("cpu", torch.float64)])
+def test_the_operator_is_tried_whatever_the_defaults_are(device: str, dtype: torch.dtype) -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.device(device):
+            assert onednn._right.__wrapped__()
+    finally:
+        torch.set_default_dtype(before)
+
+
 def test_without_the_operator_nothing_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*parts: object) -> Tensor:
         raise AttributeError("'_OpNamespace' 'mkldnn' object has no attribute '_linear_pointwise'")
