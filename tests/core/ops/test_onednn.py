@@ -138,7 +138,7 @@ def test_the_operator_is_tried_whatever_the_defaults_are(device: str, dtype: tor
     torch.set_default_dtype(dtype)
     try:
         with torch.device(device):
-            assert onednn._right.__wrapped__()
+            assert onednn._right.__wrapped__(torch.float32)
     finally:
         torch.set_default_dtype(before)
 
@@ -152,3 +152,19 @@ def test_without_the_operator_nothing_is_served(monkeypatch: pytest.MonkeyPatch)
     assert not works()
     monkeypatch.setattr(onednn, "_operator", lambda x, weight, bias, *more: 2 * linear(x, weight, bias))
     assert not works()  # it answers, and wrongly
+
+
+@needs_operator
+def test_a_processor_whose_operator_refuses_bfloat16_keeps_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = onednn._operator
+
+    def refusing(x: Tensor, *more: object) -> Tensor:
+        if x.dtype is torch.bfloat16:
+            raise RuntimeError("mkldnn_linear_pointwise: bf16 path needs the cpu support avx512bw")
+        return operator(x, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(onednn, "_operator", refusing)
+    monkeypatch.setattr(onednn, "_right", onednn._right.__wrapped__)
+    x, weight, _ = parts(6)
+    assert serves(x, weight, None)
+    assert not serves(x.bfloat16(), weight.bfloat16(), None)
