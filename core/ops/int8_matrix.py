@@ -124,12 +124,9 @@ class Int8Matrix(nn.Module):
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Let PyTorch's own layers use it."""
-        if func is linear and isinstance(args[1], cls):
-            return args[1].multiply(
-                args[0], *args[2:], **({"bias": None} if len(args) < 3 else {}) | dict(kwargs or {})
-            )
-        if func is embedding and isinstance(args[1], cls):
-            return args[1].lookup(args[0])
+        own = {linear: _linear, embedding: _embedding}.get(func)
+        if own is not None and (found := own(*args, **(kwargs or {}))) is not None:
+            return found
         args, named = tree_map_only(cls, cls.dequantized, (args, dict(kwargs or {})))
         return func(*args, **named)
 
@@ -152,3 +149,13 @@ class Int8Matrix(nn.Module):
     def extra_repr(self) -> str:
         """Return rows and columns."""
         return f"{self.shape[0]}, {self.shape[1]}"
+
+
+def _linear(input: Any, weight: Any, bias: Tensor | None = None) -> Tensor | None:
+    """Multiply, called as PyTorch's `linear`; None where the weights are floats."""
+    return weight.multiply(input, bias) if isinstance(weight, Int8Matrix) else None
+
+
+def _embedding(input: Any, weight: Any, *args: Any, **more: Any) -> Tensor | None:
+    """Look up, called as PyTorch's `embedding`; None where the weights are floats."""
+    return weight.lookup(input) if isinstance(weight, Int8Matrix) else None

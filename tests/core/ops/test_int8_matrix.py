@@ -68,6 +68,16 @@ def test_products_in_float16_do_not_overflow(autocast: bool) -> None:
     assert torch.equal(torch.autograd.grad(y.sum(), x)[0], torch.full((1, 768), 4.0))
 
 
+def test_functions_of_pytorch_take_it_by_name_too() -> None:
+    made: Any = Int8Matrix.of(weights())
+    x, bias, ids = torch.randn(2, 40), torch.randn(24), torch.tensor([3, 0])
+    found = nn.functional.linear(x, weight=made, bias=bias)
+    assert torch.equal(found, nn.functional.linear(x, made, bias))
+    assert torch.equal(nn.functional.linear(input=x, weight=made), made.multiply(x, None))
+    assert torch.equal(nn.functional.embedding(ids, weight=made), made.lookup(ids))
+    assert torch.equal(nn.functional.linear(made, made.dequantized()), made.dequantized() @ made.dequantized().T)
+
+
 def test_blocks_of_rows_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     made, x = Int8Matrix.of(weights()), torch.randn(3, 40).double()
     whole = made.multiply(x, None)
