@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from zoo.core.errors import ConfigError
 from zoo.core.ops import products
 from zoo.core.ops.activations import gelu
 from zoo.core.ops.linear import Linear, activated
@@ -38,3 +39,10 @@ def test_a_hook_sees_the_product_before_the_activation() -> None:
     with torch.no_grad():
         activated(layer, x, gelu)
     torch.testing.assert_close(seen, [nn.functional.linear(x, layer.weight, layer.bias)])
+
+
+def test_a_wrong_rule_is_told_when_a_layer_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_PRODUCTS", "fast")
+    monkeypatch.setattr(products, "chosen", products.chosen.__wrapped__)
+    with pytest.raises(ConfigError, match="ZOO_PRODUCTS='fast' is not one of auto, mkl"):
+        Linear(4, 3)
