@@ -162,7 +162,7 @@ class Trainer:
             "overrides": {key: str(value) for key, value in self.initial.overrides.items()},
             "processes": self.fabric.world_size,
             "threads": torch.get_num_threads(),
-            "products": products.chosen(),
+            "products": products.chosen() if self.fabric.device.type == "cpu" else None,
             "settings": settings.to_dict(),
             "command": self.command,
         }

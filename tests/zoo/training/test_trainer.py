@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from zoo.errors import ConfigError, DataError, FolderInUseError, MissingLibraryE
 from zoo.training.config import Devices
 from zoo.training.distributed.devices import launch
 from zoo.training.resume.train_state import Outcome
-from zoo.training.trainer import Trained
+from zoo.training.trainer import Trained, Trainer
 
 Train = Callable[..., Trained]
 
@@ -206,6 +207,22 @@ def test_a_training_that_goes_on_with_products_by_another_library_tells_so(
     said = r"had products=mkl and goes on with products=onednn: .* ZOO_PRODUCTS=mkl gives the same"
     with pytest.warns(UserWarning, match=said):
         train(tmp_path / "out", resume=True)
+
+
+def test_a_training_that_goes_on_on_a_gpu_has_no_rule_of_products(
+    train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "chosen", lambda: "mkl")
+    train(tmp_path / "out", Stops(quadrants, 5))
+    facts = Trainer._facts
+
+    def on_gpu(self: Any, *more: Any) -> dict[str, Any]:
+        there = SimpleNamespace(device=torch.device("cuda"), world_size=1)
+        return facts(SimpleNamespace(initial=self.initial, fabric=there, command=self.command), *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Trainer, "_facts", on_gpu)
+    monkeypatch.setattr(products, "chosen", lambda: "onednn")
+    train(tmp_path / "out", resume=True)  # warnings are errors
 
 
 def test_a_training_goes_on_from_its_weights_for_more_steps_in_another_folder(train: Train, tmp_path: Path) -> None:

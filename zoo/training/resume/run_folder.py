@@ -212,7 +212,7 @@ def _tell_of_sums(record: Mapping[str, Any], facts: Mapping[str, Any], folder: P
     for key, variable in (("threads", "OMP_NUM_THREADS"), ("products", products.VARIABLE)):
         now = facts.get(key)
         before = record.get(key, now)
-        if before != now:
+        if before != now and None not in (before, now):  # the rule of products is that of a CPU
             warnings.warn(
                 f"the training in {str(folder)!r} had {key}={before} and goes on with {key}={now}: its numbers differ "
                 f"from those of a training without interruption; {variable}={before} gives the same",
