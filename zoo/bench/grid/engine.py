@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from rich.console import Console
 from rich.progress import track
 
+from zoo.bench.grid import products
 from zoo.bench.grid.results_store import Store, key_of
 from zoo.bench.grid.shard import Shard
 from zoo.bench.grid.task import Config, Result, attempt
@@ -81,7 +82,11 @@ class Grid:
 
     @property
     def message(self) -> str:
-        """Tell of results that are not used, since they were computed on another number of threads; empty if none."""
+        """Tell of results on another number of threads, which are not used, and by another rule of products."""
+        rule = products.changed(self.store.records.values()) if self.todo else ""
+        return "\n".join(filter(None, (self._on_other_threads(), rule)))
+
+    def _on_other_threads(self) -> str:
         todo = {key_of(config) for config in self.todo}
         stored = (record for record in self.store.records.values() if "error" not in record)
         others = Counter(threads_of(record) for record in stored if key_of(record["config"]) in todo)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from zoo.bench.grid.products import mixed
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.errors import DataError
 from zoo.version import __version__
@@ -46,7 +47,7 @@ class Store:
         self.folder = folder
         self.path = folder / "results.jsonl"
         self.message = ""
-        """What was repaired while reading; empty if nothing."""
+        """What was repaired while reading, and which rules of products computed the results, if several."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.path.touch()  # tells whether it can be written
@@ -70,6 +71,7 @@ class Store:
                     self.records[_key(record)] = record
         if others:
             _check_versions(versions)
+        self.message = "\n".join(filter(None, (self.message, mixed(self.records.values()))))
 
     def succeeded(self, key: str) -> bool:
         """Tell whether a run finished well."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from zoo.bench.grid.threads import DEFAULT, limited_threads
+from zoo.core.ops.products import chosen
 
 Config = dict[str, Any]
 Result = dict[str, Any]
@@ -15,7 +16,8 @@ Result = dict[str, Any]
 def attempt(work: str, config: Config, threads: int = DEFAULT) -> Result:
     """Run one configuration on so many threads; an exception gives `{"error": cause, "traceback": text}`.
 
-    With `"transient": True` where the machine was to blame and another try may end well: no memory.
+    A result also says by which rule of this processor its products were computed (`products`). An error has
+    `"transient": True` where the machine was to blame and another try may end well: no memory.
 
     Args:
         work: `package.module:function` that takes a configuration and returns a result.
@@ -25,7 +27,7 @@ def attempt(work: str, config: Config, threads: int = DEFAULT) -> Result:
     function = load(work)
     try:
         with limited_threads(threads):
-            return json.loads(json.dumps(function(config)))
+            return {**json.loads(json.dumps(function(config))), "products": chosen()}
     except Exception as error:  # whatever a run may raise is its result
         cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         return cause | ({"transient": True} if _lacks_memory(error) else {})

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from zoo.bench.grid.task import attempt
+from zoo.core.ops.products import chosen
 
 WORK = f"{__name__}:work"
 
@@ -21,7 +22,7 @@ def work(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_result_is_json() -> None:
-    assert attempt(WORK, {"x": 1}) == {"pair": [1, 2]}
+    assert attempt(WORK, {"x": 1}) == {"pair": [1, 2], "products": chosen()}
     assert attempt(WORK, {"tensor": 1})["error"] == "TypeError: Object of type Tensor is not JSON serializable"
 
 
