@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,7 +39,8 @@ def export(
     log-mel features, which `run.py` computes. No compiler is needed.
 
     Args:
-        model_or_run: a model of `zoo.create`, its name, a folder of `zoo train`, or `hf-hub:org/name`.
+        model_or_run: a model of `zoo.create`, which stays as it is, a name, a folder of `zoo train`, or
+            `hf-hub:org/name`.
         path: of the folder, new or empty; it has its files at once when all are written.
         to: `onnx`, or `pt2` for `torch.export.load`, which needs torch.
         check: compare the answers with PyTorch's at three other sizes, to 1e-4.
@@ -70,12 +72,10 @@ def export(
         raise ConfigError(f"'{model.spec.name}' has weights of {', '.join(others)}: give model.float()")
     assets = _assets(model, name, tell)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    training = model.training
+    if name is None:
+        model = deepcopy(model)  # the caller's keeps its device, and each part its mode
     with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as made:
-        try:
-            files = _files(model.cpu().eval(), Path(made), to, check, int8, tell)
-        finally:
-            model.train(training)
+        files = _files(model.cpu().eval(), Path(made), to, check, int8, tell)
         bundle.write_folder(Path(made), model, assets, files)
         folder.mkdir(exist_ok=True)
         for path in Path(made).iterdir():

@@ -43,6 +43,15 @@ def test_a_folder_answers_without_torch(tmp_path: Path) -> None:
         np.testing.assert_allclose(answer["answer"], model.eval()(images).numpy(), rtol=1e-4, atol=1e-4)
 
 
+def test_a_model_that_is_exported_stays_where_and_as_it_is(device: torch.device, tmp_path: Path) -> None:
+    model: Any = zoo.create("vit-micro", depth=1, device=device).train()
+    model.encoder.eval()  # frozen
+    before = [part.training for part in model.modules()]
+    zoo.export(model, tmp_path / "out", "pt2", check=False)
+    assert [part.training for part in model.modules()] == before
+    assert {x.device.type for x in model.parameters()} == {device.type}
+
+
 def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("all of it")
     with pytest.raises(ConfigError, match="is not empty: name a new folder, or say --overwrite"):
