@@ -78,6 +78,7 @@ def export(
         files = _files(model.cpu().eval(), Path(made), to, check, int8, tell)
         bundle.write_folder(Path(made), model, assets, files)
         folder.mkdir(exist_ok=True)
+        bundle.remove_last(folder)
         for path in Path(made).iterdir():
             path.replace(folder / path.name)
     return folder

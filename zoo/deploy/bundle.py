@@ -16,6 +16,7 @@ from zoo.pipeline import Pipeline
 
 DESCRIPTION = "export.json"
 SCRIPT = "run.py"
+TOKENIZER = "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,21 @@ def check_folder(path: Path, overwrite: bool) -> None:
         raise ConfigError(f"--out {str(path)!r} is a file: name a new folder")
     if path.is_dir() and any(path.iterdir()) and not overwrite:
         raise ConfigError(f"--out {str(path)!r} is not empty: name a new folder, or say --overwrite")
+
+
+def remove_last(path: Path) -> None:
+    """Remove the files of an export that a folder holds, so that none is read with those of the next; others stay.
+
+    Args:
+        path: of the folder.
+    """
+    try:
+        programs = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))["programs"].values()
+        files = [program["file"] for program in programs]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return  # no export
+    for name in (*files, *(f"{name}.data" for name in files), TOKENIZER, SCRIPT, DESCRIPTION):
+        (path / Path(name).name).unlink(missing_ok=True)
 
 
 def assets_of(model: Any, name: str | None) -> Assets:
@@ -90,7 +106,7 @@ def write_folder(path: Path, model: Any, assets: Assets, found: Mapping[Program,
     about = _describe(model, assets, found)
     write_text(path / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     if assets.tokenizer is not None:
-        assets.tokenizer.save(path / "tokenizer.json")
+        assets.tokenizer.save(path / TOKENIZER)
     shutil.copyfile(zoo.deploy.run.__file__, path / SCRIPT)
 
 

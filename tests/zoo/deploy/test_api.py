@@ -60,6 +60,20 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
         zoo.export("vit-micro", tmp_path / "thesis.txt")
 
 
+def test_an_export_over_another_leaves_nothing_of_it(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("all of it")
+    (folder / "tokenizer.json").write_text("{}")
+    programs = {"decode": {"file": "decode.onnx"}, "other": {"file": "../kept.onnx"}}
+    (folder / "export.json").write_text(json.dumps({"programs": programs}))
+    for path in (folder / "decode.onnx", folder / "decode.onnx.data", tmp_path / "kept.onnx"):
+        path.touch()
+    zoo.export(zoo.create("vit-micro", depth=1), folder, "pt2", check=False, overwrite=True)
+    assert {path.name for path in folder.iterdir()} == {"model.pt2", "export.json", "run.py", "thesis.txt"}
+    assert (tmp_path / "kept.onnx").exists()
+
+
 def test_formats_and_libraries_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="to='tflite' is not one of onnx, pt2"):
         zoo.export("vit-micro", tmp_path, to="tflite")
