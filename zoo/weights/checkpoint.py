@@ -199,7 +199,8 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
         preparation: of its inputs, in the words of timm's `pretrained_cfg`.
 
     Raises:
-        WeightsError: If the model was not made by name, a keyword was an object, or the folder cannot be written.
+        WeightsError: If the model was not made by name, a keyword was an object, only a part of it has int8 weights, or
+            the folder cannot be written.
     """
     spec = getattr(model, "spec", None)
     if not isinstance(spec, ModelSpec):
@@ -247,6 +248,12 @@ def _described(
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     config, state = _config(model, spec, preparation), stripped(model.state_dict())
     if is_quantized(model):
+        if not hasattr(model, "quantization"):
+            parts = [name for name, part in model.named_modules() if name and hasattr(part, "quantization")]
+            raise WeightsError(
+                f"'{spec.name}' has int8 weights in a part of it ({', '.join(parts)}), of which no folder tells: save "
+                "zoo.quantize(model) of the whole float model, or keep torch.save(model.state_dict())"
+            )
         return config | {"quantization": model.quantization}, state
     exported = entry_loading.load(spec, spec.export)(model) if spec.export else None
     if exported is None:

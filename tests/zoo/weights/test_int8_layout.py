@@ -35,6 +35,14 @@ def test_a_saved_model_is_made_again_bit_for_bit(model: Any, embeddings: bool, t
         assert torch.equal(read(*inputs), made(*inputs))
 
 
+def test_a_model_of_which_a_part_is_int8_is_not_saved(model: Any, tmp_path: Path) -> None:
+    model.decoder = zoo.quantize(model.decoder)
+    said = r"'decoder-tiny' has int8 weights in a part of it \(decoder\), .*zoo\.quantize\(model\)"
+    with pytest.raises(WeightsError, match=said):
+        zoo.weights.save(model, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_file_has_a_byte_for_each_weight(model: Any, tmp_path: Path) -> None:
     zoo.weights.save(zoo.quantize(model), tmp_path)
     state = load_file(tmp_path / "model.safetensors")
