@@ -81,19 +81,17 @@ def create(
 
             checkpoint = find(spec, tag, pretrained, weights)
             assert checkpoint is not None
+            quantization = checkpoint.quantization
             given |= _told(spec, given, checkpoint)
             with hub_config.advised(None if weights is None else checkpoint.repository, spec, given):
                 model = _load(spec, entry, given, device, checkpoint)
-            quantization = checkpoint.quantization
             if checkpoint.repository:
                 spec = replace(spec, weights={"hub": checkpoint.repository})
     if final is not None:
         model = model.to(final)
     model.spec = _resolved(spec, given, model)
     if quantization is not None:
-        from zoo.core import quantize
-
-        model = quantize(model, **quantization)
+        model = _quantized(model, quantization, name, device)
     registry().call("zoo_after_create", model=model, spec=model.spec)
     return model
 
@@ -287,6 +285,18 @@ def _load(
         [key for key in own if key in state or key.startswith(labelled)],
     )
     return model
+
+
+def _quantized(model: "torch.nn.Module", quantization: Mapping[str, Any], name: str, device: Any) -> "torch.nn.Module":
+    """Make the weights of a model int8, as its checkpoint says they are; these are for CPUs."""
+    from zoo.core import quantize
+
+    if device is not None and not str(device).startswith("cpu"):
+        raise ConfigError(
+            f"device={device!r}: the weights of {name!r} are int8, which is for CPUs: leave device= out, or take the "
+            "model in float32 or bfloat16 that they were made from"
+        )
+    return quantize(model, **quantization)
 
 
 def told(name: str, pretrained: bool | None, weights: Any, given: Mapping[str, Any]) -> dict[str, Any]:

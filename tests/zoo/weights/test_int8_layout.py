@@ -94,6 +94,15 @@ def test_weights_of_a_folder_that_says_so_make_an_int8_model(model: Any, tmp_pat
     assert is_quantized(zoo.create("decoder-tiny", weights=tmp_path, **SIZES))
 
 
+@pytest.mark.parametrize("device", ["meta", torch.device("meta")])
+def test_a_folder_of_int8_weights_is_for_a_cpu(model: Any, device: Any, tmp_path: Path) -> None:
+    zoo.weights.save(zoo.quantize(model), tmp_path)
+    said = "device=.*meta.*: the weights of 'local-dir:.*' are int8, which is for CPUs: leave device= out"
+    with pytest.raises(ConfigError, match=said):
+        zoo.create(f"local-dir:{tmp_path}", device=device)
+    assert is_quantized(zoo.create(f"local-dir:{tmp_path}", device="cpu"))
+
+
 def test_int8_weights_without_a_record_are_refused(model: Any, tmp_path: Path) -> None:
     made = zoo.quantize(model)
     zoo.weights.save(made, tmp_path)
