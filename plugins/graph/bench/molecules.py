@@ -139,7 +139,7 @@ CASES = [
     Case(
         f"{NAME} training step, {MOLECULES} molecules a batch, {what}",
         "the same model of PyG TransformerConv",
-        0.6,
+        0.75,
         build=partial(jobs, new),
         repeats=3,
     )

@@ -13,7 +13,7 @@ def test_the_cases_are_listed_without_a_model(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("zoo.create", None)
     found = find_cases("zoo.plugins.graph.bench")
     assert len({(case.name, case.peer) for case in found}) == len(found) == 14
-    assert {case.target for case in found} == {0.35, 0.45, 0.5, 0.6, 1.0, 11}
+    assert {case.target for case in found} == {0.35, 0.45, 0.5, 0.75, 1.0, 11}
     assert [case.name for case in find_cases("zoo.plugins.graph.bench", "10,000,000")] == [large.CASES[0].name]
 
 
