@@ -94,6 +94,7 @@ def test_weights_of_a_folder_that_says_so_make_an_int8_model(model: Any, tmp_pat
     assert is_quantized(zoo.create("decoder-tiny", weights=tmp_path, **SIZES))
 
 
+@pytest.mark.filterwarnings("ignore:for .*copying from a non-meta parameter")
 @pytest.mark.parametrize("device", ["meta", torch.device("meta")])
 def test_a_folder_of_int8_weights_is_for_a_cpu(model: Any, device: Any, tmp_path: Path) -> None:
     zoo.weights.save(zoo.quantize(model), tmp_path)
