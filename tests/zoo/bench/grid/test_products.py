@@ -8,6 +8,7 @@ import pytest
 from zoo.bench.grid import products
 from zoo.bench.grid.engine import Grid
 from zoo.bench.grid.results_store import Store, key_of
+from zoo.core.ops.products import chosen
 
 WORK = f"{__name__}:work"
 MANY = [{"x": x} for x in range(3)]
@@ -24,7 +25,7 @@ def add(folder: Path, x: int, **result: object) -> None:
 def test_a_record_has_the_rule_beside_the_threads(tmp_path: Path) -> None:
     list(Grid(WORK, [{"x": 3}], Store(tmp_path), threads=1).run(workers=0))
     ((key, record),) = Store(tmp_path).records.items()
-    assert (key, record["threads"], record["products"]) == (key_of({"x": 3}), 1, products.chosen())
+    assert (key, record["threads"], record["products"]) == (key_of({"x": 3}), 1, chosen())
 
 
 def test_going_on_by_another_rule_is_told_where_there_is_something_to_do(
