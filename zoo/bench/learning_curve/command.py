@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from zoo.bench.decision.cost import Prices
 from zoo.bench.grid.engine import SupportsSubmit
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.shard import Shard, shards_in
@@ -16,6 +17,7 @@ from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import contestants
+from zoo.bench.learning_curve.decide import check_target, decide
 from zoo.bench.learning_curve.execution import (
     EXECUTORS,
     RunOptions,
@@ -44,7 +46,7 @@ from zoo.names import counted, did_you_mean
 FOLDER = "runs/data-size"
 _IDENTITY = ("model", "data", "optimizer", "fingerprint", "learning_rate")
 
-Study.table, Study.plot = accuracy_table, draw  # both read a study, so that its own file cannot import them
+Study.table, Study.plot, Study.decision = accuracy_table, draw, decide  # they read a study: its file imports none
 
 
 def data_size(
@@ -61,6 +63,9 @@ def data_size(
     cache: bool = False,
     progress: bool = True,
     executor: SupportsSubmit | None = None,
+    target: float | None = None,
+    label_cost: float | None = None,
+    hour_cost: float | None = None,
     **options: Any,
 ) -> Study:
     """Train every model on every size and compare; what `out` holds already is not trained again.
@@ -85,6 +90,9 @@ def data_size(
         executor: that runs the trainings instead of `workers`: `concurrent.futures.ProcessPoolExecutor`, dask's,
             submitit's ... Each run seeds PyTorch's generator and sets the number of threads, so several at a time in
             one process give other numbers.
+        target: test score for which the report tells the labels needed; `study.decision(target)` gives them as data.
+        label_cost: money for a label, of which the report then tells the sum.
+        hour_cost: money for an hour of training, the same.
         options: `steps` (most at any size), `image_size`, `precision`, `device`, `optimizer`, `augment` of
             `zoo.bench.learning_curve.plan.StudyConfig`.
 
@@ -98,9 +106,14 @@ def data_size(
         raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
     names, source = contestants(_listed(models) if isinstance(models, str) else models, data, modality)
     config = StudyConfig(models=names, data=source, sizes=sizes, seeds=seeds, **options)
-    running = RunOptions(workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache)
+    _check_prices(target, label_cost, hour_cost)
+    running = RunOptions(
+        workers=workers, executor=executor, lr_sweep=lr_sweep, retry_failed=retry_failed, cache=cache, target=target
+    )
     study = run_study(config, Path(out), running, Progress() if progress else NoProgress())
-    write_report(study, _repeating(study, command_for(config, Path(out), lr_sweep)))
+    decided = _decided(study, target, label_cost, hour_cost)
+    repeated = command_for(config, Path(out), lr_sweep) + _asked(target, label_cost, hour_cost)
+    write_report(study, _repeating(study, repeated), decided)
     return study
 
 
@@ -120,6 +133,8 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
         for corpus in {id(each): each for each in open_data(config).values()}.values():
             with_options(corpus, cache=True)
     study, runs = plan(config, folder, store.records.values())
+    if options.target is not None:
+        check_target(study.data, options.target)
     for line in filter(None, (store.message, *study.data.notes)):
         progress.say(line)
     study, runs = _tuned(study, runs, store, options, progress)
@@ -135,6 +150,24 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
     else:
         records = complete(runs, store, options, progress)
     return replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
+
+
+def _check_prices(target: float | None, label_cost: float | None, hour_cost: float | None) -> None:
+    """Refuse prices that do not fit before anything is trained."""
+    if Prices(label=label_cost, hour=hour_cost).asked and target is None:
+        given = f"label_cost={label_cost}" if label_cost is not None else f"hour_cost={hour_cost}"
+        raise ConfigError(f"{given} without a target: name the test score that labels are needed for, as --target 0.95")
+
+
+def _asked(target: float | None, label_cost: float | None, hour_cost: float | None) -> str:
+    options = {"--target": target, "--label-cost": label_cost, "--hour-cost": hour_cost}
+    return "".join(f" {name} {value:g}" for name, value in options.items() if value is not None)
+
+
+def _decided(study: Study, target: float | None, label_cost: float | None, hour_cost: float | None) -> Sequence[str]:
+    if target is None:
+        return ()
+    return decide(study, target, label_cost=label_cost, hour_cost=hour_cost).lines
 
 
 def command_for(config: StudyConfig, folder: Path, lr_sweep: bool | None = None) -> str:
@@ -287,6 +320,19 @@ def command(
     sweep_only: Annotated[
         bool, typer.Option("--sweep-only", help="End when the learning rates are chosen, before shards are run.")
     ] = False,
+    target: Annotated[
+        float | None,
+        typer.Option(
+            help="Test score, as 0.95: tell how many more labels it takes, with which model, in which rounds.",
+            show_default=False,
+        ),
+    ] = None,
+    label_cost: Annotated[
+        float | None, typer.Option(help="Money for a label, for the cost of --target.", show_default=False)
+    ] = None,
+    hour_cost: Annotated[
+        float | None, typer.Option(help="Money for an hour of training, for the cost of --target.", show_default=False)
+    ] = None,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
     names, source = contestants(_listed(models) or None, data, modality)
@@ -295,11 +341,12 @@ def command(
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
     )  # fmt: skip
     config = quick(config) if fast else config
+    _check_prices(target, label_cost, hour_cost)
     console = Console()
     options = RunOptions(
         workers=workers, ray=executed_by(executor, address), address=address,
         shard=Shard.parse(shard) if shard else None, lr_sweep=lr_sweep, sweep_only=sweep_only,
-        retry_failed=retry_failed, cache=cache,
+        retry_failed=retry_failed, cache=cache, target=target,
     )  # fmt: skip
     with resumable(out, console):
         study = run_study(config, out, options, Progress(console))
@@ -311,12 +358,14 @@ def command(
         )
         raise typer.Exit(1 if study.failures else 0)
     console.print(study.table())
-    for line in conclusion(study):
-        console.print(line, style="bold")
+    decided = _decided(study, target, label_cost, hour_cost)
+    for line in (*decided, *conclusion(study)):
+        console.print(line, style="bold", markup=False)
     console.print(study.data.description.replace("`", ""), style="dim", markup=False)
     for line in missing(study):
         console.print(line, style="yellow", markup=False)
-    write_report(study, _repeating(study, command_for(config, out, lr_sweep)))
+    repeated = command_for(config, out, lr_sweep) + _asked(target, label_cost, hour_cost)
+    write_report(study, _repeating(study, repeated), decided)
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if missing(study):
         raise typer.Exit(1)

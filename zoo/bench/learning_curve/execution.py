@@ -31,6 +31,7 @@ class RunOptions:
         address: of its head; see `RayExecutor`.
         shard: the part of the runs that is computed here.
         sweep_only: whether to end when the learning rates are chosen.
+        target: test score to decide about afterwards, refused before anything is trained where it does not fit.
     """
 
     workers: int | None = None
@@ -42,6 +43,7 @@ class RunOptions:
     sweep_only: bool = False
     retry_failed: bool = False
     cache: bool = False
+    target: float | None = None
 
 
 def executed_by(executor: str, address: str | None) -> bool:

@@ -73,6 +73,7 @@ def plan(config: StudyConfig, folder: Path, records: Iterable[Mapping[str, Any]]
         seeds=SEEDS if config.seeds is None else config.seeds,
         records=[],
         folder=folder,
+        most_steps=config.steps or MOST_STEPS,
     )
     return study, _runs(study, config, corpora, records)
 

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,19 +35,20 @@ code { background: #f3f3f3; padding: 0 .25rem }
 """
 
 
-def write_report(study: Study, command: str) -> list[Path]:
+def write_report(study: Study, command: str, decided: Sequence[str] = ()) -> list[Path]:
     """Write all files, each whole or not at all; the records themselves are in results.jsonl already.
 
     Args:
         study: with the runs there are.
         command: that repeats it, for the report.
+        decided: lines of a decision, which come first.
 
     Raises:
         DataError: If a file cannot be written, as on a full disk; the others are written.
     """
     files = rendered(draw(study))
-    texts = {"results.csv": _csv(study), "summary.json": json.dumps(summary(study), indent=2) + "\n"}
-    texts["report.html"] = _page(study, command, files["figure.svg"].decode())
+    texts = {"results.csv": _csv(study), "summary.json": json.dumps(summary(study, decided), indent=2) + "\n"}
+    texts["report.html"] = _page(study, command, files["figure.svg"].decode(), decided)
     files |= {name: text.encode() for name, text in texts.items()}
     failed: dict[str, OSError] = {}
     for name, content in files.items():
@@ -64,10 +65,11 @@ def write_report(study: Study, command: str) -> list[Path]:
     return [study.folder / name for name in files]
 
 
-def summary(study: Study) -> dict[str, Any]:
+def summary(study: Study, decided: Sequence[str] = ()) -> dict[str, Any]:
     """Give all that was found as JSON values; what is infinite is null."""
     pair, crossover = study.pair(), study.crossover()
     found = {
+        **({"decision": list(decided)} if decided else {}),
         "found": conclusion(study),
         "data": asdict(study.data),
         "seeds": study.seeds,
@@ -103,9 +105,9 @@ def _csv(study: Study) -> str:
     return text.getvalue()
 
 
-def _page(study: Study, command: str, svg: str) -> str:
+def _page(study: Study, command: str, svg: str, decided: Sequence[str]) -> str:
     data = study.data
-    found = "".join(f"<p>{html.escape(line)}</p>" for line in conclusion(study))
+    found = "".join(f"<p>{html.escape(line)}</p>" for line in (*decided, *conclusion(study)))
     if all("error" in record for record in study.records):
         found = "<p>No run has finished.</p>"
     parts = [

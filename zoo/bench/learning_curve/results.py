@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from zoo.bench.grid.engine import Record
-from zoo.bench.learning_curve.curve_fit import (
+from zoo.bench.decision.backtest import Check, check_crossing
+from zoo.bench.decision.bootstrap import (
     Array,
-    Crossover,
     Interval,
-    PowerLaw,
     bootstrap,
     bootstrap_seeds,
     draw_examples,
-    find_crossover,
-    fit_power_law,
     guessing_limit,
     interval,
 )
+from zoo.bench.decision.curve import Curve
+from zoo.bench.decision.curve_fit import Crossover, PowerLaw, find_crossover, fit_power_law
+from zoo.bench.grid.engine import Record
 from zoo.bench.learning_curve.recipes import RECIPE, Recipe
 from zoo.bench.learning_curve.run import unpack
 from zoo.bench.learning_curve.tuning import Tuning
@@ -34,6 +33,8 @@ from zoo.spec import Kind
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
+
+    from zoo.bench.learning_curve.decide import Decision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,10 +108,14 @@ class Study:
     seeds: int
     records: Sequence[Record]
     folder: Path
+    most_steps: int = 0
+    """Most optimiser steps that the rule for steps gives any size, larger ones too; 0 for the last of `steps`."""
     table: ClassVar[Callable[["Study"], "Table"]]
     """Lay out accuracies and intervals by size, for the terminal; `zoo.bench.learning_curve.command` sets it."""
     plot: ClassVar[Callable[["Study"], "Figure"]]
     """Draw test error over training examples; `zoo.bench.learning_curve.command` sets it."""
+    decision: ClassVar[Callable[..., "Decision"]]
+    """Tell how many labels a target takes, see `decide`; `zoo.bench.learning_curve.command` sets it."""
 
     @property
     def contestants(self) -> Sequence[ModelEntry]:
@@ -139,6 +144,34 @@ class Study:
     def sizes_of(self, *names: str) -> list[int]:
         """Give the sizes at which all of these models have a point."""
         return [size for size in self.sizes if all((name, size) in self._means for name in names)]
+
+    def curve(self, name: str) -> Curve:
+        """Give the errors of a model and their replicates, from the first size on at which it is above chance.
+
+        The mean over drawn seeds varies less than that over new ones, by (seeds - 1) / seeds of the variance; the
+        replicates are the further from the mean.
+        """
+        sizes = self.sizes_of(name)
+        while sizes and self.at_chance(name, sizes[0]):
+            sizes = sizes[1:]
+        means = np.array([self._means[name, size] for size in sizes])
+        draws = np.array([self._draws[name, size] for size in sizes]).T
+        counts = np.array([len(self.runs(name, size)) for size in sizes])
+        wider = np.sqrt(counts / np.maximum(counts - 1, 1))
+        return Curve(name, sizes, self.data.best - means, self.data.best - (means + (draws - means) * wider))
+
+    @cached_property
+    def without_largest(self) -> "Study":
+        """Give the study as it was before the largest size."""
+        steps = {size: self.steps[size] for size in self.sizes[:-1]}
+        return replace(self, steps=steps, records=[each for each in self.records if each["config"]["size"] in steps])
+
+    def check_crossing(self, first: str = "", second: str = "") -> Check | None:
+        """Tell whether the largest size showed the crossing that the smaller ones predict; None below four sizes."""
+        if len(self.sizes) < 4:
+            return None
+        before, after = (study.crossover(first, second) for study in (self.without_largest, self))
+        return check_crossing(before, after, self.sizes[-1])
 
     def at_chance(self, name: str, size: int | None = None) -> bool:
         """Tell whether a model's test accuracy does not clearly exceed that of always answering the largest class.

@@ -52,7 +52,7 @@ def conclusion(study: Study) -> list[str]:
     """State what was found about the main question and for every pair with a CNN, a sentence each."""
     if lines := _nothing_learned(study):
         return lines
-    return [_sentence(study, first, second) for first, second in _pairs(study) if study.sizes_of(first, second)]
+    return [_sentence(study, first, second) for first, second in pairs(study) if study.sizes_of(first, second)]
 
 
 def missing(study: Study) -> list[str]:
@@ -100,7 +100,8 @@ def _nothing_learned(study: Study) -> list[str]:
     ]
 
 
-def _pairs(study: Study) -> list[tuple[str, str]]:
+def pairs(study: Study) -> list[tuple[str, str]]:
+    """Give the two of the main question, and the first of them with each other model."""
     main = study.pair()
     if main is None:
         return []
@@ -140,7 +141,22 @@ def _comparison(study: Study, first: str, second: str) -> str:
         return found
     if crossover.size is None:
         return f"{found} The fitted curves do not cross either."
-    return f"{found} Extrapolated, the fitted curves cross at about {_where(crossover.size, sizes[-1])}."
+    return f"{found} {_extrapolated(study, first, second, crossover.size)}"
+
+
+def _extrapolated(study: Study, first: str, second: str, size: Interval) -> str:
+    """State a crossing beyond the data with its back-test, or say that there is none."""
+    check, largest = study.check_crossing(first, second), study.sizes[-1]
+    if check is None:
+        return "None is extrapolated, since the smaller sizes give no back-test of it."
+    before = study.sizes[-2]
+    expected = f"one at about {_where(check.predicted, before)}" if check.predicted else "none"
+    seen = f"one at about {round_size(check.measured)}" if check.measured else "none"
+    outcome = "held" if check.held else "failed"
+    return (
+        f"Extrapolated, the fitted curves cross at about {_where(size, largest)}. Back-test: the sizes up to "
+        f"{before:,} predict {expected}, and {seen} was measured up to {largest:,}: that prediction {outcome}."
+    )
 
 
 def _cell(study: Study, name: str, size: int) -> str:

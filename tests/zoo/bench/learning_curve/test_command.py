@@ -367,6 +367,36 @@ def test_on_a_full_disk_the_command_shows_what_was_found(
     assert "cnn is ahead of vit at every size" in " ".join(capsys.readouterr().out.split())
 
 
+def test_the_command_decides_in_its_first_lines_and_in_those_of_the_report(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make_study: Callable[..., Study],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = make_study([0.4] * 4, [0.525, 0.694, 0.811, 0.878])
+    made = replace(made, records=[{**record, "seconds": 9.0} for record in made.records])
+    monkeypatch.setattr(command, "run_study", lambda *args: made)
+    command.command(out=tmp_path, target=0.92, label_cost=0.08, hour_cost=2.0)
+    shown = " ".join(capsys.readouterr().out.split())
+    first, cost = made.decision(0.92, label_cost=0.08, hour_cost=2.0).lines[:2]
+    assert f"{first} {cost} vit is followed by a" in shown
+    assert shown.index(first) < shown.index("vit is ahead of cnn")
+    page = (tmp_path / "report.html").read_text()
+    assert f'<div class="found"><p>{first}</p>' in page
+    assert " --target 0.92 --label-cost 0.08 --hour-cost 2</code>" in page
+    assert json.loads((tmp_path / "summary.json").read_text())["decision"][0] == first
+
+
+def test_a_target_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"target=0.05: always answering the largest class gives accuracy 0.1"):
+        study(tmp_path, target=0.05)
+    with pytest.raises(ConfigError, match=r"label_cost=0.1 without a target: name the test score"):
+        study(tmp_path, label_cost=0.1)
+    with pytest.raises(ConfigError, match=r"hour_cost=-1.0: a price"):
+        study(tmp_path, target=0.9, hour_cost=-1.0)
+    assert not (tmp_path / "results.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [

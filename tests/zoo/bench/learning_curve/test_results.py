@@ -190,3 +190,41 @@ def test_a_loss_is_fitted_in_its_own_unit(make_study: Callable[..., Study]) -> N
     assert (data.measure, data.shown(-4.0), data.error_name) == ("loss", 4.0, "loss")
     assert conclusion(study) == ["vit is ahead of cnn at every size from 100 to 3,000 examples."]
     assert study.sizes == list(sizes)
+
+
+def test_a_curve_begins_where_a_model_leaves_chance(of_ten_classes: MakeStudy) -> None:
+    study = of_ten_classes([0.1, 0.2, 0.3, 0.4], CHANCE)
+    curve = study.curve("cnn")
+    assert curve.sizes == [300, 1000, 3000]
+    assert curve.errors == pytest.approx([1 - study.points["cnn", size].value for size in curve.sizes])
+    assert curve.draws.shape == (1000, 3)
+    assert study.curve("vit").sizes == []
+
+
+def test_the_replicates_of_a_curve_vary_as_new_seeds_would(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE, seeds=2)
+    drawn, point = study.curve("cnn").draws[:, 0], study.points["cnn", 100]
+    assert np.quantile(drawn, 0.975) - np.quantile(drawn, 0.025) == pytest.approx(2**0.5 * 2 * point.half, rel=0.01)
+
+
+def test_a_study_without_its_largest_size_has_the_same_points(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, CROSSING)
+    before = study.without_largest
+    assert before.sizes == [100, 300, 1000]
+    assert before.points["vit", 300].value == study.points["vit", 300].value
+    assert ("vit", 3000) not in before.points
+
+
+def test_a_crossing_beyond_the_data_is_told_with_its_back_test(make_study: MakeStudy) -> None:
+    cnn, vit = [0.5, 0.53, 0.56, 0.59], [0.1, 0.25, 0.38, 0.5]
+    study = make_study(cnn, vit)
+    found = conclusion(study)[0]
+    assert "Extrapolated, the fitted curves cross at about" in found
+    check = study.check_crossing()
+    assert check
+    assert check.measured is None
+    assert f"Back-test: the sizes up to 1,000 predict {'one at about' if check.predicted else 'none'}" in found
+    assert f"none was measured up to 3,000: that prediction {'held' if check.held else 'failed'}." in found
+    short = make_study(cnn[1:], vit[1:], sizes=(300, 1000, 3000))
+    assert short.check_crossing() is None
+    assert conclusion(short)[0].endswith("None is extrapolated, since the smaller sizes give no back-test of it.")

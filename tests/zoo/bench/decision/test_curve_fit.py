@@ -1,17 +1,8 @@
 import numpy as np
 import pytest
-from scipy.stats import binom
 
-from zoo.bench.learning_curve.curve_fit import (
-    Array,
-    Crossover,
-    bootstrap,
-    draw_examples,
-    find_crossover,
-    fit_power_law,
-    guessing_limit,
-    interval,
-)
+from zoo.bench.decision.bootstrap import Array
+from zoo.bench.decision.curve_fit import Crossover, find_crossover, fit_power_law
 
 SIZES = [100, 300, 1000, 3000, 10000]
 N = np.array(SIZES, float)
@@ -90,25 +81,6 @@ def test_an_unsure_crossing_reaches_to_infinity() -> None:
     assert found.size
     assert found.size.high == np.inf
     assert 0.4 < found.share < 0.9
-
-
-def test_the_interval_covers_seeds_and_examples() -> None:
-    rng = np.random.default_rng(0)
-    weights = draw_examples(400, rng)
-    same = [rng.random(400) < 0.5] * 3
-    apart = [rng.random(400) < p for p in (0.3, 0.5, 0.7)]
-    narrow, wide = (interval(0.5, bootstrap(bits, weights, rng)) for bits in (same, apart))
-    assert narrow.half == pytest.approx(1.96 * 0.5 / 20, rel=0.15)
-    assert wide.half > 2 * narrow.half
-
-
-@pytest.mark.parametrize(("chance", "answers"), [(0.1, 60), (0.104, 6000), (0.5, 6), (0.5, 200), (0.9, 50)])
-def test_the_limit_of_guessing_is_the_quantile_of_the_binomial_distribution(chance: float, answers: int) -> None:
-    assert guessing_limit(chance, answers) * answers == pytest.approx(binom.isf(0.001, answers, chance))
-
-
-def test_nothing_exceeds_the_only_class() -> None:
-    assert guessing_limit(1.0, 10) == 1.0
 
 
 def test_a_level_curve_has_an_exponent_of_zero_without_a_sign() -> None:

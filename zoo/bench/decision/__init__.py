@@ -1,0 +1,1 @@
+"""From learning curves to a decision: curve families, how many labels a target needs, what they cost, back-tests."""
