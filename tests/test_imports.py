@@ -157,7 +157,7 @@ ORDER = {
     "zoo.core.backends": "costs problem banded edges",
     "zoo.data": "cache labels progress source_options splits tables",
     "zoo.training": "config distributed resume callbacks loop trainer api",
-    "zoo.bench": "speed engine export gpu products data grid decision learning_curve",
+    "zoo.bench": "speed engine export gpu products data grid decision learning_curve backtest",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",

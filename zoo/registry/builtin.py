@@ -135,6 +135,12 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="backtest",
+            entry="zoo.bench.backtest.command:command",
+            description="Back-tests of scores, labels and crossings that stored learning curves would have predicted.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="speed",
             entry="zoo.bench.speed.compare:command",
             description="Speed of models on this machine, also against the same models in other libraries.",

@@ -64,8 +64,7 @@ class Store:
         each = {self.path: content} | {path: _content(path) for path in (other / self.path.name for other in others)}
         versions: dict[str, Path] = {}
         for path, lines in each.items():
-            for number, line in enumerate(lines.split(b"\n")[:-1], 1):
-                record = _parse(line, path, number)
+            for record in _records(lines, path):
                 versions.setdefault(record.get("zoo_version", ""), path)
                 if not (path != self.path and self.succeeded(_key(record))):
                     self.records[_key(record)] = record
@@ -122,6 +121,19 @@ class Store:
                 f"{self.path}: the last line was half written ({len(content) - len(whole)} bytes) and was removed; "
                 "that run is repeated"
             )
+
+
+def stored_in(path: Path) -> list[dict[str, Any]]:
+    """Read a file of results and change nothing in it; a line that another process is writing is left out.
+
+    Raises:
+        DataError: If it cannot be read, or holds results of another version or something else.
+    """
+    return _records(_content(path), path)
+
+
+def _records(content: bytes, path: Path) -> list[dict[str, Any]]:
+    return [_parse(line, path, number) for number, line in enumerate(content.split(b"\n")[:-1], 1)]
 
 
 def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:

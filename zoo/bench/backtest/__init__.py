@@ -1,0 +1,1 @@
+"""Back-tests of predictions on stored learning curves: `zoo bench backtest`."""
