@@ -143,7 +143,7 @@ def _followed(study: Study, best: Labels) -> list[str]:
     family = selection.chosen.fits.family
     predicted, measured = (_score(study, error) for error in (selection.predicted, selection.measured))
     lines = [
-        f"{best.name} is followed by a {family.name}, err(N) = {family.formula}: fitted without the largest size, it "
+        f"Curve of {best.name}: {family.name}, err(N) = {family.formula}. Fitted without the largest size, it "
         f"predicts {study.data.measure} {predicted:.3f} at {selection.held_out:,} examples; {measured:.3f} was "
         f"measured, so its held-out error is {abs(predicted - measured):.3f}."
     ]

@@ -1,7 +1,10 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
+from zoo.bench.decision.bootstrap import Array
 from zoo.bench.decision.families import (
     EXPONENTIAL,
     FAMILIES,
@@ -45,11 +48,11 @@ def test_a_curve_of_a_family_is_fitted_exactly(family: Family) -> None:
     ],
     ids=lambda each: each.name if isinstance(each, Family) else "",
 )
-def test_a_noisy_fit_is_that_of_scipy(family: Family, formula: object, start: tuple[float, ...]) -> None:
+def test_a_noisy_fit_is_that_of_scipy(family: Family, formula: Callable[..., Array], start: tuple[float, ...]) -> None:
     """Ours takes a thousand rows at once and no start value; from a good one, SciPy finds the same."""
     rows = LAWS[family.name] + NOISE
     best, _ = curve_fit(formula, N, rows, start, sigma=WEIGHTS**-0.5, maxfev=20000)
-    assert fitted(family, 1.0)(SIZES)[0] == pytest.approx(formula(N, *best), rel=2e-3)  # type: ignore[operator]
+    assert fitted(family, 1.0)(SIZES)[0] == pytest.approx(formula(N, *best), rel=2e-3)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)

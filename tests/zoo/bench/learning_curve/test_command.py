@@ -379,7 +379,7 @@ def test_the_command_decides_in_its_first_lines_and_in_those_of_the_report(
     command.command(out=tmp_path, target=0.92, label_cost=0.08, hour_cost=2.0)
     shown = " ".join(capsys.readouterr().out.split())
     first, cost = made.decision(0.92, label_cost=0.08, hour_cost=2.0).lines[:2]
-    assert f"{first} {cost} vit is followed by a" in shown
+    assert f"{first} {cost} Curve of vit: " in shown
     assert shown.index(first) < shown.index("vit is ahead of cnn")
     page = (tmp_path / "report.html").read_text()
     assert f'<div class="found"><p>{first}</p>' in page

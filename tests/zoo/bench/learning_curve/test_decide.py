@@ -38,8 +38,7 @@ def test_labels_rounds_and_the_held_out_error_are_told(make_study: MakeStudy) ->
     assert selection
     family = selection.chosen.fits.family
     assert (
-        f"vit is followed by a {family.name}, err(N) = {family.formula}: fitted without the largest size"
-        in (found.lines[1])
+        f"Curve of vit: {family.name}, err(N) = {family.formula}. Fitted without the largest size" in (found.lines[1])
     )
     assert f"held-out error is {abs(selection.predicted - selection.measured):.3f}." in found.lines[1]
     assert any(line.startswith("Others: cnn") for line in found.lines)
