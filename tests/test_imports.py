@@ -145,6 +145,17 @@ def test_every_package_is_in_the_wheel() -> None:
     assert sorted(listed) == sorted(found)
 
 
+def test_every_data_file_is_in_the_wheel() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        patterns = tomllib.load(file)["tool"]["setuptools"]["package-data"]
+    for package, path in MODULES.items():
+        shipped = (*patterns["*"], *patterns.get(package, ()))
+        if path.name == "__init__.py":
+            data = [each for each in path.parent.iterdir() if each.is_file() and each.suffix != ".py"]
+            left = [each.name for each in data if not any(map(each.match, shipped))]
+            assert not left, f"package-data of {package} lacks {left}"
+
+
 def test_every_file_lies_in_a_package() -> None:
     assert all((path.parent / "__init__.py").exists() for path in MODULES.values())
 

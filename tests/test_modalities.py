@@ -40,7 +40,6 @@ ALLOWED = {
     "bench/learning_curve/config.py": "image images",
     "bench/learning_curve/plan.py": "image images",
     "bench/learning_curve/run.py": "image",
-    "bench/learning_curve/report.py": "text",  # a class of its style sheet
 }
 
 

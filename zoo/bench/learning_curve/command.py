@@ -28,15 +28,15 @@ from zoo.bench.learning_curve.execution import (
     gathered,
     results_in,
 )
-from zoo.bench.learning_curve.figure import draw
 from zoo.bench.learning_curve.plan import SEEDS, open_data, plan, quick
 from zoo.bench.learning_curve.progress import NoProgress, Progress
 from zoo.bench.learning_curve.recipes import BY_KIND, OPTIMIZERS
 from zoo.bench.learning_curve.report import write_report
+from zoo.bench.learning_curve.report.figure import draw
+from zoo.bench.learning_curve.report.table import accuracy_table, conclusion, missing
 from zoo.bench.learning_curve.results import Study as Study
 from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
-from zoo.bench.learning_curve.table import accuracy_table, conclusion, missing
 from zoo.bench.learning_curve.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
 from zoo.data.corpus_options import with_options
 from zoo.errors import ConfigError

@@ -15,12 +15,12 @@ from zoo.bench.learning_curve.command import command_for, run_study
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import comparison_of
 from zoo.bench.learning_curve.execution import RunOptions
-from zoo.bench.learning_curve.figure import draw_on, rendered, title
 from zoo.bench.learning_curve.plan import quick
 from zoo.bench.learning_curve.progress import Progress
 from zoo.bench.learning_curve.report import write_report
+from zoo.bench.learning_curve.report.figure import draw_on, rendered, title
+from zoo.bench.learning_curve.report.table import conclusion, score_text
 from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.table import conclusion, score_text
 from zoo.errors import DataError, ZooError
 from zoo.registry.lookup import registry
 

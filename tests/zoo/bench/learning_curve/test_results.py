@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from zoo.bench import Study
+from zoo.bench.learning_curve.report.table import conclusion, missing
 from zoo.bench.learning_curve.run import pack
-from zoo.bench.learning_curve.table import conclusion, missing
 from zoo.errors import ConfigError
 
 MakeStudy = Callable[..., Study]

@@ -5,7 +5,8 @@ import math
 from rich.table import Table
 from rich.text import Text
 
-from zoo.bench.learning_curve.curve_fit import Crossover, Interval
+from zoo.bench.decision.bootstrap import Interval
+from zoo.bench.decision.curve_fit import Crossover
 from zoo.bench.learning_curve.results import Study
 from zoo.names import counted
 

@@ -3,24 +3,18 @@
 import io
 import math
 import textwrap
-from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from zoo.bench.learning_curve.report.chart import SMALLEST
+from zoo.bench.learning_curve.report.marks import marks
+from zoo.bench.learning_curve.report.table import KIND_NAMES, conclusion, describe
 from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
-from zoo.bench.learning_curve.table import KIND_NAMES, conclusion, describe
 from zoo.names import counted
-from zoo.spec import Kind
 
-_COLOURS: Mapping[Kind, tuple[str, ...]] = {  # Okabe and Ito: told apart with any colour vision
-    "convolution": ("#D55E00", "#E69F00"),
-    "attention": ("#0072B2", "#56B4E9"),
-    "hybrid": ("#009E73", "#117733"),
-}
-_MARKERS: Mapping[Kind, str] = {"convolution": "s", "attention": "o", "hybrid": "D"}
 _QUIET = "#555555"
 _WHITE = {"color": "white", "alpha": 0.8, "pad": 1}
 """Box of a text that curves may cross."""
@@ -57,17 +51,6 @@ def title(study: Study, width: int = 80) -> str:
     return _wrapped(text, width)
 
 
-def colours(study: Study) -> dict[str, str]:
-    """Give each model the colour of its kind; the second of a kind has a lighter one."""
-    taken: dict[Kind, int] = {}
-    chosen = {}
-    for entry in study.models:
-        shades = _COLOURS[entry.kind]
-        chosen[entry.name] = shades[taken.get(entry.kind, 0) % len(shades)]
-        taken[entry.kind] = taken.get(entry.kind, 0) + 1
-    return chosen
-
-
 def rendered(figure: Figure) -> dict[str, bytes]:
     """Give the figure as the contents of a PNG and an SVG file."""
     files = {}
@@ -79,14 +62,15 @@ def rendered(figure: Figure) -> dict[str, bytes]:
 
 
 def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:
-    name, colour = entry.name, colours(study)[entry.name]
+    name, mark = entry.name, marks(study)[entry.name]
+    colour = mark.light
     sizes = study.sizes_of(name)
     points = [study.points[name, size] for size in sizes]
     errors = [_error(study, point.value) for point in points]
     bounds = [_error(study, p.high) for p in points], [_error(study, p.low) for p in points]
     axes.fill_between(sizes, *bounds, color=colour, alpha=0.18, lw=0)
     label = f"{name} ({KIND_NAMES[entry.kind]}, {entry.parameters / 1e3:,.0f} k parameters)"
-    axes.plot(sizes, errors, marker=_MARKERS[entry.kind], ms=6, lw=2, color=colour, label=label, zorder=3)
+    axes.plot(sizes, errors, marker=mark.marker, ms=6, lw=2, color=colour, label=label, zorder=3)
     for size in sizes:
         seeds = [_error(study, score_of(run)) for run in study.runs(name, size)]
         axes.scatter([size] * len(seeds), seeds, s=9, color=colour, alpha=0.55, lw=0, zorder=2)
@@ -96,7 +80,7 @@ def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:
 
 
 def _error(study: Study, score: float) -> float:
-    return max(study.data.best - score, 1e-3)  # a logarithmic axis has no zero
+    return max(study.data.best - score, SMALLEST)
 
 
 def _limits(axes: Axes, study: Study) -> None:

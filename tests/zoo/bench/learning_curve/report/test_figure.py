@@ -1,0 +1,37 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+from matplotlib.colors import to_hex
+
+from zoo.bench.learning_curve.report.figure import draw
+from zoo.bench.learning_curve.report.marks import marks
+from zoo.bench.learning_curve.results import Study
+
+MakeStudy = Callable[..., Study]
+WORSE, BETTER = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7]
+
+
+def test_the_title_of_the_figure_fits_its_width(make_study: MakeStudy) -> None:
+    figure = draw(make_study(BETTER, WORSE))
+    figure.canvas.draw()
+    (title,) = [text for text in figure.texts if text.get_fontweight() == "bold"]
+    assert title.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_curves_have_the_marks_of_their_models(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, WORSE)
+    (axes,) = draw(study).axes
+    drawn = {str(line.get_label()).partition(" ")[0]: line for line in axes.lines}
+    for name, mark in marks(study).items():
+        assert (drawn[name].get_marker(), to_hex(drawn[name].get_color())) == (mark.marker, mark.light.lower())
+
+
+def test_nothing_is_drawn_through_models_at_chance(make_study: MakeStudy) -> None:
+    study = make_study([0.1] * 4, [0.1] * 4)
+    (axes,) = draw(replace(study, data=replace(study.data, chance=0.1, reference=None))).axes
+    assert "crossover" not in " ".join(text.get_text() for text in axes.texts)
+    assert [str(line.get_label()).partition(":")[0] for line in axes.lines] == [
+        "cnn (CNN, 1 k parameters)",
+        "vit (self-attention, 1 k parameters)",
+        "chance",
+    ]

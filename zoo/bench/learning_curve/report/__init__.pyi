@@ -1,0 +1,4 @@
+"""Public names of the report of a study."""
+
+from zoo.bench.learning_curve.report.files import write_report as write_report
+from zoo.bench.learning_curve.report.summary import summary as summary

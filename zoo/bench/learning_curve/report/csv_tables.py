@@ -1,0 +1,58 @@
+"""The runs of a study as CSV: in full, and as learning curves in the layout of LCDB."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from zoo.bench.learning_curve.results import Study, score_of
+
+_COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
+            "parameters", "multiply_adds", "learning_rate", "precision", "device", "threads", "error")  # fmt: skip
+LCDB = ("openmlid", "learner", "size_train", "size_test", "outer_seed", "inner_seed", "traintime", "score_train",
+        "score_valid", "score_test")  # fmt: skip
+"""Columns of `database-accuracy.csv` of LCDB 1.0 (github.com/fmohr/lcdb, `convert_raw_df_into_final_df`)."""
+
+
+def results_csv(study: Study) -> str:
+    """Write a line for each run, failed ones too, with what its record holds."""
+    score = "accuracy" if study.data.metric == "accuracy" else "score"
+    columns = [score if column == "accuracy" else column for column in _COLUMNS]
+    return _written(columns, ({**record["config"], **record} for record in study.records))
+
+
+def curves_csv(study: Study) -> str:
+    """Write a line for each finished run in the columns of `LCDB`, which its `get_curve_from_dataframe` reads.
+
+    What differs: `openmlid` is the name of the data; `outer_seed`, which there splits off the test examples, is 0,
+    since all runs have one split; `inner_seed` is the run's seed, which chooses the subset, the weights and the order;
+    `traintime` are the seconds of the training steps; `score_train` is empty, since no training example is scored;
+    `size_test` is empty where single examples have no score. Losses are positive.
+    """
+    shown = study.data.shown
+    return _written(
+        LCDB,
+        (
+            {
+                "openmlid": study.data.name,
+                "learner": record["config"]["model"],
+                "size_train": record["config"]["size"],
+                "size_test": record.get("correct", {}).get("count"),
+                "outer_seed": 0,
+                "inner_seed": record["config"]["seed"],
+                "traintime": record.get("seconds"),
+                "score_valid": shown(record["validation"]) if "validation" in record else None,
+                "score_test": shown(score_of(record)),
+            }
+            for record in study.records
+            if "error" not in record
+        ),
+    )
+
+
+def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

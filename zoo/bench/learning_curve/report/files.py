@@ -1,0 +1,47 @@
+"""The files of a report: the figure as PNG and SVG, the page, the tables as CSV and the summary as JSON."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from zoo.atomic_write import write_bytes
+from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
+from zoo.bench.learning_curve.report.figure import draw, rendered
+from zoo.bench.learning_curve.report.page import page
+from zoo.bench.learning_curve.report.summary import summary
+from zoo.bench.learning_curve.results import Study
+from zoo.errors import DataError
+
+
+def write_report(study: Study, command: str, decided: Sequence[str] = ()) -> list[Path]:
+    """Write all files, each whole or not at all; the records themselves are in results.jsonl already.
+
+    Args:
+        study: with the runs there are.
+        command: that repeats it, for the report.
+        decided: lines of a decision, which come first.
+
+    Raises:
+        DataError: If a file cannot be written, as on a full disk; the others are written.
+    """
+    files = rendered(draw(study))
+    texts = {
+        "results.csv": results_csv(study),
+        "curves.csv": curves_csv(study),
+        "summary.json": json.dumps(summary(study, decided), indent=2) + "\n",
+        "report.html": page(study, command, files["figure.svg"].decode(), decided),
+    }
+    files |= {name: text.encode() for name, text in texts.items()}
+    failed: dict[str, OSError] = {}
+    for name, content in files.items():
+        try:
+            write_bytes(study.folder / name, content)
+        except OSError as error:
+            failed[name] = error
+    if failed:
+        cause = next(iter(failed.values()))
+        raise DataError(
+            f"{', '.join(failed)} in {study.folder} cannot be written: {cause.strerror}. The results are safe in "
+            "results.jsonl: make room and run the same command again, which trains nothing and writes the report"
+        ) from cause
+    return [study.folder / name for name in files]

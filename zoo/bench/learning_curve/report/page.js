@@ -1,0 +1,286 @@
+// Draws the figure of the page from the JSON beside it, as its controls say, and tells the runs of a point.
+"use strict";
+{
+  const study = JSON.parse(document.getElementById("study").textContent);
+  const [live, controls, plot, runs] = ["live", "controls", "plot", "runs"].map((id) => document.getElementById(id));
+  let drawn = []; // the points of the figure: { contestant, point, at: [x, y], node, dots }
+  let chosen = null;
+  const LETTER = 6.6; // pixels, about
+
+  // Where everything stands
+
+  /** Reads the controls. */
+  function view() {
+    const form = new FormData(controls);
+    const shown = form.getAll("shown");
+    return {
+      x: form.get("x"), y: form.get("y"), logX: form.has("logx"), logY: form.has("logy"),
+      shown: study.contestants.filter((_, index) => shown.includes(String(index))),
+    };
+  }
+
+  /** Turns an error into what the vertical axis shows. */
+  function height(error, now) {
+    const drawable = Math.max(error, study.smallest);
+    return now.y === "score" ? study.sign * (study.best - drawable) : drawable;
+  }
+
+  function scale([low, high], [from, to], logarithmic) {
+    const along = logarithmic ? Math.log : (value) => value;
+    const length = along(high) - along(low) || 1;
+    return (value) => from + ((along(Math.max(value, logarithmic ? low : -Infinity)) - along(low)) / length) * (to - from);
+  }
+
+  /** Gives the values between which an axis runs, with room at both ends; the same whatever models are shown. */
+  function domain(values, logarithmic, room, most = Infinity) {
+    const low = Math.min(...values), high = Math.max(...values);
+    if (!logarithmic) return [Math.min(0, low), Math.min(high + 0.05 * (high - Math.min(0, low)), most)];
+    const positive = Math.min(...values.filter((value) => value > 0));
+    return [positive / room, Math.min(high * room, most)];
+  }
+
+  const everything = study.contestants.flatMap((contestant) => contestant.points);
+  const placed = (contestant) => contestant.points.filter((point) => point.error);
+
+  function domains(now) {
+    const errors = study.contestants.flatMap(placed)
+      .flatMap((point) => [...point.error, ...finished(point).map((run) => run.error)]);
+    const heights = [...errors, ...study.levels.map((level) => level.error)].map((error) => height(error, now));
+    const far = now.x === "size" ? 1.3 : 1.15;
+    return {
+      x: domain(everything.map((point) => point[now.x]).filter(Boolean), now.logX, far),
+      y: domain(heights, now.logY, 1.12, study.percent ? 1 : Infinity),
+    };
+  }
+
+  /** Gives ticks that leave room for their labels: the finest of 1 2 3 5, 1 3, 1 of each power of ten, or even steps. */
+  function ticks([low, high], position, logarithmic, room) {
+    const inside = (values) => values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+    const apart = (values) => values.every((v, i) => !i || Math.abs(position(v) - position(values[i - 1])) >= room);
+    const powers = Array.from({ length: 40 }, (_, index) => 10 ** (index - 12));
+    const digits = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]];
+    const steps = powers.flatMap((power) => [power, 2 * power, 5 * power]);
+    const tries = logarithmic
+      ? digits.map((each) => inside(powers.flatMap((power) => each.map((digit) => digit * power))))
+      : steps.filter((step) => (high - low) / step < 50).map((step) =>
+          inside(Array.from({ length: 51 }, (_, index) => (Math.ceil(low / step) + index) * step)));
+    return tries.find(apart) ?? inside([low, high]);
+  }
+
+  // How it is written
+
+  const units = ["", " k", " M", " G", " T", " P", " E"];
+  function amount(value, axis) {
+    if (axis !== "operations") return value.toLocaleString("en");
+    const power = Math.min(Math.max(Math.floor(Math.log10(value || 1) / 3), 0), units.length - 1);
+    return `${+(value / 1000 ** power).toPrecision(3)}${units[power]}`;
+  }
+
+  const share = (value) => (study.percent ? `${+(100 * value).toPrecision(3)} %` : `${+value.toPrecision(3)}`);
+  const score = (error) => (study.sign * (study.best - error)).toFixed(3);
+  const finished = (point) => point.runs.filter((run) => !run.failed);
+
+  function described({ contestant, point }) {
+    const place = `${contestant.name}, ${amount(point.size)} examples`;
+    const failed = point.runs.length - finished(point).length;
+    const count = `${point.runs.length} run${point.runs.length === 1 ? "" : "s"}${failed ? `, ${failed} failed` : ""}`;
+    if (!point.error) return [place, count];
+    const bounds = point.error.slice(1).map(score).sort((one, other) => one - other);
+    return [place, `${study.measure} ${score(point.error[0])}, 95 % interval ${bounds.join(" to ")}; ${count}`];
+  }
+
+  // The figure
+
+  function svg(name, attributes = {}, ...children) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children);
+    return node;
+  }
+
+  const path = (points) => `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
+
+  /** Gives places on the straight lines, on logarithmic axes, between points: the crossover is found on those. */
+  function between(points) {
+    const logs = points.map((point) => point.map(Math.log));
+    return logs.flatMap(([x, y], index) => {
+      const [nextX, nextY] = logs[index + 1] ?? [x, y];
+      const count = index + 1 < logs.length ? 16 : 1;
+      return Array.from({ length: count }, (_, part) => {
+        const way = part / 16;
+        return [Math.exp(x + way * (nextX - x)), Math.exp(y + way * (nextY - y))];
+      });
+    });
+  }
+
+  /** Writes text in as many lines as it needs, downwards from a place. */
+  function lines(text, x, y, room) {
+    const broken = [""];
+    for (const word of text.split(" ")) {
+      const longer = `${broken.at(-1)} ${word}`.trim();
+      if (longer.length * LETTER > room && broken.at(-1)) broken.push(word);
+      else broken[broken.length - 1] = longer;
+    }
+    const spans = broken.map((line, index) => svg("tspan", { x, y: y + 15 * index }, line));
+    return svg("text", {}, ...spans);
+  }
+
+  function grid(now, frame, at, range) {
+    const sizes = [...new Set(everything.map((point) => point.size))].sort((one, other) => one - other);
+    const fits = (values) => values.every((v, i) => !i || at.x(v) - at.x(values[i - 1]) >= 48);
+    const own = now.x === "size" && now.logX && fits(sizes);
+    const nodes = [];
+    for (const value of own ? sizes : ticks(range.x, at.x, now.logX, 56)) {
+      nodes.push(svg("line", { class: "grid", x1: at.x(value), x2: at.x(value), y1: frame.top, y2: frame.bottom }));
+      nodes.push(svg("text", { x: at.x(value), y: frame.bottom + 18, "text-anchor": "middle" }, amount(value, now.x)));
+    }
+    for (const value of ticks(range.y, at.y, now.logY, 26)) {
+      nodes.push(svg("line", { class: "grid", x1: frame.left, x2: frame.right, y1: at.y(value), y2: at.y(value) }));
+      nodes.push(svg("text", { x: frame.left - 6, y: at.y(value) + 4, "text-anchor": "end" }, share(value)));
+    }
+    const vertical = `test ${now.y === "score" ? study.measure : study.error}`;
+    nodes.push(svg("text", { x: 4, y: 14 }, vertical));
+    nodes.push(svg("text", { x: frame.right, y: frame.bottom + 38, "text-anchor": "end" }, study.axes[now.x]));
+    return nodes;
+  }
+
+  function levels(now, frame, at) {
+    return study.levels.flatMap(({ error, words }) => {
+      const y = at.y(height(error, now));
+      const line = svg("line", { class: "level", x1: frame.left, x2: frame.right, y1: y, y2: y });
+      return [line, lines(`${words} (${share(height(error, now))})`, frame.left + 6, y + 14, frame.right - frame.left)];
+    });
+  }
+
+  function crossing(now, frame, at) {
+    if (!study.crossover || now.x !== "size") return [];
+    const inside = (x) => Math.min(Math.max(x, frame.left), frame.right);
+    const [value, low, high] = study.crossover.size.map((size, index) =>
+      inside(size === null ? (index === 2 ? frame.right : frame.left) : at.x(size)));
+    const half = (study.crossover.words.length * LETTER) / 2;
+    const middle = Math.min(Math.max(value, half), frame.right - half);
+    return [
+      svg("rect", { class: "interval", x: low, y: frame.top, width: high - low, height: frame.bottom - frame.top }),
+      svg("line", { class: "crossing", x1: value, x2: value, y1: frame.top, y2: frame.bottom }),
+      svg("text", { x: middle, y: frame.top - 8, "text-anchor": "middle" }, study.crossover.words),
+    ];
+  }
+
+  function clip({ left, right, top, bottom }) {
+    const area = svg("rect", { x: left, y: top, width: right - left, height: bottom - top });
+    return svg("clipPath", { id: "frame" }, area);
+  }
+
+  function curve(contestant, now, at) { // clipped to the frame, which fits leave
+    const points = placed(contestant).sort((one, other) => one[now.x] - other[now.x]);
+    const place = ([x, error]) => [at.x(x), at.y(height(error, now))];
+    const line = (which) =>
+      between(points.map((point) => [point[now.x], Math.max(point.error[which], study.smallest)])).map(place);
+    if (!points.length) return [];
+    const nodes = [
+      svg("path", { class: "band", d: `${path([...line(1), ...line(2).reverse()])}Z` }),
+      svg("path", { class: "mean", d: path(line(0)) }),
+    ];
+    if (contestant.fit && now.x === "size") {
+      const [a, b, c] = contestant.fit, first = points[0].size, far = (points.at(-1).size / first) * 1.3;
+      const sizes = Array.from({ length: 60 }, (_, index) => first * far ** (index / 59));
+      nodes.push(svg("path", { class: "fit", d: path(sizes.map((size) => place([size, a * size ** -b + c]))) }));
+    }
+    return [svg("g", { "clip-path": "url(#frame)" }, ...nodes)];
+  }
+
+  function mark(contestant, point, now, at, frame) {
+    const x = at.x(point[now.x]), y = point.error ? at.y(height(point.error[0], now)) : frame.top + 8;
+    const dots = finished(point).map((run) =>
+      svg("circle", { class: "run", cx: at.x(run[now.x] ?? point.size), cy: at.y(height(run.error, now)), r: 2.5 }));
+    const shape = point.error ? contestant.path : "M-5-5L5 5M-5 5L5-5";
+    const node = svg("g", {
+      class: point.error ? "point" : "point failed", transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+      tabindex: 0, role: "img", "aria-label": described({ contestant, point }).join(": "),
+    }, svg("circle", { class: "ring", r: 11 }), svg("path", { d: shape }));
+    const entry = { contestant, point, at: [x, y], node, dots };
+    node.addEventListener("focus", () => tell(entry));
+    drawn.push(entry);
+    return { dots, node };
+  }
+
+  function draw() {
+    const now = view(), width = Math.max(plot.clientWidth, 240), tall = Math.min(Math.max(0.62 * width, 300), 560);
+    const frame = { left: 56, right: width - 14, top: 44, bottom: tall - 46 }, range = domains(now);
+    const at = {
+      x: scale(range.x, [frame.left, frame.right], now.logX), y: scale(range.y, [frame.bottom, frame.top], now.logY),
+    };
+    const figure = svg("svg", {
+      viewBox: `0 0 ${width} ${tall}`, role: "group", "aria-label": `Test ${study.error} by ${study.axes[now.x]}`,
+    }, clip(frame), ...grid(now, frame, at, range), ...crossing(now, frame, at), ...levels(now, frame, at));
+    drawn = [];
+    for (const contestant of now.shown) {
+      const group = svg("g", { class: "curve" }, ...curve(contestant, now, at));
+      group.style.setProperty("--mark", `var(--mark-${study.contestants.indexOf(contestant)})`);
+      const there = contestant.points.filter((point) => point[now.x]).map((point) => mark(contestant, point, now, at, frame));
+      group.append(...there.flatMap(({ dots }) => dots), ...there.map(({ node }) => node));
+      figure.append(group);
+    }
+    plot.replaceChildren(figure);
+    emphasise();
+  }
+
+  // The runs of a point
+
+  function emphasise() {
+    for (const { contestant, point, node, dots } of drawn) {
+      const is = chosen !== null && contestant === chosen.contestant && point === chosen.point;
+      for (const each of [node, ...dots]) each.classList.toggle("chosen", is);
+    }
+  }
+
+  function html(name, ...children) {
+    const node = document.createElement(name);
+    node.append(...children);
+    return node;
+  }
+
+  function row({ seed, steps, best, rate, seconds, error, failed }) {
+    const cells = [seed, failed ? "failed" : score(error), best && best < steps ? `${steps} (${best})` : steps, rate];
+    const line = html("tr", ...cells.map((cell) => html("td", String(cell))), html("td", seconds?.toFixed(1) ?? "-"));
+    if (!failed) return [line];
+    const cause = html("td", failed);
+    cause.colSpan = 5;
+    cause.className = "failed";
+    return [line, html("tr", cause)];
+  }
+
+  function tell(entry) {
+    if (chosen?.point === entry.point) return;
+    chosen = entry;
+    emphasise();
+    const [place, found] = described(entry);
+    const head = ["seed", study.measure, "steps (best)", "learning rate", "seconds"].map((title) => html("th", title));
+    const table = html("table", html("thead", html("tr", ...head)), html("tbody", ...entry.point.runs.flatMap(row)));
+    runs.replaceChildren(html("h3", place), html("p", found), table);
+  }
+
+  /** Tells the runs of the point that is nearest to the pointer, where one is near. */
+  function point(event) {
+    const box = plot.firstChild.getBoundingClientRect();
+    const ratio = plot.firstChild.viewBox.baseVal.width / box.width;
+    const [x, y] = [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+    const away = (entry) => Math.hypot(entry.at[0] - x, entry.at[1] - y);
+    const near = drawn.reduce((best, entry) => (!best || away(entry) < away(best) ? entry : best), null);
+    if (near && away(near) < 32) tell(near);
+  }
+
+  if (study.contestants.some((contestant) => placed(contestant).length)) {
+    live.hidden = false;
+    draw();
+    document.getElementById("static").hidden = true;
+    controls.addEventListener("change", draw);
+    plot.addEventListener("pointermove", point);
+    plot.addEventListener("pointerdown", point);
+    let before = plot.clientWidth;
+    new ResizeObserver(() => {
+      if (plot.clientWidth !== before) draw();
+      before = plot.clientWidth;
+    }).observe(plot);
+  }
+}
