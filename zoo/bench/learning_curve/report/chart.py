@@ -79,14 +79,15 @@ def _point(study: Study, entry: ModelEntry, size: int, failed: Sequence[Record])
 def _run(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
     """Give what is told of a run; `operations` are those of all examples that it has seen."""
     run = record["config"]
-    about = {"seed": run["seed"], "steps": run["steps"], "rate": run.get("learning_rate", entry.learning_rate)}
+    steps = run.get("steps", study.steps[run["size"]])
+    about = {"seed": run["seed"], "steps": steps, "rate": run.get("learning_rate", entry.learning_rate)}
     if "error" in record:
         return about | {"failed": record["error"]}
-    seen = run["steps"] * min(run.get("batch_size", entry.recipe.batch_size), run["size"])
+    seen = steps * min(run.get("batch_size", entry.recipe.batch_size), run["size"])
     return about | {
         "best": record.get("best_step"),
         "seconds": record.get("seconds"),
-        "operations": FORWARD_AND_BACKWARD * record["multiply_adds"] * seen,
+        "operations": FORWARD_AND_BACKWARD * record.get("multiply_adds", 0) * seen,
         "error": study.data.best - score_of(record),
     }
 

@@ -48,6 +48,8 @@ def test_an_axis_is_offered_where_every_run_has_its_value(make_study: MakeStudy)
     assert list(chart(study)["axes"]) == ["size", "seconds", "operations"]
     last = {key: value for key, value in study.records[-1].items() if key != "seconds"}
     assert list(chart(replace(study, records=[*study.records[:-1], last]))["axes"]) == ["size", "operations"]
+    bare = [{key: record[key] for key in ("config", "accuracy", "correct")} for record in study.records]
+    assert list(chart(replace(study, records=bare))["axes"]) == ["size"]
 
 
 def test_the_crossover_is_drawn_where_it_was_measured_only(make_study: MakeStudy) -> None:
