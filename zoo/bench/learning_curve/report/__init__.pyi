@@ -1,4 +1,4 @@
 """Public names of the report of a study."""
 
 from zoo.bench.learning_curve.report.files import write_report as write_report
-from zoo.bench.learning_curve.report.summary import summary as summary
+from zoo.bench.learning_curve.report.json_summary import summary as summary

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from zoo.bench.learning_curve.report.summary import finite, summary
+from zoo.bench.learning_curve.report.json_summary import finite, summary
 from zoo.bench.learning_curve.results import Study
 
 
