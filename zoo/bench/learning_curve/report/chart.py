@@ -8,8 +8,8 @@ from statistics import mean
 from typing import Any
 
 from zoo.bench.grid.engine import Record
-from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.json_summary import finite
+from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.table import describe
 from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from zoo.atomic_write import write_bytes
 from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
 from zoo.bench.learning_curve.report.figure import draw, rendered
-from zoo.bench.learning_curve.report.page import page
 from zoo.bench.learning_curve.report.json_summary import summary
+from zoo.bench.learning_curve.report.page import page
 from zoo.bench.learning_curve.results import Study
 from zoo.errors import DataError
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from hashlib import sha256
 
 from zoo.bench.learning_curve.report.chart import chart
-from zoo.bench.learning_curve.report.page import page
 from zoo.bench.learning_curve.report.json_summary import summary
+from zoo.bench.learning_curve.report.page import page
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.tuning import Tuning
 
