@@ -1,6 +1,6 @@
 """Back-tests: what would have been predicted from the smaller sizes, beside what the largest one showed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,7 +33,9 @@ def check_error(curve: Curve) -> Check | None:
     before, selection = curve.without_largest(), _selected(curve)
     if selection is None:
         return None
-    return _checked(selection.error_at(curve.largest, _noise(before)), float(curve.errors[-1]), selection)
+    expected = selection.error_at(curve.largest, _noise(before))
+    possible = replace(expected, low=max(0.0, expected.low))  # where noise alone would bring it below no error at all
+    return _checked(possible, float(curve.errors[-1]), selection)
 
 
 def check_labels(curve: Curve) -> Check | None:

@@ -37,6 +37,13 @@ def test_a_prediction_knows_nothing_of_the_largest_size(make_curve: MakeCurve) -
     assert (before.held, after.held) == (True, False)
 
 
+def test_no_error_below_zero_is_predicted(make_curve: MakeCurve) -> None:
+    check = check_error(make_curve(lambda n: 100 * n**-0.9, 0.1))
+    assert check
+    assert check.predicted
+    assert check.predicted.low == 0 <= check.predicted.value
+
+
 def test_what_is_not_followed_is_not_checked(make_curve: MakeCurve) -> None:
     assert check_error(make_curve(lambda n: 3 * n**-0.4, sizes=(100, 300, 1000))) is None
     assert check_error(make_curve(lambda n: np.array([0.5, 0.3, 0.4, 0.35, 0.2]), 0.005)) is None
