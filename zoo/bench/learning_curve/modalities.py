@@ -1,6 +1,6 @@
 """The study `modalities`: `data-size` of every modality, one after another, and a page with all figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -93,24 +93,25 @@ def write_page(parts: Sequence[Part], folder: Path, repeated: str) -> None:
     Raises:
         DataError: If a file cannot be written.
     """
-    studies = [part.study for part in parts if part.study]
+    studied = {part.modality: part.study for part in parts if part.study}
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        for name, content in rendered(draw_together(studies)).items() if studies else ():
+        for name, content in rendered(draw_together(studied)).items() if studied else ():
             write_bytes(folder / name.replace("figure", "modalities"), content)
         write_text(folder / "modalities.md", page(parts, repeated))
     except OSError as error:
         raise DataError(f"the page cannot be written to {folder}: {error}") from error
 
 
-def draw_together(studies: Sequence[Study]) -> Figure:
-    """Draw the figures of several studies side by side, each with what was found above it."""
+def draw_together(studies: Mapping[str, Study]) -> Figure:
+    """Draw the figures of several modalities' studies side by side, each with what was found above it."""
     rows = -(-len(studies) // COLUMNS)
     columns = min(COLUMNS, len(studies))
     figure = Figure(figsize=(7 * columns, 5.2 * rows), dpi=110, layout="constrained")
-    for axes, study in zip(figure.subplots(rows, columns, squeeze=False).flat, studies, strict=False):
+    every = figure.subplots(rows, columns, squeeze=False).flat
+    for axes, (modality, study) in zip(every, studies.items(), strict=False):
         draw_on(axes, study)
-        axes.set_title(title(study, 70), loc="left", fontsize=10, fontweight="bold")
+        axes.set_title(f"{modality.capitalize()}: {title(study, 70)}", loc="left", fontsize=10, fontweight="bold")
     for axes in figure.axes[len(studies) :]:
         axes.remove()
     return figure

@@ -61,9 +61,10 @@ def test_the_page_says_where_curves_cross_and_where_they_do_not(tmp_path: Path) 
 def test_one_figure_has_axes_for_each_study(tmp_path: Path) -> None:
     studies = [part.study for part in parts(tmp_path) if part.study] * 2
     for count in (1, 3, 4):
-        figure = draw_together(studies[:count])
+        figure = draw_together(dict(zip("abcd", studies[:count], strict=False)))
         assert len(figure.axes) == count
-        assert all("training examples" in axes.get_xlabel() and axes.get_title(loc="left") for axes in figure.axes)
+        assert all("training examples" in axes.get_xlabel() for axes in figure.axes)
+        assert [axes.get_title(loc="left")[:3] for axes in figure.axes] == ["A: ", "B: ", "C: ", "D: "][:count]
 
 
 def test_page_and_figure_are_written_and_a_page_without_studies_has_no_figure(tmp_path: Path) -> None:
