@@ -5,9 +5,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from zoo.core import Encoder, Tokens
 from zoo.core.errors import ConfigError
 from zoo.core.ops import bfloat16, onednn, products
-from zoo.core.ops.activations import gelu
+from zoo.core.ops.activations import gelu, gelu_tanh
 from zoo.core.ops.products import RULES, Rule, chosen, multiply, of_processor
 
 
@@ -33,6 +34,54 @@ def test_every_rule_gives_the_same_values_and_gradients(
     found = torch.autograd.grad(multiply(*parts, activation).square().sum(), leaves)
     grads = torch.autograd.grad(wanted.square().sum(), exact)
     torch.testing.assert_close(found, [g.float() for g in grads], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+@pytest.mark.parametrize("activation", [None, gelu, gelu_tanh])
+def test_every_rule_is_right_where_onednn_multiplies_by_it(
+    rule: str, activation: onednn.Activation | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[bool] = []
+    asked = onednn.serves
+
+    def note(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+        served.append(asked(x, weight, bias))
+        return served[-1]
+
+    monkeypatch.setattr(onednn, "serves", note)
+    parts = torch.randn(16, 512), torch.randn(512, 512) / 512**0.5, torch.randn(512)
+    exact = [part.double().requires_grad_() for part in parts]
+    y = linear(*exact)
+    wanted = activation(y) if activation else y
+    with torch.no_grad():
+        found = multiply(*parts, activation)
+        torch.testing.assert_close(found, wanted.float(), rtol=1e-5, atol=1e-5)
+        assert torch.equal(multiply(*parts, activation), found)
+    leaves = [part.requires_grad_() for part in parts]
+    grads = torch.autograd.grad(multiply(*parts, activation).square().sum(), leaves)
+    wanted_grads = torch.autograd.grad(wanted.square().sum(), exact)
+    torch.testing.assert_close(grads, [g.float() for g in wanted_grads], rtol=1e-4, atol=1e-4)
+    assert bool(served) == (RULES[rule].plain or activation in RULES[rule].fused)
+    assert all(served)
+
+
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+@pytest.mark.parametrize("rule", ["onednn", "amd-avx512", "intel-avx512"], indirect=True)
+def test_a_model_has_the_same_answers_and_gradients_by_every_rule(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = Encoder(64, 2, 4, 256), torch.randn(4, 64, 64)
+
+    def answered() -> list[Tensor]:
+        model.zero_grad()
+        y = model(Tokens(x)).x
+        y.square().sum().backward()
+        with torch.no_grad():
+            alone = model(Tokens(x)).x
+        return [y.detach(), alone, *(part.grad.clone() for part in model.parameters() if part.grad is not None)]
+
+    found = answered()
+    monkeypatch.setattr(products, "chosen", lambda: "mkl")
+    for one, other in zip(found, answered(), strict=True):
+        assert (one - other).abs().max() <= 1e-5 * other.abs().max() + 1e-6
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
