@@ -4,7 +4,7 @@ Axis letters: r replicates.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,13 @@ class Interval:
         """Give half the width, for a table."""
         return (self.high - self.low) / 2
 
+    def mapped(self, change: Callable[[float], float]) -> "Interval":
+        """Give the interval of what a function that never falls makes of the value."""
+        return Interval(change(self.value), change(self.low), change(self.high))
+
     def scaled(self, scale: float) -> "Interval":
         """Give the interval of a value that is so many times as large."""
-        return Interval(self.value * scale, self.low * scale, self.high * scale)
+        return self.mapped(lambda value: value * scale)
 
 
 def bootstrap(correct: Sequence[NDArray[np.bool_]], weights: Array, rng: np.random.Generator) -> Array:

@@ -63,7 +63,7 @@ def cost_of(have: int, size: Interval, prices: Prices, seconds: Callable[[int], 
     """
 
     def over(spent: Callable[[float], float]) -> Interval:
-        return Interval(*(spent(min(end, float(FAR * have))) for end in (size.value, size.low, size.high)))
+        return size.mapped(lambda end: spent(min(end, float(FAR * have))))
 
     def trained(end: float) -> float:
         return sum(runs * seconds(total) for total in rounds(have, Interval(end, end, end))) / 3600

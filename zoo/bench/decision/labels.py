@@ -55,9 +55,9 @@ def labels_for(curve: Curve, error: float) -> Labels:
         return Labels(curve.name, reason=refused)
     selection = select(curve)
     assert selection
-    found = selection.size_at(error)
-    value, low, high = (math.inf if n > REACH * curve.largest else max(n, float(curve.largest)) for n in _ends(found))
-    return Labels(curve.name, Interval(value, low, high), selection=selection)
+    least, most = float(curve.largest), REACH * curve.largest
+    size = selection.size_at(error).mapped(lambda n: math.inf if n > most else max(n, least))
+    return Labels(curve.name, size, selection=selection)
 
 
 def why_not(curve: Curve) -> str:
@@ -85,7 +85,3 @@ def rounds(have: int, size: Interval) -> list[int]:
         ahead = min(2 * plan[-1], end)
         plan.append(size.value if 1.1 * plan[-1] < size.value < ahead else ahead)
     return [math.ceil(total) for total in plan[1:]]
-
-
-def _ends(found: Interval) -> tuple[float, float, float]:
-    return found.value, found.low, found.high

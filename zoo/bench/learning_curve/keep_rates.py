@@ -45,7 +45,7 @@ def main(folder: Path = Path("runs/data-size-rates"), kept: Path = KEPT) -> None
             study, runs = plan(config, folder, store.records.values())
             pilots = pilot_runs(runs, pilot_budget(study.steps, study.seeds))
             found += entries(complete(pilots, store, RunOptions(), Progress()))
-            write_text(kept, json.dumps({"command": COMMAND, "rates": found}, indent=1) + "\n")
+    write_text(kept, json.dumps({"command": COMMAND, "rates": found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
