@@ -11,7 +11,17 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from zoo.core import Attention, ConfigError, Encoder, InputError, Tokens, check_tensor, position_encoding, with_position
+from zoo.core import (
+    Attention,
+    ConfigError,
+    Encoder,
+    InputError,
+    Linear,
+    Tokens,
+    check_tensor,
+    position_encoding,
+    with_position,
+)
 
 Size = Any
 """One number of pixels, or (height, width)."""
@@ -61,7 +71,7 @@ class PatchStem(nn.Module):
         height, width = pair(image_size)
         if patch_size < 1 or height % patch_size or width % patch_size or not height or not width:
             raise ConfigError(f"image_size={image_size} is not a multiple of patch_size={patch_size}")
-        self.project = nn.Linear(in_chans * patch_size**2, dim)
+        self.project = Linear(in_chans * patch_size**2, dim)
         self.class_token = nn.Parameter(torch.randn(1, 1, dim) * 1e-6) if class_token else None
         grid = (height // patch_size, width // patch_size)
         self.position = position_encoding(position, dim, grid, prefix=int(class_token))
