@@ -41,7 +41,7 @@ class GcnBlock(nn.Module):
     def forward(self, tokens: Tokens) -> Tokens:
         """Give the same nodes with new vectors."""
         x = tokens.x.squeeze(0)
-        index, weights = normed(graph_of(tokens), len(x), x.dtype)
+        index, weights = normed(graph_of(tokens), x.shape[0], x.dtype)
         y: Float[Tensor, "n d"] = self.conv(x, index.to(x.device), weights.to(x.device))
         return tokens.with_x(tokens.x + self.dropout(relu(self.norm(y[None]))))
 
@@ -54,10 +54,12 @@ def normed(graph: Graph, nodes: int, dtype: torch.dtype) -> tuple[Int[Tensor, "2
         nodes: how many there are.
         dtype: of the weights.
     """
-    weights: tuple[Tensor, Tensor] = graph.listing.memoized(
-        ("gcn", nodes, dtype), lambda: gcn_norm(graph.index, None, nodes, dtype=dtype)
-    )
-    return weights
+
+    def make() -> tuple[Tensor, Tensor]:
+        return gcn_norm(graph.index, None, nodes, dtype=dtype)
+
+    exported = torch.compiler.is_compiling()  # the number of nodes is a symbol then, and no key
+    return make() if exported else graph.listing.memoized(("gcn", nodes, dtype), make)
 
 
 @dataclass(frozen=True, kw_only=True)
