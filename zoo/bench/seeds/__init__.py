@@ -1,0 +1,1 @@
+"""All seeds of a training at once, on one accelerator."""
