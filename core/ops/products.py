@@ -35,18 +35,23 @@ class Rule:
         work: multiply-adds from which on it does: a call of it costs about 20 us more, with gradients 160 us.
         plain: whether products that no activation follows are among them, and those of the gradients.
         fused: activations that it computes with the product where no gradient is wanted.
+        matrix: numbers of a matrix from which on it does.
+        gradients: whether it computes products whose gradients are wanted, and these.
     """
 
     rows: int
     work: float
     plain: bool
     fused: frozenset[Activation]
+    matrix: int = 0
+    gradients: bool = True
 
 
 RULES = {
     "mkl": Rule(rows=0, work=0.0, plain=False, fused=frozenset()),
     "onednn": Rule(rows=1, work=0.0, plain=True, fused=frozenset(FUSED)),
     "amd-avx512": Rule(rows=2, work=4e6, plain=True, fused=frozenset(FUSED)),
+    "amd-avx2": Rule(rows=2, work=0.0, plain=True, fused=frozenset(), matrix=4_000_000, gradients=False),
     "intel-avx512": Rule(rows=16, work=4e6, plain=False, fused=frozenset({gelu_tanh})),
 }
 """By the name that `ZOO_PRODUCTS` or the processor has."""
@@ -77,7 +82,8 @@ def multiply(
         part is not None and part.requires_grad for part in (x, weight, bias)
     )
     fused = activation if activation in rule.fused and not differentiated else None
-    if not (x.is_cpu and (rule.plain or fused) and _worthwhile(rule, x, weight) and onednn.serves(x, weight, bias)):
+    wanted = (rule.plain or fused) and (rule.gradients or not differentiated)
+    if not (x.is_cpu and wanted and _worthwhile(rule, x, weight) and onednn.serves(x, weight, bias)):
         y = _by_pytorch(x, weight, bias)
     elif differentiated:
         y = onednn.differentiable(x, weight, bias)
@@ -90,7 +96,7 @@ def multiply(
 def _worthwhile(rule: Rule, x: Tensor, weight: Tensor) -> bool:
     rows = x.numel() // max(x.shape[-1], 1)
     computed = x.dtype is torch.float32 or bfloat16.fast_bfloat16()
-    return computed and rows >= rule.rows and rows * weight.numel() >= rule.work
+    return computed and rows >= rule.rows and weight.numel() >= max(rule.matrix, rule.work / max(rows, 1))
 
 
 def _by_pytorch(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -126,6 +132,7 @@ def chosen() -> str:
 def of_processor() -> str:
     """Give the name of the rule for this processor; `mkl` where none was measured."""
     can = torch.cpu.get_capabilities()
-    if can.get("architecture") != "x86_64" or not can.get("avx512_f"):
-        return "mkl"
-    return "amd-avx512" if can.get("sse4a") else "intel-avx512"
+    maker = "amd" if can.get("sse4a") else "intel"
+    width = "avx512" if can.get("avx512_f") else "avx2" if can.get("avx2") else ""
+    name = f"{maker}-{width}"
+    return name if can.get("architecture") == "x86_64" and name in RULES else "mkl"

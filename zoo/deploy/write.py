@@ -93,6 +93,9 @@ def write_onnx(exported: Any, program: Program, path: Path) -> None:
 def quantize(path: Path) -> None:
     """Turn the weights of matrix products of an ONNX file into int8, activations as they come; in place.
 
+    Weights have 7 of the 8 bits: on processors without VNNI, onnxruntime adds two products in 16 bits, which 8 bits of
+    both sides overflow. ViT-S was off by 1.8 there, with 7 bits by .08.
+
     Raises:
         MissingLibraryError: If onnxruntime is not installed.
     """
@@ -109,6 +112,7 @@ def quantize(path: Path) -> None:
                 path,
                 weight_type=QuantType.QInt8,
                 per_channel=True,
+                reduce_range=True,
                 op_types_to_quantize=["MatMul", "Gemm"],
                 nodes_to_exclude=kept,
             )

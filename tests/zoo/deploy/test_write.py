@@ -78,3 +78,16 @@ def test_products_with_a_matrix_for_each_head_run_beside_int8_weights(tmp_path: 
     write_onnx(traced(heads), heads, path)
     quantize(path)
     assert check(heads, path, 0.1) > 0
+
+
+def test_int8_weights_leave_a_bit_free_for_processors_that_add_products_in_16_bits(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    cases = [(torch.randn(n, 8),) for n in (4, 3)]
+    layer, path = Program("model", torch.nn.Linear(8, 6), ("x",), ("y",), cases), tmp_path / "model.onnx"
+    write_onnx(traced(layer), layer, path)
+    quantize(path)
+    arrays = [onnx.numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer]
+    (weight,) = (array for array in arrays if array.dtype == "int8" and array.ndim == 2)
+    assert 60 <= abs(weight.astype(int)).max() <= 64
