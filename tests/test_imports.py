@@ -166,7 +166,7 @@ ORDER = {
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
-    "zoo.data": "cache labels progress source_options splits tables",
+    "zoo.data": "cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "speed engine export gpu products data grid decision learning_curve backtest",
     "zoo.bench.learning_curve": "recipes run tuning results report plan decide execution command",

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zoo import ConfigError, ModelSpec
+from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import count_targets, cross_entropy
-from zoo.data import Batch, StudyInfo, read_ahead, unpacked, write_text
+from zoo.data import Batch, StudyInfo, first_of_each, read_ahead, unpacked, write_text
 from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
 from zoo.plugins.vision.data.folder import Folder
@@ -139,6 +139,17 @@ class ImageCorpus:
         prepare = self.source.packed if isinstance(self.source, Looks) else self.source.prepare
         return Batch((prepare(inputs),), labels)
 
+    def classes_of(self, split: str) -> Tensor:
+        """See `KnowsClasses.classes_of`."""
+        return {"train": lambda: self.train, "validation": self.source.validation, "test": self.source.test}[
+            split
+        ]().labels
+
+    def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
+        """See `KnowsClasses.placed`."""
+        places = torch.arange(self.sizes[split]).split(batch_size)
+        return zip((each.tolist() for each in places), self.held_out(split, batch_size), strict=True)
+
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""
         return cross_entropy(answer, target, smoothing)
@@ -195,6 +206,12 @@ class ImageCorpus:
         """See `DrawsSubsets.subset`: as many images of each class."""
         return ImageSubset(self.source, seed, self.fixed_size, count=count, augmented=augment)
 
+    def subset_of_classes(self, counts: Sequence[int], seed: int, augment: bool) -> "ImageSubset":
+        """See `DrawsClasses.subset_of_classes`."""
+        return ClassSubset(
+            self.source, seed, self.fixed_size, count=sum(counts), augmented=augment, counts=tuple(counts)
+        )
+
 
 @dataclass(frozen=True)
 class ImageSubset(ImageCorpus):
@@ -226,6 +243,27 @@ class ImageSubset(ImageCorpus):
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""
         return functional.cross_entropy(answer, target, label_smoothing=smoothing)
+
+
+@dataclass(frozen=True)
+class ClassSubset(ImageSubset):
+    """Some of the images, so many of each class.
+
+    Args:
+        counts: of the training images of each class.
+    """
+
+    counts: tuple[int, ...] = ()
+
+    @cached_property
+    def train(self) -> Examples:
+        """Give the first training examples of each class, of as many as hold them: a source draws classes alike."""
+        pool = self.source.train(self.source.limit or len(self.counts) * max(self.counts), self.seed)
+        index = first_of_each(pool.labels, self.counts)
+        if len(index) < self.count:
+            raise DataError(f"{self.name}: of {len(pool.labels):,} images, too few are of the classes asked for")
+        inputs = pool.inputs[index] if isinstance(pool.inputs, Tensor) else pool.inputs.take(index.numpy())
+        return Examples(inputs, pool.labels[index])
 
 
 def adapt(source: ImageSource, spec: ModelSpec, seed: int, tokenizer: str = "") -> ImageCorpus:

@@ -24,6 +24,11 @@ from zoo.data.labels import (
     names_of as names_of,
     ranked as ranked,
 )
+from zoo.data.labelling.known_classes import (
+    KnowsClasses as KnowsClasses,
+    first_of_each as first_of_each,
+    rank_in_class as rank_in_class,
+)
 from zoo.data.packed import Packed as Packed, unpacked as unpacked
 from zoo.data.progress import shown as shown
 from zoo.data.ragged_ids import (

@@ -107,6 +107,10 @@ class BatchedCorpus(ABC):
         """Give the batches of a split, long examples first."""
         yield from read_ahead(self.examples, ((split, places, None) for places in self.places(split, batch_size)))
 
+    def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
+        """See `KnowsClasses.placed`."""
+        return zip(self.places(split, batch_size), self.held_out(split, batch_size), strict=True)
+
     def places(self, split: str, batch_size: int) -> Iterator[list[int]]:
         """Give the indices of a split's examples in batches, long examples first.
 

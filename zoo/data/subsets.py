@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import torch
-from jaxtyping import Bool, Int
-from torch import Tensor, nn
+from jaxtyping import Int
+from torch import Tensor
 
 from zoo.core.losses.loss import IGNORED
 from zoo.data.corpus import Corpus
@@ -62,8 +62,50 @@ class DrawsSubsets(Protocol):
         """Give the same data with fewer training examples; of one seed, fewer are the beginning of more."""
 
 
-class Subset:
+class Chosen:
     """Hold some of the training examples of a corpus; all else is as the corpus has it.
+
+    Args:
+        corpus: any.
+        index: of the training examples.
+        name: of the choice, for the fingerprint.
+    """
+
+    def __init__(self, corpus: Corpus, index: Int[Tensor, " n"], name: str) -> None:
+        self.corpus = corpus
+        self.kept = torch.zeros(corpus.sizes["train"], dtype=torch.bool).index_fill(0, index, True)
+        self.sizes = {**corpus.sizes, "train": len(index)}
+        self.fingerprint = f"{corpus.fingerprint}-{name}"
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the corpus has; `copy` and `pickle` ask for special methods before there is a corpus."""
+        if name == "corpus" or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.corpus, name)
+
+    def with_augmentation(self, names: str) -> "Chosen":
+        """See `AugmentsByName.with_augmentation`: that of the corpus."""
+        return self._of(with_options(self.corpus, augment=names))
+
+    def with_cache(self, wanted: bool) -> "Chosen":
+        """See `CachesDecoded.with_cache`: that of the corpus."""
+        return self._of(with_options(self.corpus, cache=wanted))
+
+    def _of(self, corpus: Corpus) -> "Chosen":
+        """Give the same examples of a corpus with other options."""
+        other = copy(self)
+        other.corpus = corpus
+        return other
+
+    def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
+        """Give index batches of what is kept, of nearly equal length where those of the corpus are."""
+        wider = round(batch_size * len(self.kept) / self.sizes["train"])
+        batches = self.corpus.epoch(generator, wider)
+        return torch.cat([batch[self.kept[batch]] for batch in batches]).split(batch_size)
+
+
+class Subset(Chosen):
+    """Hold some of the training examples of a corpus, drawn at random.
 
     Args:
         corpus: any.
@@ -79,36 +121,7 @@ class Subset:
         if not 0 < count <= total:
             raise DataError(f"{counted(count, 'training example')} asked for, {corpus.name!r} has {total:,}")
         order = torch.randperm(total, generator=torch.Generator().manual_seed(seed))
-        self.corpus = corpus
-        self.kept = torch.zeros(total, dtype=torch.bool).index_fill(0, order[:count], True)
-        self.sizes = {**corpus.sizes, "train": count}
-        self.fingerprint = f"{corpus.fingerprint}-{count}-{seed}"
-
-    def __getattr__(self, name: str) -> Any:
-        """Give what the corpus has; `copy` and `pickle` ask for special methods before there is a corpus."""
-        if name == "corpus" or name.startswith("__"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.corpus, name)
-
-    def with_augmentation(self, names: str) -> "Subset":
-        """See `AugmentsByName.with_augmentation`: that of the corpus."""
-        return self._of(with_options(self.corpus, augment=names))
-
-    def with_cache(self, wanted: bool) -> "Subset":
-        """See `CachesDecoded.with_cache`: that of the corpus."""
-        return self._of(with_options(self.corpus, cache=wanted))
-
-    def _of(self, corpus: Corpus) -> "Subset":
-        """Give the same examples of a corpus with other options."""
-        other = copy(self)
-        other.corpus = corpus
-        return other
-
-    def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
-        """Give index batches of what is kept, of nearly equal length where those of the corpus are."""
-        wider = round(batch_size * len(self.kept) / self.sizes["train"])
-        batches = self.corpus.epoch(generator, wider)
-        return torch.cat([batch[self.kept[batch]] for batch in batches]).split(batch_size)
+        super().__init__(corpus, order[:count], f"{count}-{seed}")
 
 
 def nested(corpus: Corpus) -> list[Corpus]:
@@ -176,12 +189,3 @@ def warn_of_notes(corpus: Corpus, told: Collection[str] = ()) -> tuple[str, ...]
         if note not in told:
             warnings.warn(f"{corpus.name}: {note}", stacklevel=3)
     return notes
-
-
-def correct(corpus: Corpus, model: nn.Module, split: str, batch_size: int) -> Bool[Tensor, " n"]:
-    """Tell which answers of a model in evaluation are right, where the metric is accuracy."""
-    device, hits = next(model.parameters()).device, []
-    for batch in corpus.held_out(split, batch_size):
-        inputs = [each.to(device) if isinstance(each, Tensor) else each for each in batch.inputs]
-        hits.append((model(*inputs).argmax(-1).cpu() == batch.target)[batch.target != IGNORED])
-    return torch.cat(hits)

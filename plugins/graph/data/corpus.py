@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from zoo import ConfigError, ModelSpec
@@ -112,6 +113,11 @@ class GraphsCorpus(BatchedCorpus):
         if self.task != "tag":
             return Batch(graphs, torch.stack(list(targets)))
         return Batch(graphs, targets[0] if len(targets) == 1 else torch.cat(list(targets)))
+
+    def classes_of(self, split: str) -> Int[Tensor, " n"]:
+        """See `KnowsClasses.classes_of`: of graphs with a class each."""
+        targets = self.parts[split].targets()
+        return (targets if isinstance(targets, Tensor) else torch.stack(list(targets))).long()
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """Give the mean loss over the targets; numbers are divided by their standard deviation."""

@@ -107,8 +107,14 @@ class SoundCorpus(BatchedCorpus):
 
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Give the batches of a split, long examples first; those that cannot be read are left out."""
+        yield from (batch for _, batch in self.placed(split, batch_size))
+
+    def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
+        """See `KnowsClasses.placed`."""
         calls = ((split, places) for places in self.places(split, batch_size))
-        yield from (batch for _, batch in read_ahead(self.readable, calls) if batch is not None)
+        for places, batch in read_ahead(self.readable, calls):
+            if batch is not None:
+                yield places, batch
 
     def readable(self, split: str, places: Sequence[int]) -> tuple[Sequence[int], Batch | None]:
         """Give those of some examples that can be read, and their batch; None for none."""
@@ -181,6 +187,10 @@ class ClipsCorpus(SoundCorpus):
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give sounds, lengths and classes."""
         return Batch(self.heard(split, places, generator), self.classes[split][list(places)])
+
+    def classes_of(self, split: str) -> Int[Tensor, " n"]:
+        """See `KnowsClasses.classes_of`."""
+        return self.classes[split]
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the share of sounds whose label the model ranks first, and the loss."""

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from jaxtyping import Int
+from torch import Tensor, nn
 
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import IGNORED
@@ -86,6 +87,10 @@ class LabelledCorpus(_Labels):
         """Give texts, lengths and classes."""
         rows = [self.rows[split][place] for place in places]
         return Batch(pad_rows(rows, self.tokenizer.pad), self.classes[split][list(places)].long())
+
+    def classes_of(self, split: str) -> Int[Tensor, " n"]:
+        """See `KnowsClasses.classes_of`."""
+        return self.classes[split].long()
 
 
 class TaggedCorpus(_Labels):

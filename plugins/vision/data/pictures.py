@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zoo import DataError
-from zoo.data import Reference
+from zoo.data import Reference, rank_in_class
 from zoo.plugins.vision.data.archive import read_archive
 from zoo.plugins.vision.data.cards_dataset import Split
 from zoo.plugins.vision.image_source import Examples
@@ -206,7 +206,7 @@ def _split(labels: NDArray[np.int64], seed: int, classes: Sequence[str] = ()) ->
         raise DataError(f"class {name!r} has too few examples ({counts[small]}): 3 are needed")
     order = _shuffled_by_class(labels, seed)
     held = np.maximum(1, (counts * _HELD_OUT).astype(int))
-    rank = _rank_in_class(labels[order])
+    rank = rank_in_class(labels[order])
     part = np.where(rank < held[labels[order]], 1, np.where(rank < 2 * held[labels[order]], 2, 0))
     return {"train": order[part == 0], "validation": order[part == 1], "test": order[part == 2]}
 
@@ -215,16 +215,7 @@ def _shuffled_by_class(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64
     return np.random.default_rng(seed).permutation(len(labels))
 
 
-def _rank_in_class(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count, for each example, those of its class before it."""
-    by_class = np.argsort(labels, kind="stable")
-    counts = np.bincount(labels)
-    rank = np.empty(len(labels), np.int64)
-    rank[by_class] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rank
-
-
 def _balanced_order(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """Order examples so that every beginning has its classes alike, as far as they reach."""
     order = np.random.default_rng(seed).permutation(len(labels))
-    return order[np.argsort(_rank_in_class(labels[order]), kind="stable")]
+    return order[np.argsort(rank_in_class(labels[order]), kind="stable")]

@@ -1,6 +1,7 @@
 import resource
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study, with_costs
-from zoo.bench.learning_curve.run import pack
+from zoo.bench.learning_curve.tested import pack, pack_classes, unpack
 from zoo.data.subsets import Reference
 from zoo.spec import Kind
 
@@ -51,6 +52,24 @@ def make_study(tmp_path: Path) -> Callable[..., Study]:
         )
 
     return make
+
+
+@pytest.fixture
+def by_class() -> Callable[[Study], Study]:
+    """Tell the classes of the test examples of a study, of which the last is the hardest, and a log-loss."""
+
+    def told(study: Study) -> Study:
+        records = []
+        for record in study.records:
+            if "error" not in record:
+                right = np.sort(unpack(record["correct"]))[::-1]
+                classes = np.arange(len(right)) * study.data.num_classes // len(right)
+                loss = 1 - record["accuracy"] + record["config"]["seed"] / 8
+                record = {**record, "correct": pack(right), "classes": pack_classes(classes), "log_loss": loss}
+            records.append(record)
+        return replace(study, records=records)
+
+    return told
 
 
 @pytest.fixture

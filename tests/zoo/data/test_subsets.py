@@ -11,7 +11,7 @@ import zoo
 from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.corpus_options import with_options
-from zoo.data.subsets import Subset, chance_accuracy, correct, study_info, subset
+from zoo.data.subsets import Subset, chance_accuracy, study_info, subset
 from zoo.errors import ConfigError, DataError
 
 
@@ -122,23 +122,6 @@ def test_images_are_augmented_where_that_is_asked_for() -> None:
     )
     assert torch.equal(plain, again)
     assert not torch.equal(plain, changed)
-
-
-def test_right_answers_are_told_one_by_one_where_an_answer_is_asked() -> None:
-    class Odd(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.scale = nn.Parameter(torch.ones(()))
-
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.stack([x < 3, x >= 3], 1) * self.scale
-
-    class Asked(Counts):
-        def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
-            yield Batch((torch.arange(6),), torch.tensor([0, 1, 0, 1, -100, 1]))
-
-    with torch.no_grad():
-        assert correct(Asked(), Odd(), "test", 4).tolist() == [True, False, True, True, True]
 
 
 def test_chance_is_the_share_of_the_largest_class_among_what_is_asked() -> None:

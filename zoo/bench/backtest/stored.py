@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from zoo.bench.grid.engine import Record
 from zoo.bench.grid.results_store import stored_in
 from zoo.bench.grid.shard import shards_in
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study, with_costs
+from zoo.data.labelling.labelling import Labelling
 from zoo.errors import UnknownModelError
 from zoo.factory import create
 from zoo.spec import Kind
@@ -26,7 +27,7 @@ def study_folders(folder: Path) -> list[Path]:
 
 
 def studies_in(folder: Path) -> list[Study]:
-    """Give the learning curves whose results lie in a folder, a study for each data; other results are left out.
+    """Give the learning curves whose results lie in a folder, a study for each data and labelling; others are left out.
 
     Of several recipes of a model, as rates before and after a sweep, that with the most runs is taken.
 
@@ -36,8 +37,14 @@ def studies_in(folder: Path) -> list[Study]:
     records = [each for path in (folder, *_shards(folder)) for each in stored_in(path / RESULTS) if _is_run(each)]
     by_data: dict[str, list[Record]] = {}
     for record in records:
-        by_data.setdefault(record["config"]["data"], []).append(record)
+        by_data.setdefault(_data_of(record["config"]), []).append(record)
     return [_study(folder, name, runs, alone=len(by_data) == 1) for name, runs in by_data.items()]
+
+
+def _data_of(config: Mapping[str, Any]) -> str:
+    """Name the data of a run, with what was done to their labels."""
+    labelling = Labelling.of(config.get("class_ratio", ""), config.get("label_noise", 0.0))
+    return ", ".join(filter(None, (config["data"], labelling.text)))
 
 
 def _shards(folder: Path) -> list[Path]:

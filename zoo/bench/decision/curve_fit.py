@@ -68,8 +68,7 @@ def fit_power_law(sizes: Sequence[int], errors: Array, draws: Array) -> PowerLaw
 def find_crossover(sizes: Sequence[int], first: Array, second: Array, *, draws: tuple[Array, Array]) -> Crossover:
     """Find the size from which on the second model leads for good.
 
-    Between two sizes the errors are interpolated as the figure draws them, log error over log N. Where the first still
-    leads at the largest size, the two power laws are followed further.
+    Where the first still leads at the largest size, the two power laws are followed further.
 
     Args:
         sizes: ascending.
@@ -77,16 +76,32 @@ def find_crossover(sizes: Sequence[int], first: Array, second: Array, *, draws: 
         second: (n,) accuracies of the challenger.
         draws: (r, n) replicates of both.
     """
+    found = measured_crossover(np.asarray(sizes, float), first, second, draws=draws)
+    if found.kind != "none":
+        return found
+    beyond = _beyond(sizes, first, second, draws)
+    return replace(found, kind="extrapolated", size=beyond) if beyond else found
+
+
+def measured_crossover(places: Array, first: Array, second: Array, *, draws: tuple[Array, Array]) -> Crossover:
+    """Find the place from which on the second model leads for good, among those measured.
+
+    Between two places the errors are interpolated as the figure draws them, log error over log place.
+
+    Args:
+        places: ascending sizes, or costs.
+        first: (n,) accuracies of the one that leads at small ones.
+        second: (n,) accuracies of the challenger.
+        draws: (r, n) replicates of both.
+    """
     one, two = np.vstack([first, draws[0]]), np.vstack([second, draws[1]])
     lead = _log_error(one) - _log_error(two)
-    crossed = _last_crossing(np.log(np.asarray(sizes, float)), lead)
+    crossed = _last_crossing(np.log(places), lead)
     share = float(np.isfinite(crossed[1:]).mean())
     if crossed[0] == -math.inf:
         return Crossover("always", None, share)
-    if math.isfinite(crossed[0]):
-        return Crossover("measured", _size_interval(crossed), share)
-    beyond = _beyond(sizes, first, second, draws)
-    return Crossover("extrapolated" if beyond else "none", beyond, share)
+    measured = math.isfinite(crossed[0])
+    return Crossover("measured" if measured else "none", _size_interval(crossed) if measured else None, share)
 
 
 def _last_crossing(log_sizes: Array, lead: Array) -> Array:

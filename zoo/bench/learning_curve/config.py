@@ -11,6 +11,7 @@ from zoo.bench.learning_curve.recipes import OPTIMIZERS
 from zoo.bench.learning_curve.run import build
 from zoo.bench.learning_curve.tuning import SEED
 from zoo.data.corpus import Corpus
+from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import StudyInfo
 from zoo.errors import ConfigError, DataError
 from zoo.names import counted
@@ -34,6 +35,15 @@ class StudyConfig:
     optimizer: str | None = None
     """Of all models; None: the recipe's."""
     augment: bool = False
+    class_ratio: str | float | Sequence[float] = ""
+    """Of training and validation examples, see `ClassRatio`; empty for that of the data."""
+    label_noise: float = 0.0
+    """Probability with which their labels are replaced by other classes."""
+
+    @property
+    def labelling(self) -> Labelling:
+        """Give both as one; see `Labelling.of` for its errors."""
+        return Labelling.of(self.class_ratio, self.label_noise)
 
 
 def check_config(config: StudyConfig) -> None:
@@ -49,6 +59,7 @@ def check_config(config: StudyConfig) -> None:
     ):
         if choice not in known:
             raise ConfigError(f"{what}={choice!r} is not one of {', '.join(filter(None, known))}")
+    _ = config.labelling  # refused where it cannot be read
     if not config.models:
         raise ConfigError("no models: name at least one, for instance --models resnet-micro,vit-micro")
     for what, values in (("models", config.models), ("sizes", config.sizes or ())):

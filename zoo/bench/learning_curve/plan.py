@@ -15,6 +15,7 @@ from zoo.bench.learning_curve.recipes import BY_KIND, RECIPE, recipe_for
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
 from zoo.bench.learning_curve.run import Corpora, Run
 from zoo.data.corpus import Corpus, check_task
+from zoo.data.labelling.labelling import names_of_classes
 from zoo.data.subsets import DrawsSubsets, StudyInfo, chance_accuracy, study_info
 from zoo.errors import ConfigError
 from zoo.factory import create
@@ -53,15 +54,20 @@ def plan(config: StudyConfig, folder: Path, records: Iterable[Mapping[str, Any]]
     _check_begun(config, folder, records)
     corpora = open_data(config)
     first = corpora[config.models[0]]
-    info = study_info(first)
-    sizes = sorted(config.sizes or default_sizes(info))
+    labelling = config.labelling
+    for corpus in corpora.values():
+        labelling.check(corpus, config.data)
+    info = labelling.info(first)
+    sizes = sorted(config.sizes or default_sizes(info, labelling.least(info)))
     for size in sizes:
+        labelling.check_size(size, first, config.data)
         check_size(size, config.data, info)
     study = Study(
         models=[_entry(name, corpora[name], config) for name in config.models],
         data=Data(
-            name=first.name,
-            description=first.description,
+            name=", ".join(filter(None, (first.name, labelling.text))),
+            description=" ".join(filter(None, (labelling.explained, first.description))),
+            classes=names_of_classes(first) if first.metric == "accuracy" else (),
             num_classes=info.num_classes,
             reference=info.reference,
             notes=info.notes,
@@ -106,6 +112,8 @@ def _runs(
             augment=entry.augment,
             precision=precision,
             ties="smooth" if all("ties" in run for run in known) else "first",
+            class_ratio=str(config.labelling.ratio or ""),
+            label_noise=config.labelling.noise,
             **same,
         )
         for size, steps in study.steps.items()
@@ -120,12 +128,18 @@ def steps_for(size: int, most: int) -> int:
     return min(most, max(LEAST_STEPS, enough))
 
 
-def default_sizes(info: StudyInfo) -> list[int]:
-    """Choose sizes a factor of about three apart, the last being all there are."""
+def default_sizes(info: StudyInfo, least: int = 0) -> list[int]:
+    """Choose sizes a factor of about three apart, the last being all there are.
+
+    Args:
+        info: of the data.
+        least: training examples that a study needs.
+    """
+    least = max(least, 2 * info.num_classes)
     if info.limit is None:
-        return list(SIZES)
+        return [size for size in SIZES if size >= least] or [least]
     ladder = [digit * 10**power for power in range(1, 7) for digit in (1, 3)]
-    below = [size for size in ladder if 2 * info.num_classes <= size < info.limit / 1.5]
+    below = [size for size in ladder if least <= size < info.limit / 1.5]
     return [*below[-3:], info.limit]
 
 

@@ -20,11 +20,12 @@ from zoo.bench.decision.bootstrap import (
     guessing_limit,
     interval,
 )
+from zoo.bench.decision.class_scores import ClassScores, class_scores, mean_log_loss
 from zoo.bench.decision.curve import Curve
 from zoo.bench.decision.curve_fit import Crossover, PowerLaw, find_crossover, fit_power_law
 from zoo.bench.grid.engine import Record
 from zoo.bench.learning_curve.recipes import RECIPE, Recipe
-from zoo.bench.learning_curve.run import unpack
+from zoo.bench.learning_curve.tested import unpack, unpack_classes
 from zoo.bench.learning_curve.tuning import Tuning
 from zoo.data.subsets import Reference
 from zoo.errors import ConfigError
@@ -66,6 +67,8 @@ class Data:
     name: str
     description: str
     num_classes: int
+    classes: Sequence[str] = ()
+    """Their names."""
     reference: Reference | None = None
     notes: tuple[str, ...] = ()
     metric: str = "accuracy"
@@ -73,6 +76,10 @@ class Data:
     best: float = 1.0
     chance: float | None = None
     """Test accuracy of always answering the largest class; None where the metric is no accuracy."""
+
+    def class_name(self, number: int) -> str:
+        """Name a class, by its number where it has no other name."""
+        return self.classes[number] if number < len(self.classes) else str(number)
 
     @property
     def measure(self) -> str:
@@ -136,6 +143,22 @@ class Study:
     def points(self) -> dict[tuple[str, int], Interval]:
         """Give the mean test score of each model at each size that has a finished run."""
         return {at: interval(value, self._draws[at]) for at, value in self._means.items()}
+
+    @cached_property
+    def class_scores(self) -> dict[tuple[str, int], ClassScores]:
+        """Give balanced accuracy, worst class and log-loss of each point, as far as its runs tell them."""
+        rng, found = np.random.default_rng(0), {}
+        for at, records in self._finished.items():
+            told, scores = [record.get("classes", "") for record in records], ClassScores()
+            if told[0] and len(set(told)) == 1:
+                classes = unpack_classes(told[0])
+                right = [unpack(record["correct"]) for record in records]
+                scores = class_scores(right, classes, draw_examples(len(classes), rng), rng)
+            if all("log_loss" in record for record in records):
+                scores = replace(scores, log_loss=mean_log_loss([record["log_loss"] for record in records], rng))
+            if scores != ClassScores():
+                found[at] = scores
+        return found
 
     def runs(self, name: str, size: int) -> list[Record]:
         """Give the finished runs of one model at one size, by seed."""
@@ -213,7 +236,7 @@ class Study:
     def fit(self, name: str) -> PowerLaw | None:
         """Fit err(N) = a N^-b + c to one model; None below three sizes, or where all are at chance."""
         sizes = [] if self.at_chance(name) else self.sizes_of(name)
-        law = fit_power_law(sizes, 1 - self._values(name, sizes), 1 - self._replicates(name, sizes)) if sizes else None
+        law = fit_power_law(sizes, 1 - self.values(name, sizes), 1 - self.replicates(name, sizes)) if sizes else None
         return law.scaled(self._scale) if law else None
 
     def pair(self) -> tuple[str, str] | None:
@@ -238,17 +261,19 @@ class Study:
         if not pair or not any(self.clear(*pair)):
             return None
         sizes = self.compared(*pair)
-        values = [self._values(name, sizes) for name in pair]
-        draws = (self._replicates(pair[0], sizes), self._replicates(pair[1], sizes))
+        values = [self.values(name, sizes) for name in pair]
+        draws = (self.replicates(pair[0], sizes), self.replicates(pair[1], sizes))
         found = find_crossover(sizes, values[0], values[1], draws=draws)
         if found.kind == "extrapolated" and any(map(self.at_chance, pair)):
             return replace(found, kind="none", size=None)  # what has not begun to fall cannot be followed further
         return found
 
-    def _values(self, name: str, sizes: Sequence[int]) -> Array:
+    def values(self, name: str, sizes: Sequence[int]) -> Array:
+        """Give the mean scores of a model at some sizes, brought to a range that ends with 1."""
         return self._fitted(np.array([self._means[name, size] for size in sizes]))
 
-    def _replicates(self, name: str, sizes: Sequence[int]) -> Array:
+    def replicates(self, name: str, sizes: Sequence[int]) -> Array:
+        """Give the replicates of the same (replicate, size)."""
         return self._fitted(np.stack([self._draws[name, size] for size in sizes], 1))
 
     @cached_property

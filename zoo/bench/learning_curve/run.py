@@ -1,21 +1,20 @@
 """One run of the data-size study: a pure function of its configuration and its number of threads."""
 
-import base64
 import logging
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
-from numpy.typing import NDArray
 from torch import nn
 
+from zoo.bench.learning_curve.tested import judged
 from zoo.core.flops import count
 from zoo.data.corpus import Batch, Corpus, find_source, open_corpus
-from zoo.data.subsets import correct, study_info, subset
+from zoo.data.labelling.labelling import Labelling
+from zoo.data.subsets import study_info
 from zoo.factory import create
 from zoo.training.criterion import FirstOfEqual, criterion_for
 from zoo.training.initial_model import channels_last
@@ -55,10 +54,14 @@ class Run:
     """Which of the checkpoints of equal metric is tested: by `smooth` scores, see `Criterion`, or the `first`."""
     pilot: bool = False
     """Whether it is there to choose a setting: on validation, no test example is read."""
+    class_ratio: str = ""
+    """Of training and validation examples, see `ClassRatio`; empty for that of the data."""
+    label_noise: float = 0.0
+    """Probability with which their labels are replaced."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the configuration as JSON values; without what a run has as those before `ties` and `pilot` had it."""
-        former = {"ties": "first", "pilot": False}
+        """Give the configuration as JSON values; without what a run has as those had it that knew no such setting."""
+        former = {"ties": "first", "pilot": False, "class_ratio": "", "label_noise": 0.0}
         return {key: value for key, value in asdict(self).items() if former.get(key, ...) != value}
 
 
@@ -73,7 +76,8 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     torch.manual_seed(run.seed)
     model = build(run.model, corpus)
     criterion = criterion_for(corpus) if run.ties == "smooth" else FirstOfEqual()
-    part = subset(corpus, run.size, run.seed, bool(run.augment))
+    labelling = Labelling.of(run.class_ratio, run.label_noise)
+    part = labelling.subset(corpus, run.size, run.seed, bool(run.augment))
     outcome = fit(
         model,
         TeacherForcing(part),
@@ -81,7 +85,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
         plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup), criterion=criterion),
         fabric=fabric,
-        validate=lambda model: _scores(corpus, model, "validation", eval_batch_size, fabric),
+        validate=lambda model: _scores(part, model, "validation", eval_batch_size, fabric),
     )
     tested = {"metric": corpus.metric} if run.pilot else _tested(corpus, model.eval(), eval_batch_size, fabric)
     return {
@@ -98,17 +102,6 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         "precision": run.precision,
         "threads": torch.get_num_threads(),
     }
-
-
-def pack(correct: NDArray[np.bool_]) -> dict[str, Any]:
-    """Write one bit for each test example."""
-    return {"count": len(correct), "bits": base64.b64encode(np.packbits(correct).tobytes()).decode()}
-
-
-def unpack(packed: dict[str, Any]) -> NDArray[np.bool_]:
-    """Read what `pack` wrote."""
-    bits = np.frombuffer(base64.b64decode(packed["bits"]), np.uint8)
-    return np.unpackbits(bits, count=packed["count"]).astype(bool)
 
 
 class Corpora:
@@ -172,13 +165,8 @@ def _scores(corpus: Corpus, model: nn.Module, split: str, batch_size: int, fabri
 
 
 def _tested(corpus: Corpus, model: nn.Module, batch_size: int, fabric: Fabric) -> dict[str, Any]:
-    """Give the score on the test examples; of an accuracy, also which of them are right."""
-    if corpus.metric != "accuracy":
-        score = _scores(corpus, model, "test", batch_size, fabric)[corpus.metric]
-        return {"score": score, "metric": corpus.metric}
     with torch.no_grad(), fabric.autocast():
-        hits = correct(corpus, model, "test", batch_size).numpy()
-    return {"accuracy": float(hits.mean()), "correct": pack(hits)}
+        return judged(corpus, model, batch_size)
 
 
 def _multiply_adds(corpus: Corpus, model: nn.Module) -> int:

@@ -9,12 +9,13 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 import zoo
-from zoo.bench.learning_curve import run
+from zoo.bench.learning_curve import run, tested
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import plan
 from zoo.bench.learning_curve.run import Corpora, execute
+from zoo.bench.learning_curve.tuning import kept
 from zoo.data.corpus import Corpus, open_corpus
-from zoo.errors import DataError
+from zoo.errors import DataError, ZooError
 from zoo.plugins.vision.image_corpus import ImageCorpus
 from zoo.spec import ModelSpec
 
@@ -113,3 +114,71 @@ def test_a_pilot_reads_no_test_example(tmp_path: Path, monkeypatch: pytest.Monke
     assert not {"accuracy", "correct", "score"} & found.keys()
     with pytest.raises(DataError, match="a test example is read"):
         execute(usual.to_dict())
+
+
+def test_labels_are_part_of_a_run_and_those_as_they_are_leave_old_keys(tmp_path: Path) -> None:
+    config = StudyConfig(models=["vit-micro"], data="cards", sizes=[300], seeds=1, precision="32-true")
+    (plain,) = plan(config, tmp_path)[1]
+    assert not {"class_ratio", "label_noise"} & plain.to_dict().keys()
+    study, (changed,) = plan(replace(config, class_ratio="8", label_noise=0.1), tmp_path)
+    assert {"class_ratio": "8", "label_noise": 0.1}.items() <= changed.to_dict().items()
+    assert replace(changed, class_ratio="", label_noise=0.0) == plain
+    assert study.data.name == "cards, class ratio 8, label noise 0.1"
+    assert "the test is as it is" in study.data.description
+    assert kept(plain, 208)
+    assert kept(changed, 208) is None  # those of the package were chosen on other labels
+
+
+def test_a_run_on_other_labels_is_validated_on_them_and_tested_as_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, list[int]] = {}
+    inner = tested.judged
+
+    def scores(corpus: Corpus, model: Any, split: str, *_: Any) -> dict[str, float]:
+        seen[split] = torch.cat([batch.target for batch in corpus.held_out(split, 64)]).tolist()
+        return {"accuracy": 0.5, "loss": 1.0}
+
+    def judged(corpus: Corpus, model: Any, batch_size: int) -> dict[str, Any]:
+        seen["test"] = torch.cat([batch.target for batch in corpus.held_out("test", 64)]).tolist()
+        return inner(corpus, model, batch_size)
+
+    monkeypatch.setattr(run, "_scores", scores)
+    monkeypatch.setattr(run, "judged", judged)
+    config = StudyConfig(models=["vit-micro"], data="digits", sizes=[40], seeds=1, steps=1, precision="32-true")
+    found = []
+    for each in (config, replace(config, class_ratio="4", label_noise=0.3)):
+        found.append(execute(plan(each, tmp_path)[1][0].to_dict()))
+        found[-1] |= {"seen": dict(seen)}
+    assert found[0]["seen"]["test"] == found[1]["seen"]["test"]
+    assert found[0]["classes"] == found[1]["classes"]
+    assert -100 not in found[0]["seen"]["validation"]
+    assert -100 in found[1]["seen"]["validation"]
+    assert found[1]["log_loss"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"class_ratio": "8,4"}, "has 2 numbers, and 'digits' has 10 classes"),
+        ({"class_ratio": "8,0"}, "0 is not above 0"),
+        ({"label_noise": 1.0}, "label_noise=1"),
+        ({"class_ratio": "100", "sizes": [30]}, "none is of class"),
+        ({"class_ratio": "100", "sizes": [900]}, r"of class '0', of which 'digits' has \d+ besides"),
+    ],
+)
+def test_labels_that_cannot_be_are_refused_before_anything_is_trained(
+    options: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ZooError, match=said):
+        plan(StudyConfig(**{"models": ["vit-micro"], "data": "digits", "precision": "32-true", **options}), tmp_path)
+
+
+def test_default_sizes_are_those_that_the_ratio_leaves(tmp_path: Path) -> None:
+    config = StudyConfig(models=["vit-micro"], data="digits", class_ratio="30", precision="32-true")
+    study, _ = plan(config, tmp_path)
+    labelling = config.labelling
+    corpus = Corpora("digits").of("vit-micro")
+    assert study.sizes[-1] == labelling.info(corpus).limit
+    for size in study.sizes:
+        labelling.check_size(size, corpus, "digits")
