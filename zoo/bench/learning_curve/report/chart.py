@@ -3,25 +3,22 @@
 Everything vertical is an error, the distance from the best score; the script turns it into a score where asked to.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
+from zoo.bench.decision.bootstrap import Interval
+from zoo.bench.decision.class_scores import balanced_accuracy
 from zoo.bench.grid.engine import Record
+from zoo.bench.learning_curve.compute import AXES, axes_of, crossover_over, operations
 from zoo.bench.learning_curve.report.json_summary import finite
 from zoo.bench.learning_curve.report.marks import marks
-from zoo.bench.learning_curve.report.table import describe
+from zoo.bench.learning_curve.report.table import describe, describe_cost
 from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
+from zoo.bench.learning_curve.tested import unpack, unpack_classes
 
 SMALLEST = 1e-3
 """Errors below are drawn there: a logarithmic axis has no zero."""
-FORWARD_AND_BACKWARD = 3
-"""A training step computes so many times the multiply-adds of a forward pass (arXiv:2001.08361 sec. 2.1)."""
-_AXES: Mapping[str, str] = {
-    "size": "training examples",
-    "seconds": "seconds of training",
-    "operations": "multiply-adds of training",
-}
 
 
 def chart(study: Study) -> dict[str, Any]:
@@ -36,18 +33,13 @@ def chart(study: Study) -> dict[str, Any]:
             "sign": data.shown(1.0),
             "percent": data.metric == "accuracy",
             "smallest": SMALLEST,
-            "axes": _axes([point for each in contestants for point in each["points"]]),
+            "axes": {"size": "training examples", **axes_of(study)},
             "contestants": contestants,
             "levels": _levels(study),
-            "crossover": _crossover(study),
+            "crossovers": _crossovers(study),
+            "vertical": _vertical(study),
         }
     )
-
-
-def _axes(points: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Give the horizontal axes on which every point has a place."""
-    placed = [point for point in points if point["error"]]
-    return {name: title for name, title in _AXES.items() if placed and all(point[name] for point in placed)}
 
 
 def _contestant(study: Study, entry: ModelEntry) -> dict[str, Any]:
@@ -65,15 +57,25 @@ def _contestant(study: Study, entry: ModelEntry) -> dict[str, Any]:
 
 
 def _point(study: Study, entry: ModelEntry, size: int, failed: Sequence[Record]) -> dict[str, Any]:
-    best, point = study.data.best, study.points.get((entry.name, size))
+    point, scores = study.points.get((entry.name, size)), study.class_scores.get((entry.name, size))
     runs = [_run(study, entry, record) for record in study.runs(entry.name, size)]
-    spent = {name: [run[name] for run in runs] for name in ("seconds", "operations")}
+    spent = {name: [run[name] for run in runs] for name in AXES}
+    errors = {
+        "score": point and _error(point, study.data.best),
+        "balanced": scores and scores.balanced and _error(scores.balanced, 1.0),
+        "worst": scores and scores.worst and _error(scores.worst, 1.0),
+        "log_loss": scores and scores.log_loss and [scores.log_loss.value, scores.log_loss.low, scores.log_loss.high],
+    }
     return {
         "size": size,
         **{name: mean(values) if values and all(values) else None for name, values in spent.items()},
-        "error": point and [best - point.value, best - point.high, best - point.low],
+        "errors": {name: each for name, each in errors.items() if each},
         "runs": sorted([*runs, *(_run(study, entry, record) for record in failed)], key=lambda run: run["seed"]),
     }
+
+
+def _error(score: Interval, best: float) -> list[float]:
+    return [best - score.value, best - score.high, best - score.low]
 
 
 def _run(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
@@ -83,13 +85,37 @@ def _run(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
     about = {"seed": run["seed"], "steps": steps, "rate": run.get("learning_rate", entry.learning_rate)}
     if "error" in record:
         return about | {"failed": record["error"]}
-    seen = steps * min(run.get("batch_size", entry.recipe.batch_size), run["size"])
+    errors = {"score": study.data.best - score_of(record)}
+    scores = study.class_scores.get((entry.name, run["size"]))
+    if scores and scores.balanced:
+        right, classes = unpack(record["correct"]), unpack_classes(record["classes"])
+        errors["balanced"] = 1 - balanced_accuracy(right, classes)
+        errors["worst"] = 1 - float(right[classes == scores.worst_class].mean())
+    if "log_loss" in record:
+        errors["log_loss"] = record["log_loss"]
     return about | {
         "best": record.get("best_step"),
         "seconds": record.get("seconds"),
-        "operations": FORWARD_AND_BACKWARD * record.get("multiply_adds", 0) * seen,
-        "error": study.data.best - score_of(record),
+        "operations": operations(study, entry, record),
+        "errors": errors,
     }
+
+
+def _vertical(study: Study) -> list[dict[str, Any]]:
+    """Give what the vertical axis can show: which error, as it is or as the score that lacks it.
+
+    `sign` turns a score as the script has it into that which users read.
+    """
+    data, told = study.data, study.class_scores.values()
+    found = [{"of": "score", "words": data.error_name, "as": "error", "percent": data.metric == "accuracy"}]
+    if data.error_name != data.measure:
+        found.append({"of": "score", "words": data.measure, "as": "score", "percent": data.metric == "accuracy"})
+    if any(each.balanced for each in told):
+        found.append({"of": "balanced", "words": "balanced accuracy", "as": "score", "percent": True})
+        found.append({"of": "worst", "words": "accuracy of the worst class", "as": "score", "percent": True})
+    if any(each.log_loss for each in told):
+        found.append({"of": "log_loss", "words": "log-loss", "as": "error", "percent": False})
+    return found
 
 
 def _levels(study: Study) -> list[dict[str, Any]]:
@@ -102,9 +128,18 @@ def _levels(study: Study) -> list[dict[str, Any]]:
     return levels
 
 
-def _crossover(study: Study) -> dict[str, Any] | None:
-    found = study.crossover()
-    if found is None or found.size is None or found.kind != "measured":
-        return None
-    size = found.size
-    return {"size": [size.value, size.low, size.high], "words": f"crossover {describe(found, study.sizes[-1])}"}
+def _crossovers(study: Study) -> dict[str, dict[str, Any]]:
+    """Give where the two of the main question cross, by horizontal axis: as it was measured only."""
+    found = {}
+    crossover = study.crossover()
+    if crossover and crossover.size and crossover.kind == "measured":
+        found["size"] = _mark(crossover.size, f"crossover {describe(crossover, study.sizes[-1])}")
+    for axis in axes_of(study):
+        over = crossover_over(study, axis)
+        if over and over.size:
+            found[axis] = _mark(over.size, f"crossover {describe_cost(over.size, axis)}")
+    return found
+
+
+def _mark(at: Interval, words: str) -> dict[str, Any]:
+    return {"at": [at.value, at.low, at.high], "words": words}

@@ -5,10 +5,16 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from zoo.bench.learning_curve.results import Study, score_of
+import numpy as np
+
+from zoo.bench.grid.engine import Record
+from zoo.bench.learning_curve.compute import operations
+from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
+from zoo.bench.learning_curve.tested import unpack, unpack_classes
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
-            "parameters", "multiply_adds", "learning_rate", "precision", "device", "threads", "error")  # fmt: skip
+            "parameters", "multiply_adds", "learning_rate", "precision", "device", "threads", "error",
+            "operations", "balanced_accuracy", "worst_class", "worst_class_accuracy", "log_loss")  # fmt: skip
 LCDB = ("openmlid", "learner", "size_train", "size_test", "outer_seed", "inner_seed", "traintime", "score_train",
         "score_valid", "score_test")  # fmt: skip
 """Columns of `database-accuracy.csv` of LCDB 1.0 (github.com/fmohr/lcdb, `convert_raw_df_into_final_df`)."""
@@ -18,7 +24,9 @@ def results_csv(study: Study) -> str:
     """Write a line for each run, failed ones too, with what its record holds."""
     score = "accuracy" if study.data.metric == "accuracy" else "score"
     columns = [score if column == "accuracy" else column for column in _COLUMNS]
-    return _written(columns, ({**record["config"], **record} for record in study.records))
+    entries = {entry.name: entry for entry in study.models}
+    rows = ({**record, **_derived(study, entries[record["config"]["model"]], record)} for record in study.records)
+    return _written(columns, ({**row["config"], **row} for row in rows))
 
 
 def curves_csv(study: Study) -> str:
@@ -48,6 +56,20 @@ def curves_csv(study: Study) -> str:
             if "error" not in record
         ),
     )
+
+
+def _derived(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
+    """Give what follows from a record: operations of the training, balanced accuracy, and the run's worst class."""
+    if "error" in record:
+        return {}
+    found: dict[str, Any] = {"operations": operations(study, entry, record)}
+    if "classes" in record:
+        right, classes = unpack(record["correct"]), unpack_classes(record["classes"])
+        recalls = {each: float(right[classes == each].mean()) for each in np.unique(classes).tolist()}
+        worst = min(recalls, key=lambda each: recalls[each])
+        found["balanced_accuracy"] = sum(recalls.values()) / len(recalls)
+        found |= {"worst_class": study.data.class_name(worst), "worst_class_accuracy": recalls[worst]}
+    return found
 
 
 def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.atomic_write import write_bytes
+from zoo.bench.learning_curve.report.compute_figure import draw_compute
 from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
 from zoo.bench.learning_curve.report.figure import draw, rendered
 from zoo.bench.learning_curve.report.json_summary import summary
@@ -25,6 +26,8 @@ def write_report(study: Study, command: str, decided: Sequence[str] = ()) -> lis
         DataError: If a file cannot be written, as on a full disk; the others are written.
     """
     files = rendered(draw(study))
+    if compute := draw_compute(study):
+        files |= {name.replace("figure", "compute"): content for name, content in rendered(compute).items()}
     texts = {
         "results.csv": results_csv(study),
         "curves.csv": curves_csv(study),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from zoo.bench.learning_curve.compute import axes_of, best_at
 from zoo.bench.learning_curve.report.table import conclusion, missing
 from zoo.bench.learning_curve.results import Study
 
@@ -20,6 +21,7 @@ def summary(study: Study, decided: Sequence[str] = ()) -> dict[str, Any]:
         "steps": {str(size): steps for size, steps in study.steps.items()},
         "contestants": {c.name: {**asdict(c), **_results(study, c.name)} for c in study.models},
         "crossover": crossover and {"first": pair and pair[0], "second": pair and pair[1], **asdict(crossover)},
+        "compute": {axis: [asdict(best) for best in best_at(study, axis)] for axis in axes_of(study)},
         "missing": missing(study),
     }
     return finite(found)
@@ -37,4 +39,5 @@ def finite(value: Any) -> Any:
 def _results(study: Study, name: str) -> dict[str, Any]:
     law = study.fit(name)
     points = {str(size): asdict(study.points[name, size]) for size in study.sizes_of(name)}
-    return {"accuracy": points, "fit": law and asdict(law)}
+    classes = {str(size): asdict(each) for (own, size), each in study.class_scores.items() if own == name}
+    return {"accuracy": points, "classes": classes, "fit": law and asdict(law)}

@@ -14,15 +14,16 @@
     const form = new FormData(controls);
     const shown = form.getAll("shown");
     return {
-      x: form.get("x"), y: form.get("y"), logX: form.has("logx"), logY: form.has("logy"),
+      x: form.get("x"), y: study.vertical[form.get("y")], logX: form.has("logx"), logY: form.has("logy"),
       shown: study.contestants.filter((_, index) => shown.includes(String(index))),
     };
   }
 
-  /** Turns an error into what the vertical axis shows. */
+  /** Turns an error into what the vertical axis shows; the best score of other measures than the metric is 1. */
   function height(error, now) {
     const drawable = Math.max(error, study.smallest);
-    return now.y === "score" ? study.sign * (study.best - drawable) : drawable;
+    if (now.y.as === "error") return drawable;
+    return now.y.of === "score" ? study.sign * (study.best - drawable) : 1 - drawable;
   }
 
   function scale([low, high], [from, to], logarithmic) {
@@ -40,16 +41,18 @@
   }
 
   const everything = study.contestants.flatMap((contestant) => contestant.points);
-  const placed = (contestant) => contestant.points.filter((point) => point.error);
+  const placed = (contestant, now) => contestant.points.filter((point) => point.errors[now.y.of]);
+  const isMetric = (now) => now.y.of === "score"; // which fits, levels and crossovers are of
 
   function domains(now) {
-    const errors = study.contestants.flatMap(placed)
-      .flatMap((point) => [...point.error, ...finished(point).map((run) => run.error)]);
-    const heights = [...errors, ...study.levels.map((level) => level.error)].map((error) => height(error, now));
+    const errors = study.contestants.flatMap((contestant) => placed(contestant, now))
+      .flatMap((point) => [...point.errors[now.y.of], ...finished(point).map((run) => run.errors[now.y.of])]);
+    const levels = isMetric(now) ? study.levels.map((level) => level.error) : [];
+    const heights = [...errors, ...levels].map((error) => height(error, now));
     const far = now.x === "size" ? 1.3 : 1.15;
     return {
       x: domain(everything.map((point) => point[now.x]).filter(Boolean), now.logX, far),
-      y: domain(heights, now.logY, 1.12, study.percent ? 1 : Infinity),
+      y: domain(heights, now.logY, 1.12, now.y.percent ? 1 : Infinity),
     };
   }
 
@@ -76,7 +79,7 @@
     return `${+(value / 1000 ** power).toPrecision(3)}${units[power]}`;
   }
 
-  const share = (value) => (study.percent ? `${+(100 * value).toPrecision(3)} %` : `${+value.toPrecision(3)}`);
+  const share = (value, now) => (now.y.percent ? `${+(100 * value).toPrecision(3)} %` : `${+value.toPrecision(3)}`);
   const score = (error) => (study.sign * (study.best - error)).toFixed(3);
   const finished = (point) => point.runs.filter((run) => !run.failed);
 
@@ -84,9 +87,9 @@
     const place = `${contestant.name}, ${amount(point.size)} examples`;
     const failed = point.runs.length - finished(point).length;
     const count = `${point.runs.length} run${point.runs.length === 1 ? "" : "s"}${failed ? `, ${failed} failed` : ""}`;
-    if (!point.error) return [place, count];
-    const bounds = point.error.slice(1).map(score).sort((one, other) => one - other);
-    return [place, `${study.measure} ${score(point.error[0])}, 95 % interval ${bounds.join(" to ")}; ${count}`];
+    if (!point.errors.score) return [place, count];
+    const bounds = point.errors.score.slice(1).map(score).sort((one, other) => one - other);
+    return [place, `${study.measure} ${score(point.errors.score[0])}, 95 % interval ${bounds.join(" to ")}; ${count}`];
   }
 
   // The figure
@@ -136,33 +139,33 @@
     }
     for (const value of ticks(range.y, at.y, now.logY, 26)) {
       nodes.push(svg("line", { class: "grid", x1: frame.left, x2: frame.right, y1: at.y(value), y2: at.y(value) }));
-      nodes.push(svg("text", { x: frame.left - 6, y: at.y(value) + 4, "text-anchor": "end" }, share(value)));
+      nodes.push(svg("text", { x: frame.left - 6, y: at.y(value) + 4, "text-anchor": "end" }, share(value, now)));
     }
-    const vertical = `test ${now.y === "score" ? study.measure : study.error}`;
-    nodes.push(svg("text", { x: 4, y: 14 }, vertical));
+    nodes.push(svg("text", { x: 4, y: 14 }, `test ${now.y.words}`));
     nodes.push(svg("text", { x: frame.right, y: frame.bottom + 38, "text-anchor": "end" }, study.axes[now.x]));
     return nodes;
   }
 
   function levels(now, frame, at) {
-    return study.levels.flatMap(({ error, words }) => {
+    return (isMetric(now) ? study.levels : []).flatMap(({ error, words }) => {
       const y = at.y(height(error, now));
       const line = svg("line", { class: "level", x1: frame.left, x2: frame.right, y1: y, y2: y });
-      return [line, lines(`${words} (${share(height(error, now))})`, frame.left + 6, y + 14, frame.right - frame.left)];
+      return [line, lines(`${words} (${share(height(error, now), now)})`, frame.left + 6, y + 14, frame.right - frame.left)];
     });
   }
 
   function crossing(now, frame, at) {
-    if (!study.crossover || now.x !== "size") return [];
+    const found = study.crossovers[now.x];
+    if (!found || !isMetric(now)) return [];
     const inside = (x) => Math.min(Math.max(x, frame.left), frame.right);
-    const [value, low, high] = study.crossover.size.map((size, index) =>
+    const [value, low, high] = found.at.map((size, index) =>
       inside(size === null ? (index === 2 ? frame.right : frame.left) : at.x(size)));
-    const half = (study.crossover.words.length * LETTER) / 2;
+    const half = (found.words.length * LETTER) / 2;
     const middle = Math.min(Math.max(value, half), frame.right - half);
     return [
       svg("rect", { class: "interval", x: low, y: frame.top, width: high - low, height: frame.bottom - frame.top }),
       svg("line", { class: "crossing", x1: value, x2: value, y1: frame.top, y2: frame.bottom }),
-      svg("text", { x: middle, y: frame.top - 8, "text-anchor": "middle" }, study.crossover.words),
+      svg("text", { x: middle, y: frame.top - 8, "text-anchor": "middle" }, found.words),
     ];
   }
 
@@ -172,16 +175,16 @@
   }
 
   function curve(contestant, now, at) { // clipped to the frame, which fits leave
-    const points = placed(contestant).sort((one, other) => one[now.x] - other[now.x]);
+    const points = placed(contestant, now).sort((one, other) => one[now.x] - other[now.x]);
     const place = ([x, error]) => [at.x(x), at.y(height(error, now))];
     const line = (which) =>
-      between(points.map((point) => [point[now.x], Math.max(point.error[which], study.smallest)])).map(place);
+      between(points.map((point) => [point[now.x], Math.max(point.errors[now.y.of][which], study.smallest)])).map(place);
     if (!points.length) return [];
     const nodes = [
       svg("path", { class: "band", d: `${path([...line(1), ...line(2).reverse()])}Z` }),
       svg("path", { class: "mean", d: path(line(0)) }),
     ];
-    if (contestant.fit && now.x === "size") {
+    if (contestant.fit && now.x === "size" && isMetric(now)) {
       const [a, b, c] = contestant.fit, first = points[0].size, far = (points.at(-1).size / first) * 1.3;
       const sizes = Array.from({ length: 60 }, (_, index) => first * far ** (index / 59));
       nodes.push(svg("path", { class: "fit", d: path(sizes.map((size) => place([size, a * size ** -b + c]))) }));
@@ -190,12 +193,15 @@
   }
 
   function mark(contestant, point, now, at, frame) {
-    const x = at.x(point[now.x]), y = point.error ? at.y(height(point.error[0], now)) : frame.top + 8;
-    const dots = finished(point).map((run) =>
-      svg("circle", { class: "run", cx: at.x(run[now.x] ?? point.size), cy: at.y(height(run.error, now)), r: 2.5 }));
-    const shape = point.error ? contestant.path : "M-5-5L5 5M-5 5L5-5";
+    const errors = point.errors[now.y.of];
+    const x = at.x(point[now.x]), y = errors ? at.y(height(errors[0], now)) : frame.top + 8;
+    const dots = (errors ? finished(point) : []).map((run) => {
+      const place = { cx: at.x(run[now.x] ?? point.size), cy: at.y(height(run.errors[now.y.of], now)) };
+      return svg("circle", { class: "run", r: 2.5, ...place });
+    });
+    const shape = errors ? contestant.path : "M-5-5L5 5M-5 5L5-5";
     const node = svg("g", {
-      class: point.error ? "point" : "point failed", transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+      class: errors ? "point" : "point failed", transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
       tabindex: 0, role: "img", "aria-label": described({ contestant, point }).join(": "),
     }, svg("circle", { class: "ring", r: 11 }), svg("path", { d: shape }));
     const entry = { contestant, point, at: [x, y], node, dots };
@@ -211,13 +217,14 @@
       x: scale(range.x, [frame.left, frame.right], now.logX), y: scale(range.y, [frame.bottom, frame.top], now.logY),
     };
     const figure = svg("svg", {
-      viewBox: `0 0 ${width} ${tall}`, role: "group", "aria-label": `Test ${study.error} by ${study.axes[now.x]}`,
+      viewBox: `0 0 ${width} ${tall}`, role: "group", "aria-label": `Test ${now.y.words} by ${study.axes[now.x]}`,
     }, clip(frame), ...grid(now, frame, at, range), ...crossing(now, frame, at), ...levels(now, frame, at));
     drawn = [];
     for (const contestant of now.shown) {
       const group = svg("g", { class: "curve" }, ...curve(contestant, now, at));
       group.style.setProperty("--mark", `var(--mark-${study.contestants.indexOf(contestant)})`);
-      const there = contestant.points.filter((point) => point[now.x]).map((point) => mark(contestant, point, now, at, frame));
+      const there = contestant.points
+        .filter((point) => point[now.x] && (point.errors[now.y.of] || !point.errors.score)).map((point) => mark(contestant, point, now, at, frame));
       group.append(...there.flatMap(({ dots }) => dots), ...there.map(({ node }) => node));
       figure.append(group);
     }
@@ -240,8 +247,8 @@
     return node;
   }
 
-  function row({ seed, steps, best, rate, seconds, error, failed }) {
-    const cells = [seed, failed ? "failed" : score(error), best && best < steps ? `${steps} (${best})` : steps, rate];
+  function row({ seed, steps, best, rate, seconds, errors, failed }) {
+    const cells = [seed, failed ? "failed" : score(errors.score), best && best < steps ? `${steps} (${best})` : steps, rate];
     const line = html("tr", ...cells.map((cell) => html("td", String(cell))), html("td", seconds?.toFixed(1) ?? "-"));
     if (!failed) return [line];
     const cause = html("td", failed);
@@ -270,7 +277,7 @@
     if (near && away(near) < 32) tell(near);
   }
 
-  if (study.contestants.some((contestant) => placed(contestant).length)) {
+  if (everything.some((point) => point.errors.score)) {
     live.hidden = false;
     draw();
     document.getElementById("static").hidden = true;

@@ -12,10 +12,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from zoo.bench.decision.bootstrap import Interval
+from zoo.bench.learning_curve.compute import axes_of
 from zoo.bench.learning_curve.report.chart import chart
 from zoo.bench.learning_curve.report.marks import marks
+from zoo.bench.learning_curve.report.measures_table import class_rows, compute_rows
 from zoo.bench.learning_curve.report.recipe_text import recipe_text
-from zoo.bench.learning_curve.report.table import KIND_NAMES, conclusion, costs, describe, missing, score_text
+from zoo.bench.learning_curve.report.table import (
+    KIND_NAMES,
+    conclusion,
+    costs,
+    describe,
+    extrapolated,
+    missing,
+    score_text,
+)
 from zoo.bench.learning_curve.results import Study
 
 _FOLDER = Path(__file__).parent
@@ -61,6 +71,8 @@ def page(study: Study, command: str, svg: str, decided: Sequence[str] = ()) -> s
         marks=marks(study),
         kinds={entry.name: KIND_NAMES[entry.kind] for entry in study.models},
         scores=_scores(study),
+        classes=_classes(study),
+        compute=_compute(study),
         at_chance=any(study.at_chance(*point) for point in study.points),
         laws=_laws(study),
         idle=[entry.name for entry in study.models if study.at_chance(entry.name)],
@@ -111,6 +123,20 @@ def _scores(study: Study) -> Table:
     )
 
 
+def _classes(study: Study) -> Table:
+    head = ["examples", "measure", *(entry.name for entry in study.models)]
+    return Table(label="Measures by class", head=head, rows=class_rows(study), extra=[])
+
+
+def _compute(study: Study) -> list[Table]:
+    """Lay out, for each cost that all runs tell, who is best for a few budgets."""
+    names = [entry.name for entry in study.models]
+    return [
+        Table(label=f"Best by {title}", head=["at most", "best", *names], rows=compute_rows(study, axis), extra=[])
+        for axis, title in axes_of(study).items()
+    ]
+
+
 def _score(study: Study, name: str, size: int, point: Interval) -> str:
     text = score_text(study, point)
     return Markup('<span class="quiet">{}</span>').format(text) if study.at_chance(name, size) else text
@@ -129,8 +155,11 @@ def _crossover(study: Study) -> str:
     pair, found = study.pair(), study.crossover()
     if pair is None:
         return ""
-    words = describe(found, study.sizes[-1]) if found else "none, no difference between them is clear"
-    return f"Crossover of {' and '.join(pair)}: {words}."
+    if found and found.kind == "extrapolated" and found.size:
+        words = f"none up to {study.sizes[-1]:,}. {extrapolated(study, *pair, found.size)}"
+    else:
+        words = f"{describe(found, study.sizes[-1])}." if found else "none, no difference between them is clear."
+    return f"Crossover of {' and '.join(pair)}: {words}"
 
 
 def _tuning(study: Study) -> Table:

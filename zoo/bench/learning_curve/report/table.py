@@ -7,6 +7,7 @@ from rich.text import Text
 
 from zoo.bench.decision.bootstrap import Interval
 from zoo.bench.decision.curve_fit import Crossover
+from zoo.bench.learning_curve.compute import cost_text
 from zoo.bench.learning_curve.results import Study
 from zoo.names import counted
 
@@ -82,6 +83,13 @@ def describe(crossover: Crossover, largest: int) -> str:
     return f"{words}, extrapolated beyond {largest:,}" if crossover.kind == "extrapolated" else words
 
 
+def describe_cost(cost: Interval, axis: str) -> str:
+    """Put the cost at which two models cross into a few words."""
+    low = cost_text(cost.low, axis) if cost.low > 0 else "below the smallest"
+    high = cost_text(cost.high, axis) if math.isfinite(cost.high) else "beyond the largest"
+    return f"{cost_text(cost.value, axis)} (95 %: {low} to {high})"
+
+
 def _nothing_learned(study: Study) -> list[str]:
     """Say so where no model has left chance; empty where one has."""
     names = [entry.name for entry in study.models if study.sizes_of(entry.name)]
@@ -142,10 +150,10 @@ def _comparison(study: Study, first: str, second: str) -> str:
         return found
     if crossover.size is None:
         return f"{found} The fitted curves do not cross either."
-    return f"{found} {_extrapolated(study, first, second, crossover.size)}"
+    return f"{found} {extrapolated(study, first, second, crossover.size)}"
 
 
-def _extrapolated(study: Study, first: str, second: str, size: Interval) -> str:
+def extrapolated(study: Study, first: str, second: str, size: Interval) -> str:
     """State a crossing beyond the data with its back-test, or say that there is none."""
     check, largest = study.check_crossing(first, second), study.sizes[-1]
     if check is None:

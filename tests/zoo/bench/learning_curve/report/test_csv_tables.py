@@ -3,8 +3,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
 from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.tested import unpack, unpack_classes
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7]
@@ -54,3 +57,15 @@ def test_curves_are_read_as_lcdb_reads_them(make_study: MakeStudy) -> None:
     tests = [[float(row["score_test"]) for row in rows if int(row["size_train"]) == anchor] for anchor in anchors]
     assert anchors == study.sizes
     assert tests == [[run["accuracy"] for run in study.runs("cnn", size)] for size in study.sizes]
+
+
+def test_operations_and_measures_by_class_have_columns(make_study: MakeStudy, by_class: MakeStudy) -> None:
+    study = by_class(make_study(BETTER, WORSE))
+    row, record = rows_of(results_csv(study))[0], study.records[0]
+    right, classes = unpack(record["correct"]), unpack_classes(record["classes"])
+    assert float(row["operations"]) == 3 * 2_000_000 * 10 * 32
+    assert float(row["balanced_accuracy"]) == pytest.approx(record["accuracy"])  # classes are of one size
+    assert (row["worst_class"], float(row["worst_class_accuracy"])) == ("4", right[classes == 4].mean())
+    assert float(row["log_loss"]) == record["log_loss"]
+    old = rows_of(results_csv(make_study(BETTER, WORSE)))[0]
+    assert [old[name] for name in ("balanced_accuracy", "worst_class", "log_loss")] == [""] * 3

@@ -1,8 +1,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 from matplotlib.colors import to_hex
 
+from zoo.bench.learning_curve.compute import AXES, spent
+from zoo.bench.learning_curve.report.compute_figure import draw_compute
 from zoo.bench.learning_curve.report.figure import draw
 from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.results import Study
@@ -35,3 +38,18 @@ def test_nothing_is_drawn_through_models_at_chance(make_study: MakeStudy) -> Non
         "vit (self-attention, 1 k parameters)",
         "chance",
     ]
+
+
+def test_a_panel_for_each_cost_has_every_model_and_the_crossover(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, [0.2, 0.4, 0.7, 0.9])
+    figure = draw_compute(study)
+    assert figure is not None
+    assert [axes.get_xlabel() for axes in figure.axes] == list(AXES.values())
+    seconds, operations = figure.axes
+    costs = spent(study, "seconds")
+    (line,) = [line for line in seconds.lines if line.get_label() == "vit"]
+    assert np.asarray(line.get_xdata()).tolist() == [costs["vit", size] for size in study.sizes]
+    assert seconds.get_title().startswith("crossover ")
+    assert operations.get_title() == ""  # all points have one cost
+    bare = [{key: record[key] for key in ("config", "accuracy", "correct")} for record in study.records]
+    assert draw_compute(replace(study, records=bare)) is None

@@ -15,7 +15,16 @@ WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4,
 def test_a_report_has_all_its_files(make_study: MakeStudy, vit: list[float]) -> None:
     study = make_study(BETTER, vit)
     names = {path.name for path in write_report(study, "zoo bench data-size")}
-    assert names == {"figure.png", "figure.svg", "results.csv", "curves.csv", "summary.json", "report.html"}
+    assert names == {
+        "figure.png",
+        "figure.svg",
+        "compute.png",
+        "compute.svg",
+        "results.csv",
+        "curves.csv",
+        "summary.json",
+        "report.html",
+    }
     assert all((study.folder / name).stat().st_size > 100 for name in names)
 
 
@@ -38,7 +47,9 @@ def test_on_a_full_disk_the_report_names_what_is_missing_and_leaves_no_half_file
     (study.folder / "figure.png").write_text("of the study before")
     with (
         limited_file_size(10_000),
-        pytest.raises(DataError, match=r"figure\.png, figure\.svg, report\.html in .* File too large"),
+        pytest.raises(
+            DataError, match=r"figure\.png, .*, compute\.png, compute\.svg, report\.html in .* File too large"
+        ),
     ):
         write_report(study, "zoo bench data-size")
     assert {path.name for path in study.folder.iterdir()} == {"figure.png", "results.csv", "curves.csv", "summary.json"}

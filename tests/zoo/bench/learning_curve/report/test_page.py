@@ -7,7 +7,9 @@ from hashlib import sha256
 
 from zoo.bench.learning_curve.report.chart import chart
 from zoo.bench.learning_curve.report.json_summary import summary
+from zoo.bench.learning_curve.report.measures_table import class_rows, compute_rows
 from zoo.bench.learning_curve.report.page import page
+from zoo.bench.learning_curve.report.table import score_text
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.tuning import Tuning
 
@@ -117,3 +119,46 @@ def test_a_table_has_headings_and_a_box_that_scrolls(make_study: MakeStudy) -> N
     label = "Test accuracy by training examples"
     assert f'<div class="wide" role="region" aria-label="{label}" tabindex="0"><table>' in text
     assert '<tr><th scope="row">100</th><td>10</td>' in text
+
+
+def test_an_extrapolated_crossing_has_its_back_test_on_the_page(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, [0.1, 0.25, 0.45, 0.67])
+    found = study.crossover()
+    assert found is not None
+    assert found.kind == "extrapolated"
+    (line,) = re.findall(r"<p>(Crossover of cnn and vit.*?)</p>", written(study))
+    assert line.startswith(
+        "Crossover of cnn and vit: none up to 3,000. Extrapolated, the fitted curves cross at about "
+    )
+    assert "Back-test: the sizes up to 1,000 predict" in line
+    short = make_study(BETTER[:3], [0.1, 0.25, 0.5], sizes=(100, 300, 1000))
+    if (found := short.crossover()) and found.kind == "extrapolated":
+        assert "None is extrapolated, since the smaller sizes give no back-test of it." in written(short)
+
+
+def test_measures_by_class_have_a_table_and_old_results_a_dash(make_study: MakeStudy, by_class: MakeStudy) -> None:
+    study = by_class(make_study(BETTER, WORSE))
+    rows = class_rows(study)
+    assert [row[:2] for row in rows[:4]] == [
+        ["100", "balanced accuracy"], ["", "worst class"], ["", "log-loss"], ["300", "balanced accuracy"]
+    ]  # fmt: skip
+    scores = study.class_scores["cnn", 100]
+    assert scores.worst
+    assert scores.worst.value == 0  # the fixture's last classes have no right answer
+    assert rows[1][2] == f"{scores.worst.value:.3f} ± {scores.worst.half:.3f} ({scores.worst_class})"
+    assert f"<td>{rows[1][2]}</td>" in written(study)
+    old = make_study(BETTER, WORSE)
+    assert all(row[2:] == ["-", "-"] for row in class_rows(old))
+    first = [*study.records[:1], *old.records[1:3], *study.records[3:]]  # one run that tells it, of three
+    assert class_rows(replace(study, records=first))[0][2:] == ["-", rows[0][3]]
+
+
+def test_the_best_for_a_budget_stands_with_its_examples(make_study: MakeStudy) -> None:
+    study = make_study(BETTER, CROSSING)
+    rows = compute_rows(study, "seconds")
+    assert rows[0][1:] == ["cnn", f"{score_text(study, study.points['cnn', 100])} (100)", rows[0][3]]
+    assert rows[-1][1] == "vit"
+    assert rows[-1][3].endswith(" (3,000)")
+    text = written(study)
+    assert "Best by seconds of training" in text
+    assert all(f"<td>{cell}</td>" in text for cell in rows[-1][1:])

@@ -150,26 +150,45 @@ def test_each_axis_is_logarithmic_or_not(opened: Open, make_study: MakeStudy) ->
 def test_error_falls_where_the_score_rises(opened: Open, make_study: MakeStudy) -> None:
     shown = opened(make_study(BETTER, CROSSING))
     fallen = [y for _, y in places(shown)[4:]]
-    shown.get_by_role("group", name="Vertical axis").get_by_label("Show").select_option("accuracy")
+    shown.get_by_role("group", name="Vertical axis").get_by_label("Show").select_option(label="accuracy")
     risen = [y for _, y in places(shown)[4:]]
     assert fallen == sorted(fallen)
     assert risen == sorted(risen, reverse=True)
 
 
 @pytest.mark.parametrize(("axis", "same"), [("seconds of training", True), ("multiply-adds of training", False)])
-def test_other_horizontal_axes_have_no_crossover(opened: Open, make_study: MakeStudy, axis: str, same: bool) -> None:
+def test_costs_have_the_crossover_where_each_point_has_its_own(
+    opened: Open, make_study: MakeStudy, axis: str, same: bool
+) -> None:
     """Seconds grow with the examples here; multiply-adds do not, of equal steps of full batches."""
     shown = opened(make_study(BETTER, CROSSING))
     assert shown.locator(".interval").count() == 1
     shown.get_by_role("group", name="Horizontal axis").get_by_label("Show").select_option(axis)
-    assert shown.locator(".interval").count() == 0
+    assert shown.locator(".interval").count() == same
     across = [x for x, _ in places(shown)[:4]]
     assert (len(set(across)) == 4) == same
 
 
+def test_the_vertical_axis_shows_measures_by_class(opened: Open, make_study: MakeStudy, by_class: MakeStudy) -> None:
+    shown = opened(by_class(make_study(BETTER, CROSSING)))
+    axis = shown.get_by_role("group", name="Vertical axis").get_by_label("Show")
+    for measure, rises in (("balanced accuracy", True), ("accuracy of the worst class", True), ("log-loss", False)):
+        axis.select_option(label=measure)
+        heights = [y for _, y in places(shown)[4:]]
+        assert heights == sorted(heights, reverse=rises)
+        assert len(heights) == 4
+        assert shown.locator(".run").count() == 24
+        assert shown.locator(".interval, .fit, .level").count() == 0  # they are of the accuracy
+        assert shown.get_by_text(f"test {measure}").is_visible()
+
+
 @pytest.mark.parametrize("logarithmic", [True, False])
-def test_the_crossover_stands_where_the_curves_cross(opened: Open, make_study: MakeStudy, logarithmic: bool) -> None:
+@pytest.mark.parametrize("axis", ["training examples", "seconds of training"])
+def test_the_crossover_stands_where_the_curves_cross(
+    opened: Open, make_study: MakeStudy, axis: str, logarithmic: bool
+) -> None:
     shown = opened(make_study(BETTER, CROSSING))
+    shown.get_by_role("group", name="Horizontal axis").get_by_label("Show").select_option(axis)
     if not logarithmic:
         for box in shown.get_by_label("logarithmic").all():
             box.uncheck()
