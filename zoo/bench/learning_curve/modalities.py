@@ -11,16 +11,17 @@ from rich.console import Console
 
 from zoo.atomic_write import write_bytes, write_text
 from zoo.bench.interruption import resumable
-from zoo.bench.learning_curve.command import command_for, run_study
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import comparison_of
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.plan import quick
 from zoo.bench.learning_curve.progress import Progress
+from zoo.bench.learning_curve.repeat import command_for
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.report.figure import draw_on, rendered, title
 from zoo.bench.learning_curve.report.table import conclusion, score_text
 from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.run_study import run_study
 from zoo.errors import DataError, ZooError
 from zoo.registry.lookup import registry
 

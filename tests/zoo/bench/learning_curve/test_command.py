@@ -25,6 +25,7 @@ from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
 from zoo.bench.learning_curve.recipes import FORMER, RECIPE
+from zoo.bench.learning_curve.repeat import command_for
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.tuning import RATES, entries
@@ -448,9 +449,9 @@ def test_a_quick_study_keeps_what_the_user_chose() -> None:
 def test_the_command_repeats_the_study(sweep: bool | None) -> None:
     config = StudyConfig(
         models=["vit-micro"], data="folder:my pictures", sizes=[20], seeds=1, image_size=24, steps=5,
-        precision="64-true", device="cpu", optimizer="adamw", augment=True,
+        precision="64-true", device="cpu", optimizer="adamw", augment=True, class_ratio="8,4,2.5", label_noise=0.1,
     )  # fmt: skip
-    text = command.command_for(config, Path("my runs"), lr_sweep=sweep)
+    text = command_for(config, Path("my runs"), lr_sweep=sweep)
     asked: list[Any] = []
 
     def run_study(config: StudyConfig, folder: Path, options: execution.RunOptions, show: object) -> None:

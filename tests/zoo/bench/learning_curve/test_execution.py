@@ -14,6 +14,7 @@ from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.execution import RunOptions, executed_by
 from zoo.bench.learning_curve.progress import NoProgress
 from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.run_study import run_study
 from zoo.errors import ConfigError, DataError
 
 TINY = StudyConfig(models=("resnet-micro", "vit-micro"), data="digits", sizes=(10, 20), seeds=1, steps=2)
@@ -35,16 +36,16 @@ def scores(study: Study) -> list[tuple[Any, ...]]:
 
 
 def test_shards_together_are_the_study_and_the_report_names_those_that_are_missing(tmp_path: Path) -> None:
-    whole = command.run_study(TINY, tmp_path / "whole", HERE, NoProgress())
+    whole = run_study(TINY, tmp_path / "whole", HERE, NoProgress())
     out, said = tmp_path / "shards", Said()
     for number in (3, 1):
-        command.run_study(TINY, out, replace(HERE, shard=Shard(number, 3)), said)
+        run_study(TINY, out, replace(HERE, shard=Shard(number, 3)), said)
     assert len(Store(Shard(1, 3).folder(out)).records) == 2
-    part = command.run_study(TINY, out, HERE, said)
+    part = run_study(TINY, out, HERE, said)
     assert len(part.records) == 3
     assert said.lines[-1] == "shard 2/3: 1 run missing; the same command with --shard 2/3 does it"
-    command.run_study(TINY, out, replace(HERE, shard=Shard(2, 3)), said)
-    assert scores(command.run_study(TINY, out, HERE, said)) == scores(whole)
+    run_study(TINY, out, replace(HERE, shard=Shard(2, 3)), said)
+    assert scores(run_study(TINY, out, HERE, said)) == scores(whole)
     assert not (out / "results.jsonl").exists()
 
 
@@ -54,20 +55,20 @@ def test_a_shard_before_the_learning_rates_are_chosen_is_refused(
     monkeypatch.setattr("zoo.bench.learning_curve.tuning.RATES", (1e-3, 1e-2))
     swept = replace(HERE, lr_sweep=True)
     with pytest.raises(ConfigError, match=r"--shard 1/2: learning rates are chosen first.* --sweep-only"):
-        command.run_study(TINY, tmp_path, replace(swept, shard=Shard(1, 2)), NoProgress())
-    study = command.run_study(TINY, tmp_path, replace(swept, sweep_only=True), NoProgress())
+        run_study(TINY, tmp_path, replace(swept, shard=Shard(1, 2)), NoProgress())
+    study = run_study(TINY, tmp_path, replace(swept, sweep_only=True), NoProgress())
     assert not study.records
     assert len(Store(tmp_path).records) == 4
-    command.run_study(TINY, tmp_path, replace(swept, shard=Shard(1, 2)), NoProgress())
+    run_study(TINY, tmp_path, replace(swept, shard=Shard(1, 2)), NoProgress())
     assert len(Store(Shard(1, 2).folder(tmp_path)).records) == 2
 
 
 def test_shards_of_two_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command.run_study(TINY, tmp_path, replace(HERE, shard=Shard(1, 2)), NoProgress())
+    run_study(TINY, tmp_path, replace(HERE, shard=Shard(1, 2)), NoProgress())
     monkeypatch.setattr("zoo.bench.grid.results_store.__version__", "9.9")
-    command.run_study(TINY, tmp_path, replace(HERE, shard=Shard(2, 2)), NoProgress())
+    run_study(TINY, tmp_path, replace(HERE, shard=Shard(2, 2)), NoProgress())
     with pytest.raises(DataError, match=r"shard-1-of-2/.* by zoo .*, .*shard-2-of-2/.* by zoo 9\.9"):
-        command.run_study(TINY, tmp_path, HERE, NoProgress())
+        run_study(TINY, tmp_path, HERE, NoProgress())
 
 
 def test_the_command_of_a_shard_makes_no_report_and_tells_which_command_does(
