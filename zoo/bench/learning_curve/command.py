@@ -37,6 +37,7 @@ from zoo.bench.learning_curve.report.table import accuracy_table, conclusion, mi
 from zoo.bench.learning_curve.results import Study as Study
 from zoo.bench.learning_curve.results import with_costs
 from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.short_names import short_name, with_short_names
 from zoo.bench.learning_curve.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
 from zoo.data.corpus_options import with_options
 from zoo.errors import ConfigError
@@ -44,7 +45,7 @@ from zoo.locking import locked
 from zoo.names import counted, did_you_mean
 
 FOLDER = "runs/data-size"
-_IDENTITY = ("model", "data", "optimizer", "fingerprint", "learning_rate")
+_IDENTITY = ("model", "data", "optimizer", "fingerprint", "learning_rate", "weights")
 
 Study.table, Study.plot, Study.decision = accuracy_table, draw, decide  # they read a study: its file imports none
 
@@ -71,7 +72,9 @@ def data_size(
     """Train every model on every size and compare; what `out` holds already is not trained again.
 
     Args:
-        models: any names of the zoo, in a list or separated by commas; by default those of the modality.
+        models: any names of the zoo, in a list or separated by commas; by default those of the modality. With a tag
+            (`vit-small.TAG`), `local-dir:PATH` and `hf-hub:OWNER/NAME` are fine-tuned from these weights; `probe:NAME`
+            trains a linear classifier on the vectors of a frozen model. A study has the last part of a path as name.
         data: `cards`, `digits`, `folder:PATH`, `npz:PATH` or another plugin's source; by default that of the modality.
         sizes: numbers of training examples; by default a ladder that fits the data.
         seeds: trainings of each model at each size; a seed decides the subset, the weights and the order.
@@ -142,14 +145,15 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
         return study
     if others := _trained_otherwise(runs, store):
         progress.say(
-            f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the data "
-            "or the learning rates were others. --no-sweep takes the recipe's rate"
+            f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the "
+            "data, the learning rates or the weights were others. --no-sweep takes the recipe's rate"
         )
     if options.shard is None and shards_in(folder):
         records = gathered(runs, store, progress)
     else:
         records = complete(runs, store, options, progress)
-    return replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
+    models = [with_costs(entry, records) for entry in study.models]
+    return with_short_names(replace(study, records=records, models=models))
 
 
 def _check_prices(target: float | None, label_cost: float | None, hour_cost: float | None) -> None:
@@ -212,8 +216,8 @@ def _tuned(
 
 
 def _trained_otherwise(runs: Iterable[Run], store: Store) -> int:
-    """Count the finished runs that a user may believe to go on with: of the same models, on other data or rates."""
-    wanted = {(run.model, run.data, run.optimizer): (run.fingerprint, run.learning_rate) for run in runs}
+    """Count the finished runs that a user may believe to go on with: of the same models, with others of these."""
+    wanted = {(run.model, run.data, run.optimizer): (run.fingerprint, run.learning_rate, run.weights) for run in runs}
     finished = (record["config"] for record in store.records.values() if "error" not in record)
     given = [tuple(map(run.get, _IDENTITY)) for run in finished if not run.get("pilot")]
     return sum(wanted.get(which[:3], which[3:]) != which[3:] for which in given)
@@ -226,20 +230,26 @@ def _swept(
     pilots = pilot_runs(runs, budget)
     check_pilots(pilots, store, options)
     progress.say(
-        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget.size:,} examples, the same "
+        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget.size:,} examples, as many "
         "rates for each model; --no-sweep leaves that out."
     )
     found = chosen(complete(pilots, store, replace(options, shard=None), progress))
     if found:
         progress.say(described(found))
     for model in {run.model: run for run in runs if run.model not in found}:
-        progress.say(f"Every pilot run of {model} failed: it takes the recipe's learning rate.")
+        progress.say(f"Every pilot run of {short_name(model)} failed: it takes the recipe's learning rate.")
     return found
 
 
 def command(
     models: Annotated[
-        str, typer.Option(help="Models, separated by commas; by default those of the modality.", show_default=False)
+        str,
+        typer.Option(
+            help="Models, separated by commas; by default those of the modality. A name alone is trained from scratch; "
+            "NAME.TAG, local-dir:PATH and hf-hub:OWNER/NAME are fine-tuned from these weights; probe:NAME trains a "
+            "linear classifier on the vectors of any of these, frozen.",
+            show_default=False,
+        ),
     ] = "",
     data: Annotated[
         str,

@@ -2,7 +2,7 @@
 
 import base64
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,10 +13,11 @@ from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import nn
 
+from zoo.bench.learning_curve.contestant import Contestant
+from zoo.bench.learning_curve.probe import Probe, VectorBatches, probe_for
 from zoo.core.flops import count
 from zoo.data.corpus import Batch, Corpus, find_source, open_corpus
 from zoo.data.subsets import correct, study_info, subset
-from zoo.factory import create
 from zoo.training.criterion import FirstOfEqual, criterion_for
 from zoo.training.initial_model import channels_last
 from zoo.training.loop import Plan, fit
@@ -55,10 +56,12 @@ class Run:
     """Which of the checkpoints of equal metric is tested: by `smooth` scores, see `Criterion`, or the `first`."""
     pilot: bool = False
     """Whether it is there to choose a setting: on validation, no test example is read."""
+    weights: str | None = None
+    """Digest of the pretrained weights; None where there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the configuration as JSON values; without what a run has as those before `ties` and `pilot` had it."""
-        former = {"ties": "first", "pilot": False}
+        former = {"ties": "first", "pilot": False, "weights": None}
         return {key: value for key, value in asdict(self).items() if former.get(key, ...) != value}
 
 
@@ -68,22 +71,25 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     run = Run(**config)
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
     fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
+    Contestant.of(run.model).check_unchanged(run.weights)
     corpus = _corpora(run.data, run.image_size).of(run.model)
     eval_batch_size = study_info(corpus).batch_size or run.batch_size
     torch.manual_seed(run.seed)
     model = build(run.model, corpus)
     criterion = criterion_for(corpus) if run.ties == "smooth" else FirstOfEqual()
     part = subset(corpus, run.size, run.seed, bool(run.augment))
+    trained, batches, judged = _parts(model, part, run, fabric)
     outcome = fit(
-        model,
+        trained,
         TeacherForcing(part),
-        _batches(part, run),
-        optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
+        batches,
+        optimizers_for(run.optimizer, trained, run.learning_rate, run.weight_decay),
         plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup), criterion=criterion),
         fabric=fabric,
-        validate=lambda model: _scores(corpus, model, "validation", eval_batch_size, fabric),
+        validate=lambda fitted: _scores(corpus, judged(fitted), "validation", eval_batch_size, fabric),
     )
     tested = {"metric": corpus.metric} if run.pilot else _tested(corpus, model.eval(), eval_batch_size, fabric)
+    multiply_adds = _multiply_adds(corpus, model.eval())
     return {
         **tested,
         "validation": outcome.best_score,
@@ -93,7 +99,8 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": _multiply_adds(corpus, model.eval()),
+        "multiply_adds": multiply_adds,
+        **({"training_multiply_adds": multiply_adds * _forwards(run)} if isinstance(model, Probe) else {}),
         "device": str(fabric.device),
         "precision": run.precision,
         "threads": torch.get_num_threads(),
@@ -114,6 +121,8 @@ def unpack(packed: dict[str, Any]) -> NDArray[np.bool_]:
 class Corpora:
     """The data as each model of a study reads them; opened once for all where they are the same for all.
 
+    Pretrained weights have their tokenizer, and images of the size and the normalisation that they were trained with.
+
     Args:
         data: source or path, as for `zoo train --data`.
         image_size: pixels along a side of images; None for the source's own size. Other data are not asked for one.
@@ -123,39 +132,67 @@ class Corpora:
         self.data, self.image_size = data, image_size
         self.opened: dict[str, Corpus] = {}
 
-    def of(self, model: str) -> Corpus:
-        """Give the corpus of a model."""
-        if model not in self.opened:
-            shared = (corpus for corpus in self.opened.values() if study_info(corpus).shared)
-            self.opened[model] = next(shared, None) or self._open(model)
-        return self.opened[model]
+    def of(self, name: str) -> Corpus:
+        """Give the corpus of a contestant."""
+        if name not in self.opened:
+            contestant = Contestant.of(name)
+            self.opened[name] = self._shared(contestant) or self._open(contestant)
+        return self.opened[name]
 
-    def _open(self, model: str) -> Corpus:
-        spec = create.info(model)
+    def _shared(self, contestant: Contestant) -> Corpus | None:
+        """Give what is open for another that reads the same: for the same model, or for all without weights."""
+        for name, corpus in self.opened.items():
+            other = Contestant.of(name)
+            scratch = not other.reference and not contestant.reference
+            if other.model == contestant.model or (scratch and study_info(corpus).shared):
+                return corpus
+        return None
+
+    def _open(self, contestant: Contestant) -> Corpus:
+        spec = contestant.spec
         if self.image_size is not None or "image_size" in spec.config:  # None asks for the images' own size
             spec = spec.with_config(image_size=self.image_size)
         source, _ = find_source(self.data, spec)
-        return open_corpus(self.data, spec, DRAWN_SEED if source.drawn else SPLIT_SEED)
+        seed = DRAWN_SEED if source.drawn else SPLIT_SEED
+        return contestant.prepared(open_corpus(self.data, spec, seed, contestant.tokenizer), self.image_size)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _corpora(data: str, image_size: int | None) -> Corpora:
     return Corpora(data, image_size)
 
 
 def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) -> nn.Module:
-    """Make a model that fits the data, a CNN with its images channels-last.
+    """Make a contestant that fits the data, a CNN with its images channels-last.
 
     Args:
-        name: of the model.
+        name: of the contestant.
         corpus: the data.
-        device: of the parameters.
+        device: of the parameters; where one is given, pretrained weights are not loaded, and nothing is probed.
         options: keywords in place of those that the data ask for, where the model has them.
     """
-    fitting = corpus.overrides() | options
-    if "image_size" not in create.info(name).config:
+    contestant, fitting = Contestant.of(name), corpus.overrides() | options
+    if "image_size" not in contestant.spec.config:
         fitting.pop("image_size", None)
-    return channels_last(create.create(name, device=device, **fitting))
+    if contestant.probed and device is None:
+        return channels_last(probe_for(contestant, corpus, fitting))
+    return channels_last(contestant.make(fitting, device))
+
+
+def _parts(
+    model: nn.Module, part: Corpus, run: Run, fabric: Fabric
+) -> tuple[nn.Module, Iterator[Batch], Callable[[nn.Module], nn.Module]]:
+    """Give what is trained, its batches, and what makes of it the model that is judged: of a probe, the classifier."""
+    if not isinstance(model, Probe):
+        return model, _batches(part, run), lambda trained: trained
+    vectors = VectorBatches(model.moved(fabric), part, fabric, keep=not run.augment)
+    return model.classifier, vectors.endless(run.batch_size, run.seed), model.remembering().with_classifier
+
+
+def _forwards(run: Run) -> int:
+    """Count the examples that a frozen model reads in a training: each once, but anew where they are augmented."""
+    seen = run.steps * min(run.batch_size, run.size)
+    return seen if run.augment else min(seen, run.size)
 
 
 def _batches(corpus: Corpus, run: Run) -> Iterator[Batch]:

@@ -87,7 +87,9 @@ def _run(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
     return about | {
         "best": record.get("best_step"),
         "seconds": record.get("seconds"),
-        "operations": FORWARD_AND_BACKWARD * record.get("multiply_adds", 0) * seen,
+        "operations": record.get(
+            "training_multiply_adds", FORWARD_AND_BACKWARD * record.get("multiply_adds", 0) * seen
+        ),
         "error": study.data.best - score_of(record),
     }
 
