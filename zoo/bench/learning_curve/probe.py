@@ -31,10 +31,10 @@ class Probe(nn.Module):
         classifier: a linear layer.
     """
 
-    def __init__(self, model: nn.Module, classifier: nn.Module) -> None:
+    def __init__(self, model: nn.Module, classifier: nn.Linear) -> None:
         super().__init__()
         self.model = model.eval().requires_grad_(False)
-        self.classifier = classifier
+        self.classifier: nn.Linear = classifier
 
     def train(self, mode: bool = True) -> "Probe":
         """Set the mode of the classifier; dropout and moving averages of the model stay off."""
@@ -50,7 +50,7 @@ class Probe(nn.Module):
         """Give the same probe, which computes the vectors of a batch that it has seen no second time."""
         return Probe(_Remembered(self.model), self.classifier)
 
-    def with_classifier(self, classifier: nn.Module) -> "Probe":
+    def with_classifier(self, classifier: nn.Linear) -> "Probe":
         """Give a probe of the same model with another classifier."""
         return Probe(self.model, classifier)
 

@@ -181,7 +181,7 @@ def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) 
 
 def _parts(
     model: nn.Module, part: Corpus, run: Run, fabric: Fabric
-) -> tuple[nn.Module, Iterator[Batch], Callable[[nn.Module], nn.Module]]:
+) -> tuple[nn.Module, Iterator[Batch], Callable[[Any], nn.Module]]:
     """Give what is trained, its batches, and what makes of it the model that is judged: of a probe, the classifier."""
     if not isinstance(model, Probe):
         return model, _batches(part, run), lambda trained: trained

@@ -24,8 +24,8 @@ def saved(path: Path, name: str, **sizes: Any) -> str:
 
 
 def planned(models: list[str], folder: Path, **options: Any) -> list[Run]:
-    config = StudyConfig(**{"data": "digits", "sizes": [20], "seeds": 1, "steps": 2, "precision": "32-true"} | options)
-    return plan(replace(config, models=models), folder)[1]
+    asked: dict[str, Any] = {"data": "digits", "sizes": [20], "seeds": 1, "steps": 2, "precision": "32-true"}
+    return plan(StudyConfig(models=models, **asked | options), folder)[1]
 
 
 def test_each_start_has_its_recipe_and_all_have_as_many_rates() -> None:
@@ -92,13 +92,9 @@ def test_a_probe_costs_one_forward_pass_of_each_example(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "data", "others"),
-    [
-        ("bert-micro", "tags", {}),
-        ("graph-tiny", "drawn-graphs:components?count=48", {}),
-    ],
+    ("model", "data"), [("bert-micro", "tags"), ("graph-tiny", "drawn-graphs:components?count=48")]
 )
-def test_other_modalities_are_fine_tuned_and_probed(model: str, data: str, others: Any, tmp_path: Path) -> None:
+def test_other_modalities_are_fine_tuned_and_probed(model: str, data: str, tmp_path: Path) -> None:
     corpus = open_corpus(data, zoo.info(model))
     folder = tmp_path / "saved"
     name = saved(folder, model, **corpus.overrides())

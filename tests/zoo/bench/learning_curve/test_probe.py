@@ -76,7 +76,7 @@ def test_validation_reads_a_batch_once_and_another_one_anew(fabric: Fabric) -> N
     first = judged(images)
     assert torch.equal(judged(images.clone()), first)
     assert len(read) == 1
-    other = nn.Linear(probe.classifier.weight.shape[1], 2)
+    other = nn.Linear(probe.classifier.in_features, 2)
     assert judged.with_classifier(other)(images).shape == (4, 2)
     assert len(read) == 1
     judged(images + 1)
