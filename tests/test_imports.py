@@ -169,7 +169,8 @@ ORDER = {
     "zoo.data": "cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "speed engine export gpu products data grid decision learning_curve backtest",
-    "zoo.bench.learning_curve": "recipes run tuning results report plan decide execution command",
+    "zoo.bench.learning_curve": "recipes contestant probe run tuning results short_names report plan decide "
+    "execution command",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -186,6 +187,19 @@ class ImageCorpus:
         if not (isinstance(self.source, Looks) and isinstance(theirs, Looks)):
             return self
         return replace(self, source=replace(self.source, mean=theirs.mean, deviation=theirs.deviation))
+
+    def with_preparation(self, preparation: Mapping[str, Any]) -> "ImageCorpus":
+        """See `PreparesInputs.with_preparation`: by its `input_size`, `mean` and `std`.
+
+        Whole images are resized, without the crop of a preparation for photographs. Moments of another number of
+        channels are averaged.
+        """
+        source = self.source.resized(preparation["input_size"][-1])
+        if isinstance(source, Looks):
+            moments = (tuple(map(float, preparation[name])) for name in ("mean", "std"))
+            mean, deviation = (m if len(m) == source.channels else (fmean(m),) * source.channels for m in moments)
+            source = replace(source, by_channel=(mean, deviation))
+        return replace(self, source=source, fixed_size=True)
 
     def study_info(self) -> StudyInfo:
         """See `DrawsSubsets.study_info`; the fingerprint is that of the source, whatever the size."""

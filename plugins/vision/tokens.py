@@ -60,10 +60,13 @@ def preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
         config: of the model; small images, below 64 pixels, are not cropped.
         train: whether to augment: random resized crop, flip, colour jitter.
     """
-    options = transformed(config)
-    if "repository" in config and "tag" not in config:
-        options |= read_config(config["repository"]).get("pretrained_cfg") or {}
-    return Preprocess(config.get("in_chans", 3), train, **options)
+    return Preprocess(config.get("in_chans", 3), train, **transformed(config) | _told(config))
+
+
+def _told(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a repository that was named itself tells of the preparation of images."""
+    named = "repository" in config and "tag" not in config
+    return read_config(config["repository"]).get("pretrained_cfg") or {} if named else {}
 
 
 def transformed(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,13 +83,16 @@ def transformed(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def timm_preprocess(config: Mapping[str, Any], train: bool) -> "Preprocess":
-    """Make the transform that timm publishes with an architecture's weights: those of the tag, or the default ones."""
+    """Make the transform that timm publishes with an architecture's weights: those of the tag, or the default ones.
+
+    A repository that was named itself says what its network was trained with.
+    """
     import timm
     from timm.data import resolve_data_config
 
     tag = f".{config['tag']}" if "tag" in config else ""
     cfg = timm.get_pretrained_cfg(config["architecture"] + tag)
-    resolved = resolve_data_config(pretrained_cfg=cfg.to_dict() if cfg else {})
+    resolved = resolve_data_config(pretrained_cfg=(cfg.to_dict() if cfg else {}) | _told(config))
     return Preprocess(resolved["input_size"][0], train, **resolved)
 
 

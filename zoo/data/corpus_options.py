@@ -1,8 +1,8 @@
 """Options of a corpus that a training names: its augmentation, and a cache of decoded examples."""
 
 import re
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
@@ -29,6 +29,18 @@ class CachesDecoded(Protocol):
 
     def with_cache(self, wanted: bool) -> Corpus:
         """Decode all examples now and keep them, or keep none."""
+
+
+@runtime_checkable
+class PreparesInputs(Protocol):
+    """A corpus that can prepare its inputs as the weights of a model were trained, at their size."""
+
+    def with_preparation(self, preparation: Mapping[str, Any]) -> Corpus:
+        """Give the same data, prepared so.
+
+        Args:
+            preparation: what `portable()` of `zoo.preprocess(NAME)` gives.
+        """
 
 
 def with_options(corpus: Corpus, augment: str | None = None, cache: bool | None = None) -> Corpus:

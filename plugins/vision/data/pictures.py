@@ -27,13 +27,17 @@ _DIGITS_SIZE = 24
 _HELD_OUT = 0.15
 
 
+Moment = float | tuple[float, ...]
+"""One number for all channels, or one for each."""
+
+
 class ByteImages(NamedTuple):
     """Images as bytes, a quarter of the floats that they are unpacked to; see `zoo.data.Packed`."""
 
     values: Tensor
     """Bytes (count, channels, height, width)."""
-    mean: float
-    deviation: float
+    mean: Moment
+    deviation: Moment
 
     def to(self, device: torch.device) -> "ByteImages":
         """Copy them to a device, from pinned memory in the background."""
@@ -41,7 +45,8 @@ class ByteImages(NamedTuple):
 
     def unpacked(self) -> Tensor:
         """Give floats of mean 0 and deviation 1."""
-        return self.values.to(torch.float32, copy=True).div_(255).sub_(self.mean).div_(self.deviation)
+        pixels = self.values.to(torch.float32, copy=True).div_(255)
+        return pixels.sub_(_by_channel(self.mean, pixels)).div_(_by_channel(self.deviation, pixels))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +66,8 @@ class Looks:
     classes: tuple[str, ...] = ()
     mean: float = 0.5
     deviation: float = 0.25
+    by_channel: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """Mean and deviation of each channel, in place of the two numbers: those that a model was pretrained with."""
     shift: int = 1
     mirror: bool = False
 
@@ -74,14 +81,14 @@ class Looks:
         """Say what `prepare` does in the words of timm's `pretrained_cfg`."""
         return {
             "input_size": [self.channels, self.image_size, self.image_size],
-            "mean": [self.mean] * self.channels,
-            "std": [self.deviation] * self.channels,
+            "mean": list(self.by_channel[0]) if self.by_channel else [self.mean] * self.channels,
+            "std": list(self.by_channel[1]) if self.by_channel else [self.deviation] * self.channels,
             "crop_pct": 1.0,
         }
 
     def prepare(self, inputs: Tensor) -> Tensor:
         """Turn bytes into floats of mean 0 and deviation 1, at the size asked for."""
-        pictures = ByteImages(inputs, self.mean, self.deviation).unpacked()
+        pictures = self._bytes(inputs).unpacked()
         if pictures.shape[-1] == self.image_size:
             return pictures
         return functional.interpolate(pictures, size=(self.image_size,) * 2, mode="bilinear", antialias=True)
@@ -89,7 +96,10 @@ class Looks:
     def packed(self, inputs: Tensor) -> Tensor | ByteImages:
         """Leave bytes of the size asked for to be normalised where they are read; else see `prepare`."""
         fits = inputs.dtype == torch.uint8 and inputs.shape[-1] == self.image_size
-        return ByteImages(inputs, self.mean, self.deviation) if fits else self.prepare(inputs)
+        return self._bytes(inputs) if fits else self.prepare(inputs)
+
+    def _bytes(self, inputs: Tensor) -> ByteImages:
+        return ByteImages(inputs, *(self.by_channel or (self.mean, self.deviation)))
 
     def augment(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         """Shift each picture by a few pixels, edges repeated; mirror half of them where that is harmless."""
@@ -162,6 +172,10 @@ def open_npz(argument: str, seed: int = 0) -> Pictures:
     pictures, labels, classes, notes = read_archive(path)
     described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes."
     return replace(_pictures(f"npz:{path.name}", described, pictures, labels, seed, classes), known_notes=notes)
+
+
+def _by_channel(moment: Moment, pixels: Tensor) -> float | Tensor:
+    return pixels.new_tensor(moment).reshape(-1, 1, 1) if isinstance(moment, tuple) else moment
 
 
 def _extended(pixels: Tensor, dim: int, count: int) -> Tensor:

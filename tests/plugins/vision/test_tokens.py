@@ -56,3 +56,12 @@ def test_the_model_reads_what_preprocess_gives() -> None:
 def test_what_is_no_image_is_refused() -> None:
     with pytest.raises(InputError, match=r"ndarray of float64 \(4, 4, 3\) is no image"):
         zoo.preprocess("vit-micro")(np.zeros((4, 4, 3)))
+
+
+def test_a_network_of_timm_is_prepared_as_its_folder_says(tmp_path: Path) -> None:
+    told = {"input_size": [3, 40, 40], "mean": [0.1, 0.2, 0.3], "std": [0.4, 0.5, 0.6]}
+    folder = zoo.weights.save(zoo.create("resnet-18", num_classes=2), tmp_path, told)
+    found = zoo.preprocess(f"local-dir:{folder}").portable()  # type: ignore[attr-defined]
+    assert tuple(found["input_size"]) == (3, 40, 40)
+    assert [*found["mean"], *found["std"]] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    assert zoo.preprocess("resnet-18").portable()["mean"] != found["mean"]  # type: ignore[attr-defined]

@@ -9,10 +9,11 @@ from typing import Any
 from zoo.bench.grid.engine import Record
 from zoo.bench.grid.results_store import stored_in
 from zoo.bench.grid.shard import shards_in
+from zoo.bench.learning_curve.contestant import Contestant
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study, with_costs
+from zoo.bench.learning_curve.short_names import with_short_names
 from zoo.data.labelling.labelling import Labelling
-from zoo.errors import UnknownModelError
-from zoo.factory import create
+from zoo.errors import ZooError
 from zoo.spec import Kind
 
 RESULTS = "results.jsonl"
@@ -62,7 +63,7 @@ def _study(folder: Path, data: str, records: Sequence[Record], alone: bool) -> S
     counts = Counter((run["config"]["size"], run["config"]["steps"]) for run in runs)
     steps = {size: most for (size, most), _ in sorted(counts.items(), key=lambda item: item[1])}
     runs = [run for run in runs if run["config"]["steps"] == steps[run["config"]["size"]]]
-    return Study(
+    study = Study(
         models=[_entry(model, runs) for model in models],
         data=(_told(folder) if alone else None) or _data(data, runs[0]),
         steps=dict(sorted(steps.items())),
@@ -70,6 +71,7 @@ def _study(folder: Path, data: str, records: Sequence[Record], alone: bool) -> S
         records=runs,
         folder=folder,
     )
+    return with_short_names(study)
 
 
 def _model(record: Record) -> str:
@@ -89,8 +91,8 @@ def _of_one_recipe(records: Iterable[Record]) -> list[Record]:
 def _entry(model: str, runs: Sequence[Record]) -> ModelEntry:
     config = next(run["config"] for run in runs if _model(run) == model)
     try:
-        kind: Kind = create.info(model).kind
-    except UnknownModelError:  # of a plugin that is not installed here
+        kind: Kind = Contestant.of(model).spec.kind
+    except ZooError:  # of a plugin that is not installed here, or of weights that are gone
         kind = "hybrid"
     about = {name: config[name] for name in ("optimizer", "learning_rate") if name in config}
     return with_costs(ModelEntry(name=model, kind=kind, **{"learning_rate": 0.0, **about}), runs)

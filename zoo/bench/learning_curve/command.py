@@ -56,7 +56,9 @@ def data_size(
     """Train every model on every size and compare; what `out` holds already is not trained again.
 
     Args:
-        models: any names of the zoo, in a list or separated by commas; by default those of the modality.
+        models: any names of the zoo, in a list or separated by commas; by default those of the modality. With a tag
+            (`vit-small.TAG`), `local-dir:PATH` and `hf-hub:OWNER/NAME` are fine-tuned from these weights; `probe:NAME`
+            trains a linear classifier on the vectors of a frozen model. A study has the last part of a path as name.
         data: `cards`, `digits`, `folder:PATH`, `npz:PATH` or another plugin's source; by default that of the modality.
         sizes: numbers of training examples; by default a ladder that fits the data.
         seeds: trainings of each model at each size; a seed decides the subset, the weights and the order.
@@ -103,7 +105,13 @@ def data_size(
 
 def command(
     models: Annotated[
-        str, typer.Option(help="Models, separated by commas; by default those of the modality.", show_default=False)
+        str,
+        typer.Option(
+            help="Models, separated by commas; by default those of the modality. A name alone is trained from scratch; "
+            "NAME.TAG, local-dir:PATH and hf-hub:OWNER/NAME are fine-tuned from these weights; probe:NAME trains a "
+            "linear classifier on the vectors of any of these, frozen.",
+            show_default=False,
+        ),
     ] = "",
     data: Annotated[
         str,

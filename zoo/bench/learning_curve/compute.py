@@ -39,7 +39,12 @@ class Best:
 
 
 def operations(study: Study, entry: ModelEntry, record: Record) -> int | None:
-    """Give the multiply-adds of a finished run; None where it does not tell those of the model."""
+    """Give the multiply-adds of a finished run; None where it does not tell those of the model.
+
+    A linear probe has read each example once, without gradients, and tells what that took.
+    """
+    if "training_multiply_adds" in record:
+        return int(record["training_multiply_adds"])
     run = record["config"]
     steps = run.get("steps", study.steps[run["size"]])
     seen = steps * min(run.get("batch_size", entry.recipe.batch_size), run["size"])

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import torch
 from lightning_fabric import Fabric
 
+from zoo.bench.learning_curve.contestant import Contestant
+from zoo.bench.learning_curve.probe import check_probed
 from zoo.bench.learning_curve.recipes import OPTIMIZERS
 from zoo.bench.learning_curve.run import build
 from zoo.bench.learning_curve.tuning import SEED
 from zoo.data.corpus import Corpus
 from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import StudyInfo
-from zoo.errors import ConfigError, DataError
+from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.names import counted
 
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "bf16-true", "16-mixed", "16-true", "64-true")
@@ -98,6 +100,24 @@ def check_fit(name: str, corpus: Corpus) -> None:
         fitting = next((other for other in _other_sizes(side) if _fits(name, corpus, other)), None)
         advice = f"try --image-size {fitting}" if fitting else "choose another size with --image-size"
         raise ConfigError(f"{name!r} cannot read images of {side} x {side}: {error}; {advice}") from error
+
+
+def check_start(contestant: Contestant, corpus: Corpus) -> None:
+    """Make what starts from weights, or is probed, once: whatever does not fit is told before anything is trained.
+
+    Raises:
+        ConfigError: If the model, or its weights, does not fit the data.
+    """
+    if contestant.start == "scratch":
+        return
+    if contestant.probed:
+        check_probed(contestant, corpus)
+    try:
+        build(contestant.name, corpus)
+    except (ConfigError, WeightsError) as error:
+        read, given = (each.get("in_chans") for each in (contestant.spec.config, corpus.overrides()))
+        channels = f" (it reads images of {read} channels, these have {given})" if read and read != given else ""
+        raise ConfigError(f"{contestant.name!r} does not fit the data {corpus.name!r}{channels}: {error}") from error
 
 
 def _try(name: str, corpus: Corpus, side: int) -> None:

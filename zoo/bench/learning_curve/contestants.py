@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestant import Contestant
 from zoo.errors import ConfigError
-from zoo.factory import create
 from zoo.names import listed, normalise
 from zoo.registry.lookup import registry
 from zoo.spec import ComparisonSpec, ModelSpec
@@ -15,23 +15,26 @@ def contestants(models: Sequence[str] | None, data: str, modality: str) -> tuple
     """Give the models and the data of a study; what was not asked for is what a plugin names for the modality.
 
     Args:
-        models: names; None for those of the modality.
+        models: names, as `Contestant` reads them; None for those of the modality.
         data: source or path; empty for that of the modality.
         modality: name or alias; empty for that of the models, else of the data, else the study's own choice.
 
     Raises:
         ConfigError: If the models are of different modalities, or of another than asked for, or nothing is named for
             it.
+        WeightsError: If a folder or repository holds no model.
     """
     asked = comparison_of(modality) if modality else None
-    specs = [create.info(name) for name in models or ()]
+    named = None if models is None else [Contestant.of(name) for name in models]
+    models = None if named is None else [each.name for each in named]
+    specs = [each.spec for each in named or ()]
     _check_same(specs, modality, asked)
     if models is not None and (data or not models):
         return tuple(models), data or StudyConfig.data
     if not asked and (models or data):
         asked = _named(specs[0].modality if specs else _modality_of(data), models or ())
-    named = (asked.models, asked.data) if asked else (StudyConfig.models, StudyConfig.data)
-    return tuple(named[0] if models is None else models), data or named[1]
+    usual = (asked.models, asked.data) if asked else (StudyConfig.models, StudyConfig.data)
+    return tuple(usual[0] if models is None else models), data or usual[1]
 
 
 def comparison_of(modality: str) -> ComparisonSpec:

@@ -9,7 +9,15 @@ from typing import Any
 
 import torch
 
-from zoo.bench.learning_curve.config import StudyConfig, check_config, check_fit, check_hardware, check_size
+from zoo.bench.learning_curve.config import (
+    StudyConfig,
+    check_config,
+    check_fit,
+    check_hardware,
+    check_size,
+    check_start,
+)
+from zoo.bench.learning_curve.contestant import Contestant
 from zoo.bench.learning_curve.contestants import quick_sizes
 from zoo.bench.learning_curve.recipes import BY_KIND, RECIPE, recipe_for
 from zoo.bench.learning_curve.results import Data, ModelEntry, Study
@@ -18,7 +26,6 @@ from zoo.data.corpus import Corpus, check_task
 from zoo.data.labelling.labelling import names_of_classes
 from zoo.data.subsets import DrawsSubsets, StudyInfo, chance_accuracy, study_info
 from zoo.errors import ConfigError
-from zoo.factory import create
 from zoo.training.precision import profitable_precision
 
 SIZES = (300, 1_000, 3_000, 10_000)
@@ -89,18 +96,19 @@ def _runs(
 ) -> list[Run]:
     """List the runs of a study, small sizes first."""
     fingerprints = {name: study_info(corpus).fingerprint for name, corpus in corpora.items()}
-    same: dict[str, Any] = {
-        "data": config.data,
-        "image_size": corpora[config.models[0]].overrides().get("image_size"),
-        "device": resolve_device(config.device),
-    }
-    known = _on_data(same | {"fingerprint": fingerprints[config.models[0]]}, records)
+    weights = {name: Contestant.of(name).fingerprint() for name in corpora}
+    image_sizes = {name: corpus.overrides().get("image_size") for name, corpus in corpora.items()}
+    same: dict[str, Any] = {"data": config.data, "device": resolve_device(config.device)}
+    first = config.models[0]
+    known = _on_data(same | {"image_size": image_sizes[first], "fingerprint": fingerprints[first]}, records)
     precision = _precision(config, known)
     check_hardware(same["device"], precision)
     return [
         Run(
             model=entry.name,
             fingerprint=fingerprints[entry.name],
+            image_size=image_sizes[entry.name],
+            weights=weights[entry.name],
             size=size,
             seed=seed,
             steps=steps,
@@ -152,7 +160,7 @@ def open_data(config: StudyConfig) -> dict[str, Corpus]:
     corpora = Corpora(config.data, config.image_size)
     opened = {name: corpora.of(name) for name in config.models}
     for name, corpus in opened.items():
-        check_task(corpus, create.info(name))
+        check_task(corpus, Contestant.of(name).spec)
         if config.image_size is not None and "image_size" not in corpus.overrides():
             raise ConfigError(f"image_size={config.image_size}: the data {config.data!r} are no images")
         if config.augment and not isinstance(corpus, DrawsSubsets):
@@ -199,13 +207,15 @@ def _precision(config: StudyConfig, known: Sequence[Mapping[str, Any]]) -> str:
 
 def _entry(name: str, corpus: Corpus, config: StudyConfig) -> ModelEntry:
     """Describe a model, once it is known to fit the data."""
-    spec = create.info(name)
+    contestant = Contestant.of(name)
     if "image_size" in corpus.overrides():
         check_fit(name, corpus)
-    recipe = recipe_for(spec, config.optimizer)
+    check_start(contestant, corpus)
+    recipe = recipe_for(contestant.spec, config.optimizer, contestant.start)
     return ModelEntry(
         name=name,
-        kind=spec.kind,
+        kind=contestant.spec.kind,
+        weights=contestant.reference,
         learning_rate=recipe.learning_rate,
         optimizer=recipe.optimizer,
         augment=config.augment or recipe.augment if isinstance(corpus, DrawsSubsets) else None,

@@ -12,6 +12,7 @@ from rich.progress import Progress as Bar
 
 from zoo.bench.learning_curve.results import score_of
 from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.short_names import short_name
 from zoo.names import counted
 
 Advance = Callable[[Run, dict[str, Any]], None]
@@ -110,4 +111,4 @@ class _Tracker:
 
 
 def _name(run: Run) -> str:
-    return f"{run.size:>7,}  {run.model}"
+    return f"{run.size:>7,}  {short_name(run.model)}"

@@ -54,6 +54,8 @@ class ModelEntry:
     recipe: Recipe = RECIPE
     tuning: Tuning | None = None
     """How the learning rate was chosen; None where it is the recipe's."""
+    weights: str = ""
+    """Where the weights are that it starts from; empty where there are none."""
 
     def tuned(self, tuning: Tuning | None) -> "ModelEntry":
         """Take the learning rate that was chosen, if one was."""

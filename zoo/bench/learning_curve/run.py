@@ -1,7 +1,7 @@
 """One run of the data-size study: a pure function of its configuration and its number of threads."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,12 +10,13 @@ import torch
 from lightning_fabric import Fabric
 from torch import nn
 
+from zoo.bench.learning_curve.contestant import Contestant
+from zoo.bench.learning_curve.probe import Probe, VectorBatches, probe_for
 from zoo.bench.learning_curve.tested import judged
 from zoo.core.flops import count
 from zoo.data.corpus import Batch, Corpus, find_source, open_corpus
 from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import study_info
-from zoo.factory import create
 from zoo.training.criterion import FirstOfEqual, criterion_for
 from zoo.training.initial_model import channels_last
 from zoo.training.loop import Plan, fit
@@ -58,10 +59,12 @@ class Run:
     """Of training and validation examples, see `ClassRatio`; empty for that of the data."""
     label_noise: float = 0.0
     """Probability with which their labels are replaced."""
+    weights: str | None = None
+    """Digest of the pretrained weights; None where there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the configuration as JSON values; without what a run has as those had it that knew no such setting."""
-        former = {"ties": "first", "pilot": False, "class_ratio": "", "label_noise": 0.0}
+        former = {"ties": "first", "pilot": False, "class_ratio": "", "label_noise": 0.0, "weights": None}
         return {key: value for key, value in asdict(self).items() if former.get(key, ...) != value}
 
 
@@ -71,6 +74,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     run = Run(**config)
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
     fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
+    Contestant.of(run.model).check_unchanged(run.weights)
     corpus = _corpora(run.data, run.image_size).of(run.model)
     eval_batch_size = study_info(corpus).batch_size or run.batch_size
     torch.manual_seed(run.seed)
@@ -78,16 +82,18 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
     criterion = criterion_for(corpus) if run.ties == "smooth" else FirstOfEqual()
     labelling = Labelling.of(run.class_ratio, run.label_noise)
     part = labelling.subset(corpus, run.size, run.seed, bool(run.augment))
+    trained, batches, whole = _parts(model, part, run, fabric)
     outcome = fit(
-        model,
+        trained,
         TeacherForcing(part),
-        _batches(part, run),
-        optimizers_for(run.optimizer, model, run.learning_rate, run.weight_decay),
+        batches,
+        optimizers_for(run.optimizer, trained, run.learning_rate, run.weight_decay),
         plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup), criterion=criterion),
         fabric=fabric,
-        validate=lambda model: _scores(part, model, "validation", eval_batch_size, fabric),
+        validate=lambda fitted: _scores(part, whole(fitted), "validation", eval_batch_size, fabric),
     )
     tested = {"metric": corpus.metric} if run.pilot else _tested(corpus, model.eval(), eval_batch_size, fabric)
+    multiply_adds = _multiply_adds(corpus, model.eval())
     return {
         **tested,
         "validation": outcome.best_score,
@@ -97,7 +103,8 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": _multiply_adds(corpus, model.eval()),
+        "multiply_adds": multiply_adds,
+        **({"training_multiply_adds": multiply_adds * _forwards(run)} if isinstance(model, Probe) else {}),
         "device": str(fabric.device),
         "precision": run.precision,
         "threads": torch.get_num_threads(),
@@ -106,6 +113,8 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
 
 class Corpora:
     """The data as each model of a study reads them; opened once for all where they are the same for all.
+
+    Pretrained weights have their tokenizer, and images of the size and the normalisation that they were trained with.
 
     Args:
         data: source or path, as for `zoo train --data`.
@@ -116,39 +125,67 @@ class Corpora:
         self.data, self.image_size = data, image_size
         self.opened: dict[str, Corpus] = {}
 
-    def of(self, model: str) -> Corpus:
-        """Give the corpus of a model."""
-        if model not in self.opened:
-            shared = (corpus for corpus in self.opened.values() if study_info(corpus).shared)
-            self.opened[model] = next(shared, None) or self._open(model)
-        return self.opened[model]
+    def of(self, name: str) -> Corpus:
+        """Give the corpus of a contestant."""
+        if name not in self.opened:
+            contestant = Contestant.of(name)
+            self.opened[name] = self._shared(contestant) or self._open(contestant)
+        return self.opened[name]
 
-    def _open(self, model: str) -> Corpus:
-        spec = create.info(model)
+    def _shared(self, contestant: Contestant) -> Corpus | None:
+        """Give what is open for another that reads the same: for the same model, or for all without weights."""
+        for name, corpus in self.opened.items():
+            other = Contestant.of(name)
+            scratch = not other.reference and not contestant.reference
+            if other.model == contestant.model or (scratch and study_info(corpus).shared):
+                return corpus
+        return None
+
+    def _open(self, contestant: Contestant) -> Corpus:
+        spec = contestant.spec
         if self.image_size is not None or "image_size" in spec.config:  # None asks for the images' own size
             spec = spec.with_config(image_size=self.image_size)
         source, _ = find_source(self.data, spec)
-        return open_corpus(self.data, spec, DRAWN_SEED if source.drawn else SPLIT_SEED)
+        seed = DRAWN_SEED if source.drawn else SPLIT_SEED
+        return contestant.prepared(open_corpus(self.data, spec, seed, contestant.tokenizer), self.image_size)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _corpora(data: str, image_size: int | None) -> Corpora:
     return Corpora(data, image_size)
 
 
 def build(name: str, corpus: Corpus, device: str | None = None, **options: Any) -> nn.Module:
-    """Make a model that fits the data, a CNN with its images channels-last.
+    """Make a contestant that fits the data, a CNN with its images channels-last.
 
     Args:
-        name: of the model.
+        name: of the contestant.
         corpus: the data.
-        device: of the parameters.
+        device: of the parameters; where one is given, pretrained weights are not loaded, and nothing is probed.
         options: keywords in place of those that the data ask for, where the model has them.
     """
-    fitting = corpus.overrides() | options
-    if "image_size" not in create.info(name).config:
+    contestant, fitting = Contestant.of(name), corpus.overrides() | options
+    if "image_size" not in contestant.spec.config:
         fitting.pop("image_size", None)
-    return channels_last(create.create(name, device=device, **fitting))
+    if contestant.probed and device is None:
+        return channels_last(probe_for(contestant, corpus, fitting))
+    return channels_last(contestant.make(fitting, device))
+
+
+def _parts(
+    model: nn.Module, part: Corpus, run: Run, fabric: Fabric
+) -> tuple[nn.Module, Iterator[Batch], Callable[[Any], nn.Module]]:
+    """Give what is trained, its batches, and what makes of it the model that is judged: of a probe, the classifier."""
+    if not isinstance(model, Probe):
+        return model, _batches(part, run), lambda trained: trained
+    vectors = VectorBatches(model.moved(fabric), part, fabric, keep=not run.augment)
+    return model.classifier, vectors.endless(run.batch_size, run.seed), model.remembering().with_classifier
+
+
+def _forwards(run: Run) -> int:
+    """Count the examples that a frozen model reads in a training: each once, but anew where they are augmented."""
+    seen = run.steps * min(run.batch_size, run.size)
+    return seen if run.augment else min(seen, run.size)
 
 
 def _batches(corpus: Corpus, run: Run) -> Iterator[Batch]:

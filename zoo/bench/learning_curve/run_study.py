@@ -14,13 +14,14 @@ from zoo.bench.learning_curve.plan import open_data, plan
 from zoo.bench.learning_curve.progress import NoProgress
 from zoo.bench.learning_curve.results import Study, with_costs
 from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.short_names import short_name, with_short_names
 from zoo.bench.learning_curve.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
 from zoo.data.corpus_options import with_options
 from zoo.locking import locked
 from zoo.names import counted
 
 _MODEL = ("model", "data", "optimizer")
-_IDENTITY = ("fingerprint", "learning_rate", "class_ratio", "label_noise")
+_IDENTITY = ("fingerprint", "learning_rate", "class_ratio", "label_noise", "weights")
 
 
 def run_study(config: StudyConfig, folder: Path, options: RunOptions, progress: NoProgress) -> Study:
@@ -48,14 +49,15 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
         return study
     if others := _trained_otherwise(runs, store):
         progress.say(
-            f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the data "
-            "or the learning rates were others. --no-sweep takes the recipe's rate"
+            f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the "
+            "data, the learning rates or the weights were others. --no-sweep takes the recipe's rate"
         )
     if options.shard is None and shards_in(folder):
         records = gathered(runs, store, progress)
     else:
         records = complete(runs, store, options, progress)
-    return replace(study, records=records, models=[with_costs(entry, records) for entry in study.models])
+    models = [with_costs(entry, records) for entry in study.models]
+    return with_short_names(replace(study, records=records, models=models))
 
 
 def _tuned(
@@ -78,7 +80,7 @@ def _tuned(
 
 
 def _trained_otherwise(runs: Iterable[Run], store: Store) -> int:
-    """Count the finished runs that a user may believe to go on with: of the same models, on other data or rates."""
+    """Count the finished runs that a user may believe to go on with: of the same models, with others of these."""
 
     def told(run: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
         return tuple(map(run.get, names))
@@ -96,12 +98,12 @@ def _swept(
     pilots = pilot_runs(runs, budget)
     check_pilots(pilots, store, options)
     progress.say(
-        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget.size:,} examples, the same "
+        f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget.size:,} examples, as many "
         "rates for each model; --no-sweep leaves that out."
     )
     found = chosen(complete(pilots, store, replace(options, shard=None), progress))
     if found:
         progress.say(described(found))
     for model in {run.model: run for run in runs if run.model not in found}:
-        progress.say(f"Every pilot run of {model} failed: it takes the recipe's learning rate.")
+        progress.say(f"Every pilot run of {short_name(model)} failed: it takes the recipe's learning rate.")
     return found

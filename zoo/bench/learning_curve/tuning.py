@@ -14,11 +14,11 @@ from statistics import fmean
 from typing import Any
 
 from zoo.bench.grid.engine import Record
+from zoo.bench.learning_curve.contestant import Contestant
+from zoo.bench.learning_curve.recipes import recipe_for
 from zoo.bench.learning_curve.run import Run
 from zoo.training.criterion import Criterion, Scores
 
-RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-"""The grid, the same for every contestant and optimizer."""
 SEED = 1000
 """The first of pilot runs; those of studies are below."""
 MOST_SEEDS = 3
@@ -90,10 +90,16 @@ def pilot_budget(steps: Mapping[int, int], seeds: int, known: Iterable[Tuning] =
 
 
 def pilot_runs(runs: Iterable[Run], budget: Budget) -> list[Run]:
-    """List the pilot runs of some models: every rate of the grid with every seed."""
+    """List the pilot runs of some models: every rate of a model's grid with every seed."""
     models = {run.model: run for run in runs}.values()
     first = [replace(run, size=budget.size, steps=budget.steps, pilot=True) for run in models]
-    return [replace(run, learning_rate=rate, seed=seed) for run in first for rate in RATES for seed in budget.seeds]
+    trials = [(run, rate) for run in first for rate in _grid(run)]
+    return [replace(run, learning_rate=rate, seed=seed) for run, rate in trials for seed in budget.seeds]
+
+
+def _grid(run: Run) -> Sequence[float]:
+    contestant = Contestant.of(run.model)
+    return recipe_for(contestant.spec, run.optimizer, contestant.start).rates
 
 
 def chosen(records: Iterable[Record]) -> dict[str, Tuning]:

@@ -24,11 +24,11 @@ from zoo.bench.learning_curve import command, execution, tuning
 from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
-from zoo.bench.learning_curve.recipes import FORMER, RECIPE
+from zoo.bench.learning_curve.recipes import FORMER, RATES, RECIPE
 from zoo.bench.learning_curve.repeat import command_for
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.run import Run
-from zoo.bench.learning_curve.tuning import RATES, entries
+from zoo.bench.learning_curve.tuning import entries
 from zoo.data.corpus import open_corpus
 from zoo.data.subsets import study_info
 from zoo.errors import ConfigError, DataError, FolderInUseError, UnknownModelError

@@ -37,7 +37,7 @@ def test_only_images_are_asked_for_their_own_size(
 ) -> None:
     specs: list[ModelSpec] = []
 
-    def note(text: str, spec: ModelSpec, seed: int) -> Corpus:
+    def note(text: str, spec: ModelSpec, seed: int, tokenizer: str) -> Corpus:
         specs.append(spec)
         raise DataError("no data")
 

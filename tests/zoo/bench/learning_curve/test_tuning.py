@@ -8,9 +8,9 @@ import pytest
 
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import plan
+from zoo.bench.learning_curve.recipes import RATES
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.tuning import (
-    RATES,
     SEED,
     Budget,
     chosen,

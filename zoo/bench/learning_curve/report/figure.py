@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from zoo.bench.learning_curve.report.chart import SMALLEST
 from zoo.bench.learning_curve.report.marks import marks
-from zoo.bench.learning_curve.report.table import KIND_NAMES, conclusion, describe
+from zoo.bench.learning_curve.report.table import conclusion, describe, kind_text
 from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
 from zoo.names import counted
 
@@ -69,7 +69,7 @@ def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:
     errors = [_error(study, point.value) for point in points]
     bounds = [_error(study, p.high) for p in points], [_error(study, p.low) for p in points]
     axes.fill_between(sizes, *bounds, color=colour, alpha=0.18, lw=0)
-    label = f"{name} ({KIND_NAMES[entry.kind]}, {entry.parameters / 1e3:,.0f} k parameters)"
+    label = f"{name} ({kind_text(entry)}, {entry.parameters / 1e3:,.0f} k parameters)"
     axes.plot(sizes, errors, marker=mark.marker, ms=6, lw=2, color=colour, label=label, zorder=3)
     for size in sizes:
         seeds = [_error(study, score_of(run)) for run in study.runs(name, size)]

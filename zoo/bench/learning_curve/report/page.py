@@ -18,11 +18,11 @@ from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.measures_table import class_rows, compute_rows
 from zoo.bench.learning_curve.report.recipe_text import recipe_text
 from zoo.bench.learning_curve.report.table import (
-    KIND_NAMES,
     conclusion,
     costs,
     describe,
     extrapolated,
+    kind_text,
     missing,
     score_text,
 )
@@ -69,7 +69,7 @@ def page(study: Study, command: str, svg: str, decided: Sequence[str] = ()) -> s
         svg=Markup(svg[svg.index("<svg") :]),
         chart=chart(study),
         marks=marks(study),
-        kinds={entry.name: KIND_NAMES[entry.kind] for entry in study.models},
+        kinds={entry.name: kind_text(entry) for entry in study.models},
         scores=_scores(study),
         classes=_classes(study),
         compute=_compute(study),
@@ -97,7 +97,7 @@ def _environment() -> Environment:
 
 
 def _title(study: Study) -> str:
-    kinds = {entry.kind for entry in study.models}
+    kinds = {entry.kind for entry in study.models if entry.recipe.start == "scratch"}
     if {"convolution", "attention"} <= kinds:
         return "How many training examples until self-attention beats a CNN?"
     return f"Test {study.data.measure} by number of training examples"
@@ -114,7 +114,7 @@ def _scores(study: Study) -> Table:
         points = {entry.name: study.points.get((entry.name, size)) for entry in study.models}
         cells = [_score(study, name, size, point) if point else "-" for name, point in points.items()]
         rows.append([f"{size:,}", f"{steps:,}", *cells])
-    kinds = [KIND_NAMES[entry.kind] for entry in study.models]
+    kinds = [kind_text(entry) for entry in study.models]
     return Table(
         label=f"Test {study.data.measure} by training examples",
         head=["examples", "steps", *(entry.name for entry in study.models)],
@@ -189,9 +189,10 @@ def _tuning_notes(study: Study) -> list[str]:
     untuned = [entry.name for entry in study.models if not entry.tuning]
     edge = [name for name, tuning in tuned.items() if tuning.at_edge]
     lines = []
+    grid = "one grid" if len({entry.recipe.rates for entry in study.models}) == 1 else "as many rates"
     if tuned:
         lines.append(
-            f"Mean validation {study.data.measure} by learning rate, the chosen one bold: one grid and one budget for "
+            f"Mean validation {study.data.measure} by learning rate, the chosen one bold: {grid} and one budget for "
             "every contestant, on seeds that the study does not use. Pilot runs are not tested, so that no setting was "
             "chosen on test examples."
         )

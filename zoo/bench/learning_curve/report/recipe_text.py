@@ -26,11 +26,22 @@ def recipe_text(study: Study, entry: ModelEntry) -> str:
     few, most = min(study.steps.values()), max(study.steps.values())
     steps = counted(most, "step") if few == most else f"{few:,} to {most:,} steps, more at larger sizes"
     return (
-        f"{_OPTIMIZERS.get(optimizer, optimizer)}, at a peak learning rate of {entry.learning_rate:g}, "
+        f"{_started(entry)}{_OPTIMIZERS.get(optimizer, optimizer)}, "
+        f"at a peak learning rate of {entry.learning_rate:g}, "
         f"{_chosen(entry.tuning)}. {steps[0].upper()}{steps[1:]}, in batches of {recipe.batch_size:,}, with warm-up "
         f"over the first {100 * recipe.warmup:g} % of them; weight decay {recipe.weight_decay:g}; "
         f"{_AUGMENTATION[entry.augment]}{_computed(study, entry.name)}."
     )
+
+
+def _started(entry: ModelEntry) -> str:
+    """Say what is trained, and from which weights; nothing of a model that is trained from scratch."""
+    weights = f"the weights of {entry.weights}" if entry.weights else "random weights, which know nothing"
+    return {
+        "scratch": "",
+        "pretrained": f"All of the model, from {weights}, with a new classifier: ",
+        "probe": f"A linear classifier on the vectors of the model, frozen with {weights}: ",
+    }[entry.recipe.start]
 
 
 def _chosen(tuning: Tuning | None) -> str:

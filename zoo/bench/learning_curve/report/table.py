@@ -8,10 +8,11 @@ from rich.text import Text
 from zoo.bench.decision.bootstrap import Interval
 from zoo.bench.decision.curve_fit import Crossover
 from zoo.bench.learning_curve.compute import cost_text
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results import ModelEntry, Study
 from zoo.names import counted
 
 KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid"}
+_STARTS = {"scratch": "", "pretrained": ", pretrained", "probe": ", linear probe"}
 
 
 def accuracy_table(study: Study) -> Table:
@@ -20,7 +21,7 @@ def accuracy_table(study: Study) -> Table:
     table.add_column("examples", justify="right")
     table.add_column("steps", justify="right")
     for entry in study.models:
-        table.add_column(f"{entry.name}\n{KIND_NAMES[entry.kind]}", justify="right")
+        table.add_column(f"{entry.name}\n{kind_text(entry)}", justify="right")
     for size, steps in study.steps.items():
         cells = [
             Text(_cell(study, entry.name, size), style="dim" if study.at_chance(entry.name, size) else "")
@@ -33,6 +34,11 @@ def accuracy_table(study: Study) -> Table:
     for label, values in costs(study).items():
         table.add_row(label, "", *values)
     return table
+
+
+def kind_text(entry: ModelEntry) -> str:
+    """Say what kind of model it is, and from what it is trained."""
+    return KIND_NAMES[entry.kind] + _STARTS[entry.recipe.start]
 
 
 def score_text(study: Study, point: Interval) -> str:
