@@ -142,7 +142,7 @@ def zoo_studies() -> list[StudySpec]:
         ),
         StudySpec(
             name="speed",
-            entry="zoo.bench.speed.compare:command",
+            entry="zoo.bench.speed.command:command",
             description="Speed of models on this machine, also against the same models in other libraries.",
             requires=BENCH,
         ),

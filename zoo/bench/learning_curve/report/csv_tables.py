@@ -1,11 +1,7 @@
 """The runs of a study as CSV: in full, and as learning curves in the layout of LCDB."""
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
 from zoo.bench.learning_curve.results import Study, score_of
+from zoo.bench.study.report import csv_text
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
             "parameters", "multiply_adds", "learning_rate", "precision", "device", "threads", "error")  # fmt: skip
@@ -18,7 +14,7 @@ def results_csv(study: Study) -> str:
     """Write a line for each run, failed ones too, with what its record holds."""
     score = "accuracy" if study.data.metric == "accuracy" else "score"
     columns = [score if column == "accuracy" else column for column in _COLUMNS]
-    return _written(columns, ({**record["config"], **record} for record in study.records))
+    return csv_text(columns, ({**record["config"], **record} for record in study.records))
 
 
 def curves_csv(study: Study) -> str:
@@ -30,7 +26,7 @@ def curves_csv(study: Study) -> str:
     `size_test` is empty where single examples have no score. Losses are positive.
     """
     shown = study.data.shown
-    return _written(
+    return csv_text(
         LCDB,
         (
             {
@@ -48,11 +44,3 @@ def curves_csv(study: Study) -> str:
             if "error" not in record
         ),
     )
-
-
-def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
