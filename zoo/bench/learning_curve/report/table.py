@@ -10,7 +10,7 @@ from zoo.bench.decision.curve_fit import Crossover
 from zoo.bench.learning_curve.results import Study
 from zoo.names import counted
 
-KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid"}
+KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid", "recurrent": "RNN"}
 
 
 def accuracy_table(study: Study) -> Table:
