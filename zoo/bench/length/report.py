@@ -106,7 +106,7 @@ def _complexity(records: Sequence[Record]) -> ReportTable:
         if own:
             rows.append([name, family.operations, *fits, *_decoding(own)])
     columns = [
-        "family", "arXiv:1706.03762", "operations: of n", "of d", "time: of n", "of d of it",
+        "family", "arXiv:1706.03762", "operations of n", "operations of d", "time of n", "time of d",
         f"decoding at {LAYER_LENGTHS[0]:,}, ms", f"at {LAYER_LENGTHS[-1]:,}, ms",
     ]  # fmt: skip
     title = "A layer: exponents of length n and channels d, and one step of decoding"
