@@ -168,7 +168,7 @@ ORDER = {
     "zoo.core.backends": "costs problem banded edges",
     "zoo.data": "cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
-    "zoo.bench": "speed engine export gpu products data grid decision learning_curve backtest",
+    "zoo.bench": "grid study speed engine export seeds gpu products data decision learning_curve backtest length",
     "zoo.bench.learning_curve": "recipes contestant probe run tuning results short_names report plan decide "
     "execution command",
     "zoo.plugins": "shared vision text speech graph conformer",

@@ -17,7 +17,7 @@ ALLOWED = {
     "cli/generate.py": "text",  # a key of the JSON that is printed
     "cli/int8.py": "texts",  # what a file given to --file holds
     "cli/predict.py": "text",  # the same
-    "bench/speed/compare.py": "text",  # --only matches a part of a name
+    "bench/speed/command.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
     "data/tables/hub.py": "image audio",  # the kinds of cells that `datasets` decodes

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 Task = Literal["classify", "tag", "generate", "masked-token", "link", "features"]
-Kind = Literal["attention", "convolution", "hybrid"]
+Kind = Literal["attention", "convolution", "hybrid", "recurrent"]
 Reads = Literal["", "encoder", "source", "prompt", "sound"]
 """What a raw input is to a model: a text that an encoder reads whole, the source text of an encoder-decoder, the
 beginning of the text that a decoder continues, or a sound; empty for anything else."""
@@ -161,7 +161,7 @@ class SourceSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class StudySpec:
-    """Name a study for `zoo bench NAME`; `entry` is a function with typer annotations."""
+    """Name a study for `zoo bench NAME`; `entry` is a `zoo.bench.GridStudy`, or a function with typer annotations."""
 
     name: str
     entry: str

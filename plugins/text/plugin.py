@@ -92,23 +92,40 @@ BERT_MICRO = {
     )
 }  # fmt: skip
 
-# name: (class, kind, sizes, parameters, source); of about the parameters of bert-micro
+# name: (file and class, kind, sizes, parameters, source); of about the parameters of bert-micro
 CONVOLUTIONAL: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
     "textcnn-micro": (
-        "TextCnn", "convolution",
+        "convolutional:TextCnn", "convolution",
         {"dim": 64, "widths": [3, 4, 5], "feature_maps": 100, "dropout": 0.5},
         93_740, "arXiv:1408.5882",
     ),
     "gatedcnn-micro": (
-        "GatedCnn", "convolution",
+        "convolutional:GatedCnn", "convolution",
         {"dim": 64, "depth": 3, "kernel_size": 3, "position": "learned", "max_len": 256, "dropout": 0.1},
         107_136, "arXiv:1705.03122",
     ),
     "text-hybrid-micro": (
-        "TextHybrid", "hybrid",
+        "convolutional:TextHybrid", "hybrid",
         {"dim": 64, "depth": 2, "convolutions": 1, "kernel_size": 3, "num_heads": 4, "mlp_dim": 128,
          "position": "learned", "max_len": 256, "dropout": 0.1, "attention": "qk-norm"},
         124_928, "arXiv:1705.03122, arXiv:1706.03762",
+    ),
+}  # fmt: skip
+
+# name: (file and class, kind, sizes, parameters, source); without attention, to compare with: a body of about the
+# parameters of bert-micro's, 67 thousand
+RECURRENT: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
+    "lstm-micro": (
+        "recurrent:Recurrent", "recurrent",
+        {"dim": 64, "depth": 2, "cell": "lstm"}, 83_200, "Hochreiter and Schmidhuber 1997",
+    ),
+    "gru-micro": (
+        "recurrent:Recurrent", "recurrent",
+        {"dim": 74, "depth": 2, "cell": "gru"}, 85_840, "arXiv:1406.1078",
+    ),
+    "dilated-cnn-micro": (
+        "dilated:DilatedCnn", "convolution",
+        {"dim": 38, "depth": 8, "kernel_size": 3}, 79_800, "arXiv:1610.10099",
     ),
 }  # fmt: skip
 
@@ -177,10 +194,10 @@ def _encoders() -> Iterator[ModelSpec]:
             name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=small | bert, convert=None,
             tasks=MASKED,
         )  # fmt: skip
-    for name, (made, kind, own, parameters, source) in CONVOLUTIONAL.items():
+    for name, (made, kind, own, parameters, source) in (CONVOLUTIONAL | RECURRENT).items():
         config = {"vocab_size": 260, "num_classes": 0, **own}
         yield _encoder(
-            name, f"models.convolutional:{made}", parameters, source, config=config, kind=kind, convert=None,
+            name, f"models.{made}", parameters, source, config=config, kind=kind, convert=None,
             tasks=("classify", "tag", "features"),
         )  # fmt: skip
 

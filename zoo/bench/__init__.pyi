@@ -8,3 +8,6 @@ from zoo.bench.int8 import Int8Quality as Int8Quality, int8_quality as int8_qual
 from zoo.bench.learning_curve.command import Study as Study, data_size as data_size
 from zoo.bench.speed.case import Bytes as Bytes, Case as Case, Job as Job, Seconds as Seconds
 from zoo.bench.interruption import resumable as resumable
+from zoo.bench.study.definition import GridStudy as GridStudy
+from zoo.bench.study.options import names_in as names_in, numbers_in as numbers_in
+from zoo.bench.study.report import Report as Report, ReportTable as ReportTable

@@ -19,8 +19,12 @@ class _Study(TyperCommand):
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Import the study and let its own command read the options."""
+        from zoo.bench.study.command import command_of
+        from zoo.bench.study.definition import GridStudy
+
+        study = load(self.spec)
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        app.command(self.name)(load(self.spec))
+        app.command(self.name)(command_of(study) if isinstance(study, GridStudy) else study)
         return typer.main.get_command(app).make_context(*args, **options)
 
 

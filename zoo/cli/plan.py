@@ -116,8 +116,8 @@ def _measured(problem: "Problem", answers: "list[Offer]", threads: int | None) -
     from rich.console import Console
     from rich.progress import Progress
 
+    from zoo.bench.grid.threads import torch_threads as computing
     from zoo.bench.speed.backends import measure
-    from zoo.bench.speed.timing import threads as computing
 
     with (
         Progress(transient=True, console=Console(stderr=True)) as progress,

@@ -141,8 +141,14 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="length",
+            entry="zoo.bench.length.study:STUDY",
+            description="Accuracy over the distance that is remembered, time and memory over length, by family.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="speed",
-            entry="zoo.bench.speed.compare:command",
+            entry="zoo.bench.speed.command:command",
             description="Speed of models on this machine, also against the same models in other libraries.",
             requires=BENCH,
         ),

@@ -86,7 +86,9 @@ def resolved(
 def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) -> str:
     if given.schedule == "noam":
         return "adam"
-    return "muon" if spec.kind != "convolution" and not tuned and precision != "16-mixed" else "adamw"
+    return (
+        "muon" if spec.kind not in ("convolution", "recurrent") and not tuned and precision != "16-mixed" else "adamw"
+    )
 
 
 def _learning_rate(schedule: str, optimizer: str, model: nn.Module, warmup: int, tuned: bool) -> float:

@@ -107,16 +107,18 @@ class GatedBlock(nn.Module):
         dim: channels.
         kernel_size: tokens that are read, around each; odd.
         dropout: probability in [0, 1), of what is read.
+        dilation: tokens from one that is read to the next.
 
     Raises:
         ConfigError: If the kernel has no middle.
     """
 
-    def __init__(self, dim: int, kernel_size: int = 3, dropout: float = 0.0) -> None:
+    def __init__(self, dim: int, kernel_size: int = 3, dropout: float = 0.0, dilation: int = 1) -> None:
         super().__init__()
         if kernel_size < 1 or kernel_size % 2 == 0:
             raise ConfigError(f"kernel_size={kernel_size} is not odd: an encoder's kernel stands around a token")
-        self.conv = nn.Conv1d(dim, 2 * dim, kernel_size, padding=kernel_size // 2)
+        around = dilation * (kernel_size // 2)
+        self.conv = nn.Conv1d(dim, 2 * dim, kernel_size, padding=around, dilation=dilation)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tokens) -> Tokens:

@@ -26,6 +26,9 @@ class TestText(PluginConformance):
         "textcnn-micro": {"num_classes": 4},
         "gatedcnn-micro": {"num_classes": 3},
         "text-hybrid-micro": {"num_classes": 3},
+        "lstm-micro": {"num_classes": 3},
+        "gru-micro": {"num_classes": 3},
+        "dilated-cnn-micro": {"num_classes": 3},
         "gpt2-small": BATCH,
         "decoder-tiny": BATCH | {"num_heads": 2},
     }

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Subset
 
+from zoo.bench.grid.threads import torch_threads
 from zoo.bench.speed.case import Case, Job
-from zoo.bench.speed.timing import threads
 from zoo.data import Workers, open_corpus
 from zoo.factory import create
 from zoo.training.sampler import Sampler
@@ -53,7 +53,7 @@ def epoch(corpus: Any, batch_size: int) -> Job:
 
     def read() -> int:
         workers = torch.get_num_threads()
-        with threads(1), Workers(sampler, corpus, workers=workers):
+        with torch_threads(1), Workers(sampler, corpus, workers=workers):
             return _counted(batch.target for batch in islice(sampler.batches(), sampler.per_epoch))
 
     return read

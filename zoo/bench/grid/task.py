@@ -11,6 +11,8 @@ from zoo.core.ops.products import chosen
 
 Config = dict[str, Any]
 Result = dict[str, Any]
+RESERVED = {"error", "traceback", "transient", "config", "key", "version", "zoo_version"}
+"""What a record has besides the result; a result with an `error` would be a run that failed."""
 
 
 def attempt(work: str, config: Config, threads: int = DEFAULT) -> Result:
@@ -27,7 +29,10 @@ def attempt(work: str, config: Config, threads: int = DEFAULT) -> Result:
     function = load(work)
     try:
         with limited_threads(threads):
-            return {**json.loads(json.dumps(function(config))), "products": chosen()}
+            result = json.loads(json.dumps(function(config)))
+        if taken := RESERVED & result.keys():
+            raise ValueError(f"{work} gives {', '.join(sorted(taken))}, which every record has: choose another name")
+        return {**result, "products": chosen()}
     except Exception as error:  # whatever a run may raise is its result
         cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         return cause | ({"transient": True} if _lacks_memory(error) else {})

@@ -39,10 +39,21 @@ def limited_threads(count: int) -> Iterator[None]:
     """Compute on so many threads until the block ends: those of PyTorch, OpenMP and NumPy's BLAS."""
     from threadpoolctl import threadpool_limits
 
-    from zoo.bench.speed.timing import threads
-
-    with threadpool_limits(count), threads(count):
+    with threadpool_limits(count), torch_threads(count):
         yield
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Compute on so many threads of PyTorch until the block ends."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _parse(text: str) -> int:

@@ -14,7 +14,7 @@ from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import contestants
 from zoo.bench.learning_curve.decide import decide
-from zoo.bench.learning_curve.execution import EXECUTORS, RunOptions, executed_by
+from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.goal import Goal
 from zoo.bench.learning_curve.plan import SEEDS, quick
 from zoo.bench.learning_curve.progress import NoProgress, Progress
@@ -26,6 +26,15 @@ from zoo.bench.learning_curve.report.measures_table import class_table
 from zoo.bench.learning_curve.report.table import accuracy_table, conclusion, missing
 from zoo.bench.learning_curve.results import Study as Study
 from zoo.bench.learning_curve.run_study import run_study
+from zoo.bench.study.execution import EXECUTORS, executed_by
+from zoo.bench.study.options import (
+    AddressOption,
+    ExecutorOption,
+    RetryFailedOption,
+    ShardOption,
+    names_in,
+    numbers_in,
+)
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean
 
@@ -91,7 +100,7 @@ def data_size(
     known = {field.name for field in fields(StudyConfig)}
     for option in options.keys() - known:
         raise ConfigError(f"{option}={options[option]!r}: there is no such option.{did_you_mean(option, known)}")
-    names, source = contestants(_listed(models) if isinstance(models, str) else models, data, modality)
+    names, source = contestants(names_in(models) if isinstance(models, str) else models, data, modality)
     config = StudyConfig(models=names, data=source, sizes=sizes, seeds=seeds, **options)
     goal = Goal(target=target, label_cost=label_cost, hour_cost=hour_cost)
     running = RunOptions(
@@ -192,20 +201,13 @@ def command(
             show_default=False,
         ),
     ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat runs that failed before.")] = False,
+    retry_failed: RetryFailedOption = False,
     cache: Annotated[
         bool, typer.Option("--cache", help="Decode the files of the data first, into a file that all workers share.")
     ] = False,
-    executor: Annotated[
-        str, typer.Option(help=f"What runs the trainings: {' or '.join(EXECUTORS)}, a cluster; see docs/scale.md.")
-    ] = EXECUTORS[0],
-    address: Annotated[
-        str | None, typer.Option(help="host:port of the Ray cluster's head; by default RAY_ADDRESS, else this machine.")
-    ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(help="Run a fixed part only, as 3/16, and make no report: the same command without does."),
-    ] = None,
+    executor: ExecutorOption = EXECUTORS[0],
+    address: AddressOption = None,
+    shard: ShardOption = None,
     sweep_only: Annotated[
         bool, typer.Option("--sweep-only", help="End when the learning rates are chosen, before shards are run.")
     ] = False,
@@ -224,9 +226,9 @@ def command(
     ] = None,
 ) -> None:
     """How many training examples until self-attention beats a CNN, on your data or on the default?"""
-    names, source = contestants(_listed(models) or None, data, modality)
+    names, source = contestants(names_in(models) or None, data, modality)
     config = StudyConfig(
-        models=names, data=source, sizes=_numbers(sizes), seeds=seeds,
+        models=names, data=source, sizes=numbers_in(sizes, "--sizes") if sizes else None, seeds=seeds,
         image_size=image_size, steps=steps, precision=precision, device=device, optimizer=optimizer, augment=augment,
         class_ratio=class_ratio, label_noise=label_noise,
     )  # fmt: skip
@@ -261,14 +263,3 @@ def command(
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if missing(study):
         raise typer.Exit(1)
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _numbers(text: str) -> tuple[int, ...] | None:
-    parts = _listed(text)
-    if wrong := [part for part in parts if not part.replace("_", "").isdigit()]:
-        raise ConfigError(f"--sizes {text}: {wrong[0]!r} is not a whole number")
-    return tuple(map(int, parts)) or None

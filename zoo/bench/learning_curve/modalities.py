@@ -9,7 +9,6 @@ import typer
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from zoo.atomic_write import write_bytes, write_text
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.contestants import comparison_of
@@ -18,11 +17,12 @@ from zoo.bench.learning_curve.plan import quick
 from zoo.bench.learning_curve.progress import Progress
 from zoo.bench.learning_curve.repeat import command_for
 from zoo.bench.learning_curve.report import write_report
-from zoo.bench.learning_curve.report.figure import draw_on, rendered, title
+from zoo.bench.learning_curve.report.figure import draw_on, title
 from zoo.bench.learning_curve.report.table import conclusion, score_text
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.run_study import run_study
-from zoo.errors import DataError, ZooError
+from zoo.bench.study.report import rendered, write_files
+from zoo.errors import ZooError
 from zoo.registry.lookup import registry
 
 FOLDER = "runs/modalities"
@@ -96,12 +96,8 @@ def write_page(parts: Sequence[Part], folder: Path, repeated: str) -> None:
     """
     studied = {part.modality: part.study for part in parts if part.study}
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        for name, content in rendered(draw_together(studied)).items() if studied else ():
-            write_bytes(folder / name.replace("figure", "modalities"), content)
-        write_text(folder / "modalities.md", page(parts, repeated))
-    except OSError as error:
-        raise DataError(f"the page cannot be written to {folder}: {error}") from error
+    figures = rendered(draw_together(studied), "modalities") if studied else {}
+    write_files(folder, {**figures, "modalities.md": page(parts, repeated).encode()})
 
 
 def draw_together(studies: Mapping[str, Study]) -> Figure:

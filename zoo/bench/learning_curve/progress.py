@@ -1,83 +1,42 @@
 """Show a study while it runs: a line for each point as soon as it is complete, a bar, the time left."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
+from zoo.bench.grid.task import Config
 from zoo.bench.learning_curve.results import score_of
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.short_names import short_name
-from zoo.names import counted
-
-Advance = Callable[[Run, dict[str, Any]], None]
-
-
-class NoProgress:
-    """Show nothing."""
-
-    def say(self, line: str) -> None:
-        """Print a line for the user."""
-
-    @contextmanager
-    def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
-        """Give a function to call with each finished run of those still to do.
-
-        Args:
-            runs: of the study.
-            todo: those still to do.
-            workers: how many run at a time; None where an executor of the user's decides.
-        """
-        yield lambda run, result: None
+from zoo.bench.study.progress import NoProgress as NoProgress
+from zoo.bench.study.progress import Progress as StudyProgress
+from zoo.bench.study.progress import Tracker, time_left
 
 
-class Progress(NoProgress):
+class Progress(StudyProgress):
     """Show progress on a terminal, or line by line where there is none."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console()
+        super().__init__(console, "training")
 
-    def say(self, line: str) -> None:
-        """Print a line for the user."""
-        self.console.print(line, style="yellow", markup=False)
-
-    @contextmanager
-    def tracking(self, runs: Sequence[Run], todo: Sequence[Run], workers: int | None) -> Iterator[Advance]:
-        """Draw the bar until the block ends."""
-        if not todo:
-            done = "The run is done" if len(runs) == 1 else f"All {len(runs)} runs are done"
-            self.console.print(f"{done} already; nothing is trained.")
-            yield lambda run, result: None
-            return
-        done = f"; {len(runs) - len(todo)} done already" if len(todo) < len(runs) else ""
-        pace = "" if workers is None else f", {max(1, workers)} at a time"
-        self.console.print(f"{counted(len(todo), 'training')}{pace}{done}; the first takes a while to start.")
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs"),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
-        )
-        with Bar(*columns, console=self.console) as bar:
-            task = bar.add_task("starting workers", total=len(runs), completed=len(runs) - len(todo))
-            yield _Tracker(self.console, bar, task, todo, workers).done
+    def tracker(self, todo: Sequence[Config], workers: int | None) -> Tracker:
+        """Make what prints each point, and estimates the time left from the pace of each model."""
+        tracker = _Tracker(self.console, [Run(**config) for config in todo], workers)
+        return lambda config, result: tracker.done(Run(**config), result)
 
 
 class _Tracker:
-    def __init__(self, console: Console, bar: Bar, task: TaskID, todo: Sequence[Run], workers: int | None) -> None:
-        self.console, self.bar, self.task, self.workers = console, bar, task, workers
+    def __init__(self, console: Console, todo: Sequence[Run], workers: int | None) -> None:
+        self.console, self.workers = console, workers
         self.left, self.begun, self.spent = list(todo), time.monotonic(), 0.0
         self.results: dict[tuple[str, int], list[float]] = {}
         self.pace: dict[str, list[float]] = {}
         self.metric = self.measure = "accuracy"
 
-    def done(self, run: Run, result: dict[str, Any]) -> None:
+    def done(self, run: Run, result: dict[str, Any]) -> str:
         self.left.remove(run)
         if "error" in result:
             which = f"rate {run.learning_rate:g}" if run.pilot else f"seed {run.seed}"
@@ -90,7 +49,7 @@ class _Tracker:
             self.measure = f"validation {self.metric}" if run.pilot else self.metric
         if not any((other.model, other.size) == (run.model, run.size) for other in self.left):
             self._point(run)
-        self.bar.update(self.task, advance=1, description=self._time_left())
+        return self._time_left()
 
     def _point(self, run: Run) -> None:
         if found := self.results.get((run.model, run.size)):
@@ -106,8 +65,7 @@ class _Tracker:
         seconds = sum(mean(self.pace.get(run.model, known)) * run.steps for run in self.left) * 1.1
         longest = max((mean(self.pace.get(run.model, known)) * run.steps for run in self.left), default=0.0)
         at_a_time = self.spent / (time.monotonic() - self.begun) if self.workers is None else self.workers
-        minutes, rest = divmod(round(max(seconds / max(1, at_a_time), longest)), 60)
-        return f"about {minutes}:{rest:02} left"
+        return time_left(max(seconds / max(1, at_a_time), longest))
 
 
 def _name(run: Run) -> str:

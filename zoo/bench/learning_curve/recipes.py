@@ -72,6 +72,7 @@ FORMER: dict[Kind, Recipe] = {
     "convolution": Recipe(optimizer="adamw", tuned=False, reason=f"{_FORMER}AdamW, for kernels too"),
     "attention": Recipe(optimizer="muon", tuned=False, reason=f"{_FORMER}Muon for matrices"),
     "hybrid": Recipe(optimizer="muon", tuned=False, reason=f"{_FORMER}Muon for matrices, not for kernels"),
+    "recurrent": Recipe(optimizer="adamw", tuned=False, reason=f"{_FORMER}AdamW"),
 }
 """Recipes of `--optimizer by-kind`."""
 

@@ -9,13 +9,14 @@ from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.shard import shards_in
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.decide import check_target
-from zoo.bench.learning_curve.execution import RunOptions, check_pilots, complete, folder_of, gathered, results_in
+from zoo.bench.learning_curve.execution import RunOptions, check_pilots, complete, gathered
 from zoo.bench.learning_curve.plan import open_data, plan
 from zoo.bench.learning_curve.progress import NoProgress
 from zoo.bench.learning_curve.results import Study, with_costs
 from zoo.bench.learning_curve.run import Run
 from zoo.bench.learning_curve.short_names import short_name, with_short_names
 from zoo.bench.learning_curve.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
+from zoo.bench.study.execution import folder_of, results_in
 from zoo.data.corpus_options import with_options
 from zoo.locking import locked
 from zoo.names import counted

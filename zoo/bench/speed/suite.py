@@ -5,15 +5,18 @@ A suite is a package that a plugin names (`zoo_suites`); each of its modules lis
 
 import gc
 import pkgutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from importlib import import_module
+from typing import Any
 
 from rich.table import Table
 
+from zoo.bench.grid.engine import Record
 from zoo.bench.speed.case import Built, Case, Job
 from zoo.bench.speed.memory import peak_bytes, resident_bytes
-from zoo.bench.speed.timing import Spread, in_turns, seconds, threads
+from zoo.bench.speed.stored import here
+from zoo.bench.speed.timing import Spread, in_turns, seconds
 from zoo.errors import ConfigError
 from zoo.factory import create
 
@@ -64,45 +67,82 @@ def find_cases(package: str, only: str = "") -> list[Case]:
     Raises:
         ConfigError: If no case has it.
     """
-    found: list[tuple[str, Case]] = []
+    return list(_named(package, only).values())
+
+
+def _named(package: str, only: str = "") -> dict[tuple[str, str], Case]:
+    """Give the cases of a suite by their module and name, and peer."""
+    found: dict[tuple[str, str], Case] = {}
     for module in pkgutil.iter_modules(import_module(package).__path__):
         listed: Sequence[Case] = getattr(import_module(f"{package}.{module.name}"), "CASES", ())
-        found += [(f"{module.name}: {case.name}", case) for case in listed]
-    picked = [case for name, case in found if only.lower() in name.lower()]
+        found |= {(f"{module.name}: {case.name}", case.peer): case for case in listed}
+    picked = {known: case for known, case in found.items() if only.lower() in known[0].lower()}
     if not picked:
         raise ConfigError(f"--only {only!r} is in none of\n  " + "\n  ".join(name for name, _ in found))
     return picked
 
 
-def measure(
-    chosen: Sequence[Case], thread_counts: Sequence[int] = (1, 2), rounds: int = 15, device: str = "cpu"
-) -> Iterator[Row]:
-    """Measure cases for each number of threads; memory does not depend on it and is measured once.
+def configurations(
+    package: str, only: str = "", thread_counts: Sequence[int] = (1, 2), rounds: int = 15, device: str = "cpu"
+) -> list[dict[str, Any]]:
+    """List the measurements of a suite: a case for each number of threads, on which memory does not depend.
 
     Args:
-        chosen: what to measure.
+        package: see `find_cases`.
+        only: see `find_cases`.
         thread_counts: how many threads compute.
         rounds: timed runs of each; fewer, but at least six of them, where one takes over a second.
         device: where cases make their tensors.
+
+    Raises:
+        ConfigError: If no case is picked.
     """
-    for case in chosen:
-        for count in thread_counts[:1] if case.memory else thread_counts:
-            with threads(count):
-                yield _measure(case, count, rounds, device)
-            gc.collect()
+    same = {"suite": package, "rounds": rounds, "device": device, **here(device, package)}
+    return [
+        {**same, "case": name, "peer": peer, "threads": count}
+        for (name, peer), case in _named(package, only).items()
+        for count in (thread_counts[:1] if case.memory else thread_counts)
+    ]
 
 
-def _measure(case: Case, count: int, rounds: int, device: str) -> Row:
-    """Build a case and time it; one that fails says so in its row, and the others are measured all the same."""
+def execute(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure a case: the work of the grid."""
+    case = _named(config["suite"])[config["case"], config["peer"]]
+    try:
+        row = measure(case, config["threads"], config["rounds"], config["device"])
+    finally:
+        gc.collect()
+    found = {"ours": row.ours, "theirs": row.theirs, "missing": row.missing}
+    return found | ({"ratio": astuple(row.ratio)} if row.ratio else {})
+
+
+def rows_of(records: Sequence[Record]) -> list[Row]:
+    """Make the rows of a table of one suite's stored measurements, in the order of its cases."""
+    cases = _named(records[0]["config"]["suite"]) if records else {}
+    found: dict[tuple[str, str], list[Row]] = {known: [] for known in cases}
+    for record in records:
+        known = record["config"]["case"], record["config"]["peer"]
+        found[known].append(_row_of(cases[known], record))
+    return [row for rows in found.values() for row in rows]
+
+
+def _row_of(case: Case, record: Record) -> Row:
+    """Make a row; of a measurement that failed, it says why."""
+    count = record["config"]["threads"]
+    if "error" in record:
+        return Row(case, count, missing=f"{FAILED} {record['error'].strip().splitlines()[0][:200]}")
+    ratio = Spread(*record["ratio"]) if "ratio" in record else None
+    return Row(case, count, record["ours"], record["theirs"], ratio, record["missing"])
+
+
+def measure(case: Case, count: int, rounds: int = 15, device: str = "cpu") -> Row:
+    """Build a case and time it on so many threads; a peer that is not there is told in the row."""
     try:
         with create.place(device):
             built: Built = case.build()
-        return Row(case, count, missing=built) if isinstance(built, str) else _timed(case, built, count, rounds, device)
     except ImportError as error:
         return Row(case, count, missing=f"does not import: {error}")
-    except RuntimeError as error:  # also of a GPU that is full
-        said = str(error).strip().partition("\n")[0]
-        return Row(case, count, missing=f"{FAILED} {type(error).__name__}: {said[:200]}")
+    return Row(case, count, missing=built) if isinstance(built, str) else _timed(case, built, count, rounds, device)
 
 
 def _timed(case: Case, built: tuple[Job, Job | float], count: int, rounds: int, device: str) -> Row:

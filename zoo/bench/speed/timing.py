@@ -2,8 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 
@@ -57,17 +56,6 @@ def seconds(function: Callable[[], object]) -> float:
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return time.perf_counter() - start
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Compute on so many threads until the block ends."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def matrix_rate(dtype: torch.dtype, size: int = 1536, repeats: int = 5) -> float:

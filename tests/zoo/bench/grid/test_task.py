@@ -18,6 +18,8 @@ def work(config: dict[str, Any]) -> dict[str, Any]:
         )
     if "count" in config:
         return {"threads": torch.get_num_threads()}
+    if "named" in config:
+        return {config["named"]: 1}
     return {"tensor": torch.ones(1)} if "tensor" in config else {"pair": (config["x"], 2)}
 
 
@@ -31,6 +33,12 @@ def test_an_exception_is_a_result_with_its_cause() -> None:
     assert result["error"] == "ValueError: too big"
     assert "in work" in result["traceback"]
     assert "transient" not in result
+
+
+@pytest.mark.parametrize("name", ["error", "key"])
+def test_a_result_that_would_be_read_as_something_else_is_refused(name: str) -> None:
+    cause = attempt(WORK, {"named": name})["error"]
+    assert cause == f"ValueError: {WORK} gives {name}, which every record has: choose another name"
 
 
 @pytest.mark.parametrize("allocator", ["python", "torch", "cpu"])

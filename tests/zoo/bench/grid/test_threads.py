@@ -5,7 +5,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from zoo.bench.grid.threads import VARIABLE, choose_threads, limited_threads
+from zoo.bench.grid.threads import VARIABLE, choose_threads, limited_threads, torch_threads
 from zoo.errors import ConfigError
 
 
@@ -44,3 +44,10 @@ def test_threads_are_limited_and_restored() -> None:
         assert torch.get_num_threads() == 1
         assert {pool["num_threads"] for pool in threadpool_info()} == {1}
     assert torch.get_num_threads() == 2
+
+
+def test_threads_of_torch_are_put_back() -> None:
+    before = torch.get_num_threads()
+    with torch_threads(1):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before

@@ -11,10 +11,11 @@ from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.shard import Shard
 from zoo.bench.learning_curve import command, execution
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.execution import RunOptions, executed_by
+from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.progress import NoProgress
 from zoo.bench.learning_curve.results import Study
 from zoo.bench.learning_curve.run_study import run_study
+from zoo.bench.study.execution import executed_by
 from zoo.errors import ConfigError, DataError
 
 TINY = StudyConfig(models=("resnet-micro", "vit-micro"), data="digits", sizes=(10, 20), seeds=1, steps=2)

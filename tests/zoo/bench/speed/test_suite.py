@@ -14,8 +14,18 @@ from typer.testing import CliRunner
 from zoo import ConfigError, Registry, SuiteSpec, hookimpl
 from zoo.bench.speed import suite
 from zoo.bench.speed.case import Case, Job
-from zoo.bench.speed.compare import command
-from zoo.bench.speed.suite import Row, cells, find_cases, markdown, measure, table
+from zoo.bench.speed.command import command
+from zoo.bench.speed.suite import (
+    Row,
+    cells,
+    configurations,
+    execute,
+    find_cases,
+    markdown,
+    measure,
+    rows_of,
+    table,
+)
 from zoo.bench.speed.timing import Spread
 from zoo.cli.app import build
 from zoo.registry.lookup import using
@@ -56,6 +66,7 @@ class TestCases:
     def test_the_command_prints_and_writes_a_section(self, tmp_path: Path) -> None:
         out = tmp_path / "engine.md"
         options = ["--suite", "engine", "--rounds", "1", "--threads", "1", "--only", "toys", "--out", str(out)]
+        options += ["--folder", str(tmp_path / "speed")]
         result = CliRunner().invoke(build(), ["bench", "speed", *options])
         assert result.exit_code == 0, result.output
         assert "fills little" in result.output
@@ -80,21 +91,43 @@ def test_a_plugin_of_another_has_a_suite(tmp_path: Path, monkeypatch: pytest.Mon
     )
     monkeypatch.syspath_prepend(tmp_path)
     with using(Registry([Mine()])):
-        result = CliRunner().invoke(build(), ["bench", "speed", "--suite", "toys", "--out", str(tmp_path / "toys.md")])
+        options = ["--suite", "toys", "--out", str(tmp_path / "toys.md"), "--folder", str(tmp_path / "speed")]
+        result = CliRunner().invoke(build(), ["bench", "speed", *options])
         with pytest.raises(ConfigError, match=r"'trains' is not one of models, .*engine, .*, toys, planner, startup"):
             command(suite="trains")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "toys.md").read_text().startswith("## Toys against their peers\n\n`zoo bench speed --suite toys")
 
 
-def test_time_is_measured_for_each_number_of_threads() -> None:
-    rows = list(measure([case()], thread_counts=[1, 2], rounds=2))
-    assert [row.threads for row in rows] == [1, 2]
-    assert all(row.ours > 0 and row.theirs > 0 and row.ratio for row in rows)
+@pytest.mark.usefixtures("only_toys")
+def test_a_case_is_measured_for_each_number_of_threads() -> None:
+    configs = configurations("zoo.bench.engine", thread_counts=[1, 2], rounds=2)
+    assert [(config["case"], config["threads"]) for config in configs] == [
+        (f"toys: {name}", count) for name in ("fills little", "absent") for count in (1, 2)
+    ]
+    found = execute(configs[0])
+    assert found["ours"] > 0 and found["theirs"] > 0 and len(found["ratio"]) == 3  # noqa: PT018
+    assert execute(configs[2])["missing"] == "pip install absent"
+
+
+@pytest.mark.usefixtures("only_toys")
+def test_rows_stand_in_the_order_of_the_suite_and_say_why_one_failed() -> None:
+    configs = configurations("zoo.bench.engine", thread_counts=[1], rounds=2)
+    good = {"config": configs[0], **execute(configs[0])}
+    failed = {"config": configs[1], "error": "ValueError: no\nsecond line"}
+    rows = rows_of([failed, good])
+    assert [row.case.name for row in rows] == ["fills little", "absent"]
+    assert rows[1].missing == "failed: ValueError: no"
+    assert rows[0].ratio == Spread(*good["ratio"])
+
+
+def test_memory_does_not_depend_on_threads_and_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "_named", lambda *_: {("toys: fills", "itself"): case(memory=True)})
+    assert [config["threads"] for config in configurations("zoo.bench.engine", thread_counts=[2, 1])] == [2]
 
 
 def test_the_ratio_is_ours_over_the_peers() -> None:
-    (row,) = measure([case(lambda: (fill(1), fill(2_000_000)))], thread_counts=[1], rounds=3)
+    row = measure(case(lambda: (fill(1), fill(2_000_000))), 1, rounds=3)
     assert row.ratio
     assert row.ratio.median < 0.5
     assert row.ours < row.theirs
@@ -102,14 +135,14 @@ def test_the_ratio_is_ours_over_the_peers() -> None:
 
 def test_a_duration_may_stand_in_the_peers_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "seconds", lambda job: 0.5)
-    (row,) = measure([Case("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), repeats=5)], [1], rounds=3)
+    row = measure(Case("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), repeats=5), 1, rounds=3)
     assert (row.ours, row.theirs) == (0.1, 2.0)
     assert row.ratio == Spread(0.05, 0.05, 0.05)
 
 
 def test_the_time_is_that_of_one_of_the_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "in_turns", lambda ours, theirs, rounds: ([10.0] * rounds, [5.0] * rounds))
-    (row,) = measure([case(repeats=5)], thread_counts=[1], rounds=2)
+    row = measure(case(repeats=5), 1, rounds=2)
     assert (row.ours, row.theirs) == (2.0, 1.0)
     assert row.ratio == Spread(2.0, 2.0, 2.0)
 
@@ -123,7 +156,7 @@ def test_a_job_is_repeated_within_a_measurement() -> None:
 
         return job
 
-    list(measure([case(lambda: (count("ours"), count("theirs")), repeats=5)], thread_counts=[1], rounds=2))
+    measure(case(lambda: (count("ours"), count("theirs")), repeats=5), 1, rounds=2)
     assert runs == dict.fromkeys(runs, 5 * (1 + 2 + 2))  # one to see how long it takes, two untimed, two timed
 
 
@@ -133,8 +166,8 @@ def test_cases_over_a_second_get_fewer_rounds(taken: float, rounds: int) -> None
     assert suite._rounds(taken, 3) == 3
 
 
-def test_memory_is_compared_by_peak_bytes_once() -> None:
-    (row,) = measure([case(lambda: (fill(10**6), fill(4 * 10**6)), memory=True, target=0.251)], thread_counts=[1, 2])
+def test_memory_is_compared_by_peak_bytes() -> None:
+    row = measure(case(lambda: (fill(10**6), fill(4 * 10**6)), memory=True, target=0.251), 1)
     assert (row.ours, row.theirs) == pytest.approx((4e6, 16e6), rel=1e-3)
     assert row.reached == "yes"
     assert cells(row)[2:6] == ["-", "4 MB", "16 MB", "0.25"]
@@ -148,7 +181,7 @@ def absent() -> tuple[Job, Job]:
 
 @pytest.mark.parametrize(("build", "text"), [(absent, "zoo_no_such_library"), (lambda: "no compiler", "no compiler")])
 def test_a_peer_that_is_not_there_is_a_row(build: Callable[[], tuple[Job, Job] | str], text: str) -> None:
-    (row,) = measure([case(build)], thread_counts=[1])
+    row = measure(case(build), 1)
     assert text in row.missing
     assert row.reached == "-"
     assert text in cells(row)[5]
@@ -180,5 +213,5 @@ def test_rows_are_laid_out_for_terminal_and_document() -> None:
 
 def test_a_process_is_measured_against_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "resident_bytes", lambda job: job() * 10**6)
-    (row,) = measure([Case("a step", "16 MB", 1.0, build=lambda: (lambda: 12, 16e6), memory=True)], [1, 2])
+    row = measure(Case("a step", "16 MB", 1.0, build=lambda: (lambda: 12, 16e6), memory=True), 1)
     assert cells(row)[2:] == ["-", "12 MB", "16 MB", "0.75", "1", "yes"]

@@ -4,7 +4,7 @@ import time
 
 import torch
 
-from zoo.bench.speed.timing import Spread, in_turns, matrix_rate, threads
+from zoo.bench.speed.timing import Spread, in_turns, matrix_rate
 
 
 def test_the_interval_holds_the_middle_ranks() -> None:
@@ -26,13 +26,6 @@ def test_turns_alternate_and_count_only_timed_runs() -> None:
 def test_the_slower_takes_longer() -> None:
     ours, theirs = in_turns(lambda: None, lambda: time.sleep(0.01), rounds=3)
     assert max(ours) < min(theirs)
-
-
-def test_threads_are_put_back() -> None:
-    before = torch.get_num_threads()
-    with threads(1):
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
 
 
 def test_a_matrix_product_has_a_rate() -> None:

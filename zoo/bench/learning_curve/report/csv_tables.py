@@ -1,8 +1,5 @@
 """The runs of a study as CSV: in full, and as learning curves in the layout of LCDB."""
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +8,7 @@ from zoo.bench.grid.engine import Record
 from zoo.bench.learning_curve.compute import operations
 from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
 from zoo.bench.learning_curve.tested import unpack, unpack_classes
+from zoo.bench.study.report import csv_text
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
             "parameters", "multiply_adds", "learning_rate", "precision", "device", "threads", "error",
@@ -26,7 +24,7 @@ def results_csv(study: Study) -> str:
     columns = [score if column == "accuracy" else column for column in _COLUMNS]
     entries = {entry.name: entry for entry in study.models}
     rows = ({**record, **_derived(study, entries[record["config"]["model"]], record)} for record in study.records)
-    return _written(columns, ({**row["config"], **row} for row in rows))
+    return csv_text(columns, ({**row["config"], **row} for row in rows))
 
 
 def curves_csv(study: Study) -> str:
@@ -38,7 +36,7 @@ def curves_csv(study: Study) -> str:
     `size_test` is empty where single examples have no score. Losses are positive.
     """
     shown = study.data.shown
-    return _written(
+    return csv_text(
         LCDB,
         (
             {
@@ -70,11 +68,3 @@ def _derived(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
         found["balanced_accuracy"] = sum(recalls.values()) / len(recalls)
         found |= {"worst_class": study.data.class_name(worst), "worst_class_accuracy": recalls[worst]}
     return found
-
-
-def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -1,6 +1,5 @@
 """The figure of a data-size study: error over training-set size, both on logarithmic axes."""
 
-import io
 import math
 import textwrap
 
@@ -49,16 +48,6 @@ def title(study: Study, width: int = 80) -> str:
     found = conclusion(study)
     text = found[0] if found else f"Test {study.data.error_name} by training-set size: {study.data.name}"
     return _wrapped(text, width)
-
-
-def rendered(figure: Figure) -> dict[str, bytes]:
-    """Give the figure as the contents of a PNG and an SVG file."""
-    files = {}
-    for ending, metadata in (("png", None), ("svg", {"Date": None})):
-        content = io.BytesIO()
-        figure.savefig(content, format=ending, metadata=metadata)
-        files[f"figure.{ending}"] = content.getvalue()
-    return files
 
 
 def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:

@@ -4,14 +4,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from zoo.atomic_write import write_bytes
 from zoo.bench.learning_curve.report.compute_figure import draw_compute
 from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
-from zoo.bench.learning_curve.report.figure import draw, rendered
+from zoo.bench.learning_curve.report.figure import draw
 from zoo.bench.learning_curve.report.json_summary import summary
 from zoo.bench.learning_curve.report.page import page
 from zoo.bench.learning_curve.results import Study
-from zoo.errors import DataError
+from zoo.bench.study.report import rendered, write_files
 
 
 def write_report(study: Study, command: str, decided: Sequence[str] = ()) -> list[Path]:
@@ -35,16 +34,4 @@ def write_report(study: Study, command: str, decided: Sequence[str] = ()) -> lis
         "report.html": page(study, command, files["figure.svg"].decode(), decided),
     }
     files |= {name: text.encode() for name, text in texts.items()}
-    failed: dict[str, OSError] = {}
-    for name, content in files.items():
-        try:
-            write_bytes(study.folder / name, content)
-        except OSError as error:
-            failed[name] = error
-    if failed:
-        cause = next(iter(failed.values()))
-        raise DataError(
-            f"{', '.join(failed)} in {study.folder} cannot be written: {cause.strerror}. The results are safe in "
-            "results.jsonl: make room and run the same command again, which trains nothing and writes the report"
-        ) from cause
-    return [study.folder / name for name in files]
+    return write_files(study.folder, files)

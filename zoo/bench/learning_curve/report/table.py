@@ -11,7 +11,7 @@ from zoo.bench.learning_curve.compute import cost_text
 from zoo.bench.learning_curve.results import ModelEntry, Study
 from zoo.names import counted
 
-KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid"}
+KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid", "recurrent": "RNN"}
 _STARTS = {"scratch": "", "pretrained": ", pretrained", "probe": ", linear probe"}
 
 

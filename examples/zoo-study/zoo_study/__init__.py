@@ -1,0 +1,1 @@
+"""A study of the attention zoo: what does attention to a window leave out?"""

@@ -1,0 +1,93 @@
+"""Recurrent encoders of text, of PyTorch's layers: LSTM and GRU; sizes are in `plugin.py`."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core import ConfigError, Model, Stack, TokenEmbed, Tokens, configured, head
+
+CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentConfig:
+    """Sizes and options of `Recurrent`.
+
+    Args:
+        vocab_size: tokens there are.
+        dim: channels of a token and of the state.
+        depth: layers.
+        cell: one of `CELLS`.
+        num_classes: labels of `classify` and `tag`; 0 for features.
+        task: `classify` (from the mean), `tag` or `features`.
+        dropout: probability in [0, 1), behind each layer.
+    """
+
+    vocab_size: int = 260
+    dim: int = 64
+    depth: int = 2
+    cell: str = "lstm"
+    num_classes: int = 0
+    task: str = "classify"
+    dropout: float = 0.0
+
+
+class RecurrentBlock(nn.Module):
+    """A layer of PyTorch's LSTM or GRU that reads a text from its front; what is not there changes no state.
+
+    Args:
+        cell: `nn.LSTM` or `nn.GRU`.
+        dim: channels of a token and of the state.
+        dropout: probability in [0, 1), of the output.
+    """
+
+    def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], dim: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.rnn = cell(dim, dim, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+
+    def open_forget_gate(self) -> None:
+        """Set the bias of an LSTM's forget gate, the second of four, to 1."""
+        dim = self.rnn.hidden_size
+        with torch.no_grad():
+            self.rnn.get_parameter("bias_ih_l0")[dim : 2 * dim] = 1
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Give the same text with the state after each token in its place."""
+        valid = tokens.valid()
+        if valid is None:
+            return tokens.with_x(self.dropout(self.rnn(tokens.x)[0]))
+        order = (~valid).long().argsort(dim=1, stable=True)  # padding comes last, where nothing reads its state
+        states = self.rnn(_taken(tokens.without_padding().x, order))[0]
+        return tokens.with_x(self.dropout(_taken(states, order.argsort(1)))).without_padding()
+
+
+class Recurrent(Model):
+    """Layers of LSTM (Hochreiter and Schmidhuber 1997) or GRU (arXiv:1406.1078), each reading a text from its front.
+
+    The forget gate of an LSTM begins open, with a bias of 1 (Jozefowicz et al. 2015).
+
+    Args:
+        config: its fields are the keywords, see `RecurrentConfig`.
+
+    Raises:
+        ConfigError: If there is no such cell, or no layer.
+    """
+
+    @configured(RecurrentConfig)
+    def __init__(self, config: RecurrentConfig) -> None:
+        if config.cell not in CELLS:
+            raise ConfigError(f"cell={config.cell!r} is not one of {', '.join(CELLS)}")
+        if config.depth < 1:
+            raise ConfigError(f"depth={config.depth}: at least one layer")
+        stem = TokenEmbed(config.vocab_size, config.dim, position="none")
+        blocks = [RecurrentBlock(CELLS[config.cell], config.dim, config.dropout) for _ in range(config.depth)]
+        super().__init__(stem, Stack(blocks), head(config.task, config.dim, config.num_classes, pool="mean"))
+        if config.cell == "lstm":
+            for block in blocks:
+                block.open_forget_gate()
+
+
+def _taken(x: Tensor, order: Tensor) -> Tensor:
+    return torch.gather(x, 1, order[..., None].expand_as(x))
