@@ -1,16 +1,15 @@
 """All seeds of a size of the data-size study trained at once, against one after another."""
 
-from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn.functional import cross_entropy
 
 from zoo.bench.gpu.models import inputs
+from zoo.bench.seeds.joint_gradients import joint_losses
 from zoo.bench.speed.case import Case, Job
+from zoo.data.corpus import Batch
 from zoo.factory import create
 
 NAME, SEEDS, ROWS, LABELS = "vit-micro", 8, 32, 10
@@ -25,38 +24,16 @@ def models(count: int, **overrides: Any) -> list[nn.Module]:
     return made
 
 
-def stacked(parts: list[nn.Module]) -> tuple[dict[str, Tensor], Callable[[Tensor, Tensor], dict[str, Tensor]]]:
-    """Give the weights of several models in one tensor each, and what computes their gradients at once.
-
-    Args:
-        parts: models of one architecture; their weights are copied.
-    """
-    weights, buffers = stack_module_state(parts)
-    weights = {name: x.detach().requires_grad_() for name, x in weights.items()}
-    frame = deepcopy(parts[0]).to("meta")
-
-    def loss(own: dict[str, Tensor], kept: dict[str, Tensor], x: Tensor, target: Tensor) -> Tensor:
-        return cross_entropy(functional_call(frame, (own, kept), (x,)), target)
-
-    every = vmap(grad(loss), randomness="different")
-
-    def gradients(x: Tensor, target: Tensor) -> dict[str, Tensor]:
-        found: dict[str, Tensor] = every(weights, buffers, x, target)
-        return found
-
-    return weights, gradients
-
-
 def together(parts: list[nn.Module], x: Tensor, target: Tensor) -> Job:
     """Make a step of all models at once; x is (seeds, b, …), target (seeds, b)."""
-    weights, gradients = stacked(parts)
-    optimizer = torch.optim.AdamW(weights.values(), 1e-3)
+    optimizers = [torch.optim.AdamW(part.parameters(), 1e-3) for part in parts]
+    batches = [Batch((its_x,), its_target) for its_x, its_target in zip(x, target, strict=True)]
 
-    def step() -> dict[str, Tensor]:
-        for name, found in gradients(x, target).items():
-            weights[name].grad = found
-        optimizer.step()
-        return weights
+    def step() -> None:
+        for loss, optimizer in zip(joint_losses(parts, batches, cross_entropy), optimizers, strict=True):
+            loss.backward()  # of gradients that are known
+            optimizer.step()
+            optimizer.zero_grad()
 
     return step
 

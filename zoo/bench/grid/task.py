@@ -34,8 +34,14 @@ def attempt(work: str, config: Config, threads: int = DEFAULT) -> Result:
             raise ValueError(f"{work} gives {', '.join(sorted(taken))}, which every record has: choose another name")
         return {**result, "products": chosen()}
     except Exception as error:  # whatever a run may raise is its result
-        cause = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
-        return cause | ({"transient": True} if _lacks_memory(error) else {})
+        return failure(error)
+
+
+def failure(error: Exception) -> Result:
+    """Give what is stored of a run that raised."""
+    told = "".join(traceback.format_exception(error))
+    cause = {"error": f"{type(error).__name__}: {error}", "traceback": told}
+    return cause | ({"transient": True} if _lacks_memory(error) else {})
 
 
 def load(work: str) -> Callable[[Config], Result]:

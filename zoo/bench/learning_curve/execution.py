@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from zoo.bench.grid.engine import Grid, Record
 from zoo.bench.grid.results_store import Store
+from zoo.bench.grid.worker_pool import WorkerPool
 from zoo.bench.learning_curve.plan import resolve_device
 from zoo.bench.learning_curve.run import Run
+from zoo.bench.seeds.executor import SeedsTogether
 from zoo.bench.study import execution
 from zoo.bench.study.execution import Execution
 from zoo.bench.study.progress import NoProgress
@@ -14,6 +16,7 @@ from zoo.errors import ConfigError
 from zoo.processors import cores
 
 WORK = "zoo.bench.learning_curve.run:execute"
+SEEDS_WORK = "zoo.bench.learning_curve.run_seeds:execute_seeds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +46,20 @@ def complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: N
     """Run what the store does not hold yet, and give the records of all."""
     configs, device = [run.to_dict() for run in runs], runs[0].device
     grid = Grid(WORK, configs, store, retry_failed=options.retry_failed, shard=options.shard)
+    if device == "cuda" and options.local and options.workers is None:
+        return _seeds_at_once(grid, options, progress)
     if options.local:
         options = replace(options, workers=workers_for(options.workers, device, grid.threads))
     return execution.complete(grid, options, progress, gpus=int(device == "cuda"))
+
+
+def _seeds_at_once(grid: Grid, options: RunOptions, progress: NoProgress) -> list[Record]:
+    pool = WorkerPool(1, grid.threads)
+    try:
+        together = replace(options, executor=SeedsTogether(pool, SEEDS_WORK, grid.todo))
+        return execution.complete(grid, together, progress)
+    finally:
+        pool.kill_workers()
 
 
 def gathered(runs: Sequence[Run], store: Store, progress: NoProgress) -> list[Record]:

@@ -19,7 +19,7 @@ from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import study_info
 from zoo.training.criterion import FirstOfEqual, criterion_for
 from zoo.training.initial_model import channels_last
-from zoo.training.loop import Plan, fit
+from zoo.training.loop import Objective, Outcome, Plan, fit
 from zoo.training.objectives import TeacherForcing
 from zoo.training.optimizers import optimizers_for, trapezoid
 
@@ -70,45 +70,69 @@ class Run:
 
 def execute(config: dict[str, Any]) -> dict[str, Any]:
     """Train one model on one subset and test its best checkpoint, that of a pilot not; JSON in, JSON out."""
-    torch.set_flush_denormal(True)  # of this thread; dying activations cost ten times as much otherwise
-    run = Run(**config)
-    logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
-    fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
-    Contestant.of(run.model).check_unchanged(run.weights)
-    corpus = _corpora(run.data, run.image_size).of(run.model)
-    eval_batch_size = study_info(corpus).batch_size or run.batch_size
-    torch.manual_seed(run.seed)
-    model = build(run.model, corpus)
-    criterion = criterion_for(corpus) if run.ties == "smooth" else FirstOfEqual()
-    labelling = Labelling.of(run.class_ratio, run.label_noise)
-    part = labelling.subset(corpus, run.size, run.seed, bool(run.augment))
-    trained, batches, whole = _parts(model, part, run, fabric)
-    outcome = fit(
-        trained,
-        TeacherForcing(part),
-        batches,
-        optimizers_for(run.optimizer, trained, run.learning_rate, run.weight_decay),
-        plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup), criterion=criterion),
-        fabric=fabric,
-        validate=lambda fitted: _scores(part, whole(fitted), "validation", eval_batch_size, fabric),
-    )
-    tested = {"metric": corpus.metric} if run.pilot else _tested(corpus, model.eval(), eval_batch_size, fabric)
-    multiply_adds = _multiply_adds(corpus, model.eval())
-    return {
-        **tested,
-        "validation": outcome.best_score,
-        "validation_scores": outcome.deciding,
-        "best_step": outcome.best_step,
-        "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score, _ in outcome.history],
-        "seconds": round(outcome.seconds, 3),
-        "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "multiply_adds": multiply_adds,
-        **({"training_multiply_adds": multiply_adds * _forwards(run)} if isinstance(model, Probe) else {}),
-        "device": str(fabric.device),
-        "precision": run.precision,
-        "threads": torch.get_num_threads(),
-    }
+    training = Training(Run(**config))
+    return training.result(training.fit(TeacherForcing(training.part)))
+
+
+class Training:
+    """Make the parts of a run: data, model, batches.
+
+    Args:
+        run: says which.
+    """
+
+    def __init__(self, run: Run) -> None:
+        torch.set_flush_denormal(True)  # of this thread; dying activations cost ten times as much otherwise
+        logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # announces bf16 at every run
+        self.run = run
+        self.fabric = Fabric(accelerator=run.device, devices=1, precision=run.precision)  # type: ignore[arg-type]
+        Contestant.of(run.model).check_unchanged(run.weights)
+        self.corpus = _corpora(run.data, run.image_size).of(run.model)
+        self.eval_batch_size = study_info(self.corpus).batch_size or run.batch_size
+        torch.manual_seed(run.seed)
+        self.model = build(run.model, self.corpus)
+        labelling = Labelling.of(run.class_ratio, run.label_noise)
+        self.part = labelling.subset(self.corpus, run.size, run.seed, bool(run.augment))
+        self.trained, self.batches, self.whole = _parts(self.model, self.part, run, self.fabric)
+
+    def fit(self, objective: Objective) -> Outcome:
+        """Train, and load the best checkpoint."""
+        run = self.run
+        criterion = criterion_for(self.corpus) if run.ties == "smooth" else FirstOfEqual()
+        return fit(
+            self.trained,
+            objective,
+            self.batches,
+            optimizers_for(run.optimizer, self.trained, run.learning_rate, run.weight_decay),
+            plan=Plan(steps=run.steps, schedule=trapezoid(run.steps, run.warmup), criterion=criterion),
+            fabric=self.fabric,
+            validate=lambda fitted: _scores(
+                self.part, self.whole(fitted), "validation", self.eval_batch_size, self.fabric
+            ),
+        )
+
+    def result(self, outcome: Outcome) -> dict[str, Any]:
+        """Test the model, and tell all that is stored."""
+        run, model = self.run, self.model.eval()
+        tested = {"metric": self.corpus.metric}
+        if not run.pilot:
+            tested = _tested(self.corpus, model, self.eval_batch_size, self.fabric)
+        multiply_adds = _multiply_adds(self.corpus, model)
+        return {
+            **tested,
+            "validation": outcome.best_score,
+            "validation_scores": outcome.deciding,
+            "best_step": outcome.best_step,
+            "history": [[step, round(loss, 4), round(score, 4)] for step, loss, score, _ in outcome.history],
+            "seconds": round(outcome.seconds, 3),
+            "examples_per_second": round(run.steps * min(run.batch_size, run.size) / outcome.seconds, 1),
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "multiply_adds": multiply_adds,
+            **({"training_multiply_adds": multiply_adds * _forwards(run)} if isinstance(model, Probe) else {}),
+            "device": str(self.fabric.device),
+            "precision": run.precision,
+            "threads": torch.get_num_threads(),
+        }
 
 
 class Corpora:

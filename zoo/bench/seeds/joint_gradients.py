@@ -1,5 +1,6 @@
 """Losses and gradients of several models of one architecture in one pass, by `torch.func.vmap`."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,7 +38,8 @@ def joint_losses(models: Sequence[nn.Module], batches: Sequence[Batch], loss: Lo
 
     stacked = [torch.stack(parts) for parts in zip(*inputs, strict=True)]
     joint = vmap(grad_and_value(single), randomness="different")
-    with torch.no_grad():  # the gradients of these gradients are not wanted
+    with torch.no_grad(), warnings.catch_warnings():  # the gradients of these gradients are not wanted
+        warnings.filterwarnings("ignore", "There is a performance drop")  # of adaptive pooling: channels-last images
         grads, values = joint(weights, buffers, stacked, torch.stack(targets))
     for name, every in buffers.items():
         for model, one in zip(models, every, strict=True):
