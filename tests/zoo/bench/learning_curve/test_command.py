@@ -306,7 +306,7 @@ def test_runs_with_other_rates_are_said_not_to_be_used(tmp_path: Path, capsys: p
     other["config"]["learning_rate"] = 0.5
     (tmp_path / "results.jsonl").write_text(json.dumps({**other, "key": "other"}) + "\n")
     study(tmp_path, **options)
-    assert "of these models is not used: the data or" in " ".join(capsys.readouterr().out.split())
+    assert "of these models is not used: the data, the learning rates or" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_model_whose_pilot_runs_all_fail_takes_the_rate_of_the_recipe(

@@ -16,7 +16,7 @@ COLOURS: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     "convolution": (("#D55E00", "#FF8A3D"), ("#E69F00", "#FFC857"), ("#882255", "#E58AB5")),
     "attention": (("#0072B2", "#4DA6FF"), ("#56B4E9", "#A8DBFF"), ("#332288", "#A99CFF")),
     "hybrid": (("#009E73", "#2CCB9B"), ("#117733", "#8FD694"), ("#999933", "#D9D96B")),
-    "recurrent": (("#CC79A7", "#F2A6CE"), ("#AA4499", "#DD77CC"), ("#555555", "#BBBBBB")),
+    "recurrent": (("#CC79A7", "#F2A6CE"), ("#444444", "#E8E8E8"), ("#AA4499", "#DD77CC")),
 }
 """On white and on a dark background, by kind."""
 _MARKERS: Mapping[Kind, str] = {"convolution": "sPX", "attention": "o^v", "hybrid": "Dp*", "recurrent": "d<>"}
