@@ -81,6 +81,14 @@ class Grid:
         """Runs that failed before and are not done again."""
 
     @property
+    def failures(self) -> str:
+        """Tell of runs that failed before and are not done again; empty where there are none."""
+        if not self.failed:
+            return ""
+        many, again = counted(self.failed, "run"), "is" if self.failed == 1 else "are"
+        return f"{many} failed before and {again} not tried again; --retry-failed repeats what failed"
+
+    @property
     def message(self) -> str:
         """Tell of results on another number of threads, which are not used, and by another rule of products."""
         rule = products.changed(self.store.records.values()) if self.todo else ""

@@ -75,7 +75,8 @@ def data_size(
         out: folder of the results.
         workers: processes, by default one for each core, one in all on an accelerator; 0 for none. Each run is
             computed on one thread, or on as many as `OMP_NUM_THREADS` says, or the results in `out`; the number of
-            workers changes no result.
+            workers changes no result; on an accelerator, where none is given, all seeds of a size are trained at once,
+            which rounds sums in another way.
         lr_sweep: choose each model's learning rate on validation first, from one grid, at a middle size and on seeds
             that no study has. By default where the package keeps no rate for the data and the optimizer, as it does for
             `cards`; True sweeps anyway, False takes what is kept, else the recipe's rate.

@@ -79,12 +79,14 @@ def crossover_over(study: Study, axis: str) -> Crossover | None:
 
     The curves are those over the number of examples, each point at its mean cost; between two the error is interpolated
     as the figure draws it, log error over log cost. What is compared are costs at which both have one; nothing is
-    extrapolated. None where there is no pair, no such cost, no clear difference, or a curve has one cost twice.
+    extrapolated, and sizes at which both are at chance are left out. None where there is no pair, no such cost, no
+    clear difference, or a curve has one cost twice.
     """
     pair, costs = study.pair(), spent(study, axis)
     if not pair or not costs:
         return None
-    sizes = {name: by_cost(study, costs, name) for name in pair}
+    compared = study.compared(*pair)
+    sizes = {name: [size for size in by_cost(study, costs, name) if size in compared] for name in pair}
     logs = [np.log([costs[name, size] for size in sizes[name]]) for name in pair]
     if any(len(each) < 2 or (np.diff(each) <= 0).any() for each in logs) or all(map(study.at_chance, pair)):
         return None

@@ -21,7 +21,7 @@ SEEDS_WORK = "zoo.bench.learning_curve.run_seeds:execute_seeds"
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Execution):
-    """Hold how a study is run, which has no influence on its results, but for the learning rates.
+    """Hold how a study is run, which has no influence on its results, but for learning rates, and rounding on a GPU.
 
     Args:
         lr_sweep: see `data_size`, as what is not told here.
@@ -46,7 +46,8 @@ def complete(runs: Sequence[Run], store: Store, options: RunOptions, progress: N
     """Run what the store does not hold yet, and give the records of all."""
     configs, device = [run.to_dict() for run in runs], runs[0].device
     grid = Grid(WORK, configs, store, retry_failed=options.retry_failed, shard=options.shard)
-    if device == "cuda" and options.local and options.workers is None:
+    shared = runs[0].precision.endswith("-true") and runs[0].precision != "32-true"  # a default dtype, of all threads
+    if device == "cuda" and options.local and options.workers is None and not shared:
         return _seeds_at_once(grid, options, progress)
     if options.local:
         options = replace(options, workers=workers_for(options.workers, device, grid.threads))

@@ -38,7 +38,7 @@ class Goal:
     def options(self) -> str:
         """Write it as options of the command, with a space in front."""
         values = {"--target": self.target, "--label-cost": self.label_cost, "--hour-cost": self.hour_cost}
-        return "".join(f" {name} {value:g}" for name, value in values.items() if value is not None)
+        return "".join(f" {name} {value:.12g}" for name, value in values.items() if value is not None)
 
     def decided(self, study: Study) -> Sequence[str]:
         """Give the lines of the decision; none without a target."""

@@ -21,7 +21,7 @@ def command_for(config: StudyConfig, folder: Path, lr_sweep: bool | None = None)
     words += ["--device", config.device] if config.device != "auto" else []
     words += ["--optimizer", config.optimizer] if config.optimizer else []
     words += ["--class-ratio", str(config.labelling.ratio)] if config.labelling.ratio else []
-    words += ["--label-noise", f"{config.label_noise:g}"] if config.label_noise else []
+    words += ["--label-noise", str(config.label_noise)] if config.label_noise else []
     words += ["--augment"] if config.augment else []
     words += [] if lr_sweep is None else ["--lr-sweep" if lr_sweep else "--no-sweep"]
     return shlex.join(words)

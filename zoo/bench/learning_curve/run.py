@@ -14,6 +14,7 @@ from zoo.bench.learning_curve.contestant import Contestant
 from zoo.bench.learning_curve.probe import Probe, VectorBatches, probe_for
 from zoo.bench.learning_curve.tested import judged
 from zoo.core.flops import count
+from zoo.data.batched_corpus import BatchedCorpus
 from zoo.data.corpus import Batch, Corpus, find_source, open_corpus
 from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import study_info
@@ -231,5 +232,10 @@ def _tested(corpus: Corpus, model: nn.Module, batch_size: int, fabric: Fabric) -
 
 
 def _multiply_adds(corpus: Corpus, model: nn.Module) -> int:
-    """Count those of the first validation example, the shortest where lengths differ."""
-    return count(model, *next(iter(corpus.held_out("validation", 1))).inputs).multiply_adds
+    """Count those of a validation example, of the median length where lengths differ."""
+    if isinstance(corpus, BatchedCorpus):
+        median = int(corpus.lengths["validation"].argsort(stable=True)[(corpus.sizes["validation"] - 1) // 2])
+        example = corpus.examples("validation", [median], None)
+    else:
+        example = next(iter(corpus.held_out("validation", 1)))
+    return count(model, *example.inputs).multiply_adds

@@ -98,11 +98,12 @@ def _swept(
     """Choose the learning rate of each model by pilot runs."""
     pilots = pilot_runs(runs, budget)
     check_pilots(pilots, store, options)
+    whole = replace(options, shard=None, retry_failed=options.retry_failed and not options.shard)
     progress.say(
         f"Learning rates are chosen first, on validation: {len(pilots)} runs at {budget.size:,} examples, as many "
         "rates for each model; --no-sweep leaves that out."
     )
-    found = chosen(complete(pilots, store, replace(options, shard=None), progress))
+    found = chosen(complete(pilots, store, whole, progress))
     if found:
         progress.say(described(found))
     for model in {run.model: run for run in runs if run.model not in found}:

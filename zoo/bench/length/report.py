@@ -1,6 +1,8 @@
 """The report of `zoo bench length`: how far each family remembers, what it costs, and the complexity table measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
+from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
@@ -31,16 +33,23 @@ Scores = Mapping[str, Mapping[int, Sequence[Record]]]
 
 
 def accuracies(records: Sequence[Record]) -> Scores:
-    """Choose the learning rate of each family at each distance, by the mean validation accuracy over seeds."""
+    """Choose the learning rate of each family at each distance, by the mean validation accuracy over seeds.
+
+    A rate of which a seed failed or is missing is not chosen, where another has more.
+    """
     groups: dict[str, dict[int, dict[float, list[Record]]]] = {}
     for record in records:
         config = record["config"]
         rates = groups.setdefault(config["family"], {}).setdefault(config["distance"], {})
         rates.setdefault(config["learning_rate"], []).append(record)
     return {
-        family: {distance: max(rates.values(), key=_validation) for distance, rates in sorted(distances.items())}
+        family: {distance: max(_most(rates.values()), key=_validation) for distance, rates in sorted(distances.items())}
         for family, distances in groups.items()
     }
+
+
+def _most(rates: Collection[list[Record]]) -> list[list[Record]]:
+    return [runs for runs in rates if len(runs) == max(map(len, rates))]
 
 
 def _validation(runs: Sequence[Record]) -> float:
@@ -55,7 +64,8 @@ def _found(scores: Scores) -> list[str]:
     """Tell how far each family remembers: up to where its mean accuracy is nearer to 1 than to chance."""
     lines = []
     for family, distances in scores.items():
-        kept = [distance for distance, runs in distances.items() if _mean(runs) >= (1 + CHANCE) / 2]
+        good = ((distance, _mean(runs) >= (1 + CHANCE) / 2) for distance, runs in sorted(distances.items()))
+        kept = [distance for distance, _ in takewhile(itemgetter(1), good)]
         farthest = max(kept, default=0)
         lines.append(f"{family}: remembers over {farthest} tokens." if kept else f"{family}: remembers at no distance.")
     return [*lines, f"Chance is {CHANCE:.3f}."] if lines else []

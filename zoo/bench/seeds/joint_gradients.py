@@ -27,7 +27,8 @@ def joint_losses(models: Sequence[nn.Module], batches: Sequence[Batch], loss: Lo
         loss: of answer and target.
 
     Raises:
-        RuntimeError: If shapes differ, or a model does something that has no batching rule, as reading a value.
+        RuntimeError: If shapes differ, or a model does something that has no batching rule, as reading a value; some
+            parts of PyTorch raise other errors then.
     """
     weights, buffers = stack_module_state(list(models))
     inputs, targets = zip(*((batch.inputs, batch.target) for batch in batches), strict=True)

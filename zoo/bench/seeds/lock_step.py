@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from zoo.bench.seeds.joint_gradients import Loss, joint_losses
 from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
-from zoo.errors import ZooError
 from zoo.training.loop import Objective, plain
 
 Trained = TypeVar("Trained")
@@ -50,8 +49,8 @@ class LockStep:
         def member(i: int) -> None:
             try:
                 found[i] = train(i, lambda forward, batch, step: self._meet(i, _Call(forward, batch, step)))
-            except Exception as error:  # the others go on
-                found[i] = error
+            except Exception as error:  # the others go on; what its frames hold may go
+                found[i] = error.with_traceback(None) if isinstance(error, torch.OutOfMemoryError) else error
             finally:
                 self._leave()
 
@@ -88,7 +87,7 @@ class LockStep:
                 losses = joint_losses(models, [call.batch for call in calls.values()], self._loss)
             except torch.OutOfMemoryError as error:
                 return dict.fromkeys(calls, error)
-            except (RuntimeError, NotImplementedError, ZooError):  # no rule for a batch of models, a value that is read
+            except Exception:  # no rule for several models, a value that is read; alone, a model raises what is its own
                 self.together = False
             else:
                 return dict(zip(calls, losses, strict=True))

@@ -64,7 +64,7 @@ def measured(
             Grid(work, [c for c in configs if c["threads"] == count], store, retry_failed=retry_failed, threads=count)
             for count in counts
         ]
-        for line in filter(None, (store.message, _elsewhere(grids))):
+        for line in filter(None, (store.message, _elsewhere(grids), *(grid.failures for grid in grids))):
             progress.say(line)
         todo = [config for grid in grids for config in grid.todo]
         yield [record for grid in grids for record in grid.records]

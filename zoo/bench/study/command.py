@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from zoo.bench.grid.results_store import key_of
 from zoo.bench.grid.shard import Shard
 from zoo.bench.interruption import resumable
 from zoo.bench.study.definition import GridStudy
@@ -73,7 +74,7 @@ def _run(study: GridStudy, options: dict[str, Any], folder: Path, how: Execution
         console.print(line, style="bold", markup=False)
     write_report(report, records, folder, study.title, repeated)
     console.print(f"Report: {folder / 'report.md'}", soft_wrap=True)
-    if incomplete := _incomplete(len(configs) - len(records), failed, study.unit):
+    if incomplete := _incomplete(len(set(map(key_of, configs))) - len(records), failed, study.unit):
         console.print(incomplete, style="yellow", markup=False)
         raise typer.Exit(1)
 

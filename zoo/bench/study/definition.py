@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
-from zoo.bench.grid.shard import shards_in
+from zoo.bench.grid.shard import shards_in, unfinished
 from zoo.bench.study.execution import Execution, complete, folder_of, gathered, results_in
 from zoo.bench.study.options import words_of
 from zoo.bench.study.progress import NoProgress, Progress
 from zoo.bench.study.report import Report, table_of_runs, write_report
 from zoo.errors import ConfigError
 from zoo.locking import locked
-from zoo.names import did_you_mean
+from zoo.names import counted, did_you_mean
 
 
 def _never(config: Mapping[str, Any]) -> bool:
@@ -135,9 +135,14 @@ class GridStudy:
                 found = gathered(grid, progress)
             else:
                 found = complete(grid, how, progress) if beside else []
-            if alone and not how.shard:
-                one = replace(how, ray=False, executor=None, workers=1 if how.workers is None else min(how.workers, 1))
-                found = [*found, *complete(Grid(self.work, alone, store, **options), one, progress)]
+            if not alone or how.shard:
+                return found
+            timed = Grid(self.work, alone, store, **options)
+            if unfinished(shards_in(folder), grid.configs, filter(store.settled, grid.configs)):
+                progress.say(f"{counted(len(timed.todo), 'run')} that measure time wait until all shards are done")
+                return [*found, *timed.records]
+            one = replace(how, ray=False, executor=None, workers=1 if how.workers is None else min(how.workers, 1))
+            found = [*found, *complete(timed, one, progress)]
         return found
 
     def found(self, records: Sequence[Record]) -> Report:

@@ -82,11 +82,8 @@ def complete(grid: Grid, how: Execution, progress: NoProgress, gpus: int = 0) ->
         progress: that is shown.
         gpus: that a run takes on a Ray cluster.
     """
-    if grid.failed:
-        failed, again = counted(grid.failed, progress.unit), "is" if grid.failed == 1 else "are"
-        progress.say(f"{failed} failed before and {again} not tried again; --retry-failed repeats what failed")
-    if grid.message:
-        progress.say(grid.message)
+    for line in filter(None, (grid.failures, grid.message)):
+        progress.say(line)
     workers = workers_for(grid.threads) if how.workers is None and how.local else how.workers
     with (
         _executor(how, grid, gpus) as executor,

@@ -41,7 +41,8 @@ class ClassRatio:
             raise ConfigError(f"class_ratio={text!r}: {_FORMS}") from None
         if wrong := [number for number in numbers if not 0 < number < math.inf]:
             raise ConfigError(
-                f"class_ratio={text!r}: {wrong[0]:g} is not above 0; a class without examples is left out of the data"
+                f"class_ratio={text!r}: {wrong[0]:g} is not above 0 and finite; a class without examples "
+                "is left out of the data"
             )
         if len(numbers) == 1 and numbers[0] < 1:
             raise ConfigError(f"class_ratio={text!r}: one number is the largest class over the smallest, 1 or more")

@@ -47,14 +47,14 @@ class Labelling:
     def text(self) -> str:
         """Name what is not as the data have it; empty where all is."""
         ratio = f"class ratio {self.ratio}" if self.ratio else ""
-        noise = f"label noise {self.noise:g}" if self.noise else ""
+        noise = f"label noise {self.noise}" if self.noise else ""
         return ", ".join(filter(None, (ratio, noise)))
 
     @property
     def explained(self) -> str:
         """Say the same in a sentence."""
         ratio = f"have the class ratio {self.ratio}" if self.ratio else ""
-        noise = f"have each label replaced by another class with probability {self.noise:g}" if self.noise else ""
+        noise = f"have each label replaced by another class with probability {self.noise}" if self.noise else ""
         both = " and ".join(filter(None, (ratio, noise)))
         return f"Training and validation {both}; the test is as it is." if both else ""
 

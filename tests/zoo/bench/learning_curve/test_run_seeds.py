@@ -98,3 +98,17 @@ def test_a_study_of_seeds_at_once_is_stored_run_by_run(tmp_path: Path, monkeypat
     records = execution._seeds_at_once(grid, RunOptions(), NoProgress())
     assert [(record["config"]["seed"], record["together"]) for record in records] == [(0, 3), (1, 3), (2, 3)]
     assert len(Store(tmp_path).records) == 3
+
+
+def test_a_seed_whose_test_fails_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Training.result
+
+    def result(self: Training, outcome: Any) -> dict[str, Any]:
+        if self.run.seed:
+            raise OSError("no such file")
+        return told(self, outcome)
+
+    monkeypatch.setattr(Training, "result", result)
+    first, second = execute_seeds({"runs": runs("vit-micro", steps=1)})["results"]
+    assert "accuracy" in first
+    assert second["error"] == "OSError: no such file"

@@ -93,3 +93,16 @@ def test_a_lack_of_memory_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock_step, "joint_losses", full)
     _, found = together(*models_and_batches())
     assert [type(error) for error in found] == [torch.OutOfMemoryError] * 3
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, IndexError])
+def test_whatever_a_joint_pass_raises_each_goes_on_alone(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: Any) -> None:
+        raise error("no rule")
+
+    monkeypatch.setattr(lock_step, "joint_losses", broken)
+    steps, outcomes = together(*models_and_batches())
+    assert not steps.together
+    assert [outcome.steps for outcome in outcomes] == [4, 4, 4]
