@@ -138,7 +138,8 @@ class GridStudy:
             if not alone or how.shard:
                 return found
             timed = Grid(self.work, alone, store, **options)
-            if unfinished(shards_in(folder), grid.configs, filter(store.settled, grid.configs)):
+            shards = shards_in(folder)
+            if shards and unfinished(shards, grid.configs, filter(store.settled, grid.configs)):
                 progress.say(f"{counted(len(timed.todo), 'run')} that measure time wait until all shards are done")
                 return [*found, *timed.records]
             one = replace(how, ray=False, executor=None, workers=1 if how.workers is None else min(how.workers, 1))
