@@ -196,7 +196,7 @@ def test_the_commands_of_a_page_have_the_options_that_it_shows(page: str, monkey
 
 @pytest.mark.slow
 def test_a_study_of_ones_own_runs_as_its_page_shows(tmp_path: Path) -> None:
-    _, work, study, cluster = blocks("docs/data-size.md")
+    *_, work, study, cluster = blocks("docs/data-size.md")
     (tmp_path / "my_study.py").write_text(work)
     done = run("-c", study, folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -72,13 +72,14 @@ def unfinished(shards: Sequence[Shard], runs: Mapping[str, object], done: Iterab
     """Count the runs that each shard still has to do, begun or not; those with none are left out.
 
     Args:
-        shards: that have begun, all of one number.
+        shards: that have begun, all of one number; without any, nothing is left to them.
         runs: of the study, by key.
         done: keys of those whose results there are.
     """
     settled, left = set(done), {}
-    for number in range(1, shards[0].count + 1):
-        part = Shard(number, shards[0].count)
+    count = shards[0].count if shards else 0
+    for number in range(1, count + 1):
+        part = Shard(number, count)
         if missing := len(part.part(runs).keys() - settled):
             left[part] = missing
     return left
