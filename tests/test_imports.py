@@ -169,8 +169,7 @@ ORDER = {
     "zoo.data": "cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine export seeds gpu products data decision learning_curve backtest length",
-    "zoo.bench.learning_curve": "recipes contestant probe run tuning results short_names report plan decide "
-    "execution command",
+    "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",

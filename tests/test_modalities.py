@@ -39,9 +39,9 @@ ALLOWED = {
     "bench/learning_curve/command.py": "image images",  # --image-size and --augment of the study of data sizes
     "bench/learning_curve/config.py": "image images",
     "bench/learning_curve/plan.py": "image images",
-    "bench/learning_curve/contestant.py": "image",
+    "bench/learning_curve/contestants/contestant.py": "image",
     "bench/learning_curve/repeat.py": "image",
-    "bench/learning_curve/run.py": "image",
+    "bench/learning_curve/training/run.py": "image",
 }
 
 

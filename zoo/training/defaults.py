@@ -36,7 +36,8 @@ def resolved(
     """Choose the settings that are None.
 
     Attention models trained from scratch take Muon, which leaves their first plateau in a third of the steps of AdamW
-    (see `zoo.bench.learning_curve.recipes`); pretrained weights are fine-tuned by AdamW at a small learning rate.
+    (see `zoo.bench.learning_curve.contestants.recipes`); pretrained weights are fine-tuned by AdamW at a small learning
+    rate.
 
     Args:
         given: settings of the user.

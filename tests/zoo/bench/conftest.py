@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zoo.bench.learning_curve.results import Data, ModelEntry, Study, with_costs
-from zoo.bench.learning_curve.tested import pack, pack_classes, unpack
+from zoo.bench.learning_curve.results.entries import Data, ModelEntry, with_costs
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tested import pack, pack_classes, unpack
 from zoo.data.subsets import Reference
 from zoo.spec import Kind
 

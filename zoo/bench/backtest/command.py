@@ -18,7 +18,8 @@ from zoo.bench.decision.bootstrap import Interval
 from zoo.bench.decision.labels import why_not
 from zoo.bench.decision.selection import LEAST_SIZES
 from zoo.bench.learning_curve.report.table import pairs, round_size
-from zoo.bench.learning_curve.results import Data, Study
+from zoo.bench.learning_curve.results.entries import Data
+from zoo.bench.learning_curve.results.study import Study
 from zoo.errors import ConfigError, DataError
 from zoo.names import counted
 

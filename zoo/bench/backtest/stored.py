@@ -9,9 +9,10 @@ from typing import Any
 from zoo.bench.grid.engine import Record
 from zoo.bench.grid.results_store import stored_in
 from zoo.bench.grid.shard import shards_in
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.results import Data, ModelEntry, Study, with_costs
-from zoo.bench.learning_curve.short_names import with_short_names
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.results.entries import Data, ModelEntry, with_costs
+from zoo.bench.learning_curve.results.short_names import with_short_names
+from zoo.bench.learning_curve.results.study import Study
 from zoo.data.labelling.labelling import Labelling
 from zoo.errors import ZooError
 from zoo.spec import Kind

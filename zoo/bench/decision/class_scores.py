@@ -55,10 +55,11 @@ def class_scores(
     )
 
 
-def balanced_accuracy(right: NDArray[np.bool_], classes: NDArray[np.int64]) -> float:
-    """Give the mean over the classes of the accuracy of each, of one run."""
-    _, order, starts = _by_class(classes)
-    return float(_shares(right[None, order].astype(float), np.ones((1, len(order))), starts).mean())
+def recalls(right: NDArray[np.bool_], classes: NDArray[np.int64]) -> dict[int, float]:
+    """Give the accuracy of each class of one run; their mean is its balanced accuracy."""
+    numbers, order, starts = _by_class(classes)
+    shares = _shares(right[None, order].astype(float), np.ones((1, len(order))), starts)[0]
+    return dict(zip(numbers.tolist(), shares.tolist(), strict=True))
 
 
 def mean_log_loss(losses: Sequence[float], rng: np.random.Generator) -> Interval:

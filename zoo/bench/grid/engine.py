@@ -14,7 +14,7 @@ from rich.progress import track
 
 from zoo.bench.grid import products
 from zoo.bench.grid.results_store import Store, key_of
-from zoo.bench.grid.shard import Shard
+from zoo.bench.grid.shard import Shard, shards_in, unfinished
 from zoo.bench.grid.task import Config, Result, attempt
 from zoo.bench.grid.threads import VARIABLE, choose_threads, threads_of
 from zoo.bench.grid.worker_pool import WorkerPool
@@ -86,7 +86,12 @@ class Grid:
         if not self.failed:
             return ""
         many, again = counted(self.failed, "run"), "is" if self.failed == 1 else "are"
-        return f"{many} failed before and {again} not tried again; --retry-failed repeats what failed"
+        return f"{many} failed before and {again} not tried again; --retry-failed (retry_failed=True) repeats them"
+
+    def unfinished_shards(self) -> dict[Shard, int]:
+        """Count the runs that each shard of the study still has to do; empty where none has begun."""
+        settled = filter(self.store.settled, self.configs)
+        return unfinished(shards_in(self.store.folder), self.configs, settled)
 
     @property
     def message(self) -> str:
@@ -208,12 +213,10 @@ def _run_shown(
     grid: Grid, executor: SupportsSubmit | None, workers: int | None, console: Console, unit: str
 ) -> list[Record]:
     """Run what is to do with a progress bar."""
-    for line in filter(None, (grid.store.message, grid.message)):
-        console.print(line, markup=False)
+    for line in filter(None, (grid.store.message, grid.failures, grid.message)):
+        console.print(line, markup=False, soft_wrap=True)
     if done := len(grid.configs) - len(grid.todo):
         console.print(f"{done} of {len(grid.configs)} {unit} are done already.")
-    if grid.failed:
-        console.print(f"{grid.failed} {unit} failed before and are not tried again: retry_failed=True tries them.")
     with closing(grid.run(executor, workers)) as results:
         shown = track(results, unit, total=len(grid.todo), console=console, disable=console.quiet or not grid.todo)
         for config, result in shown:

@@ -12,19 +12,19 @@ from zoo.bench.grid.engine import SupportsSubmit
 from zoo.bench.grid.shard import Shard
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestants import contestants
+from zoo.bench.learning_curve.contestants.recipes import BY_KIND, OPTIMIZERS
 from zoo.bench.learning_curve.decide import decide
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.goal import Goal
+from zoo.bench.learning_curve.lineup import contestants
 from zoo.bench.learning_curve.plan import SEEDS, quick
 from zoo.bench.learning_curve.progress import NoProgress, Progress
-from zoo.bench.learning_curve.recipes import BY_KIND, OPTIMIZERS
 from zoo.bench.learning_curve.repeat import command_for, with_threads
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.report.figure import draw
 from zoo.bench.learning_curve.report.measures_table import class_table
 from zoo.bench.learning_curve.report.table import accuracy_table, conclusion, missing
-from zoo.bench.learning_curve.results import Study as Study
+from zoo.bench.learning_curve.results.study import Study as Study
 from zoo.bench.learning_curve.run_study import run_study
 from zoo.bench.study.execution import EXECUTORS, executed_by
 from zoo.bench.study.options import (
@@ -151,8 +151,9 @@ def command(
     workers: Annotated[
         int | None,
         typer.Option(
+            min=0,
             help="Worker processes; by default one for each core, one on a GPU. They do not change results: each run "
-            "has one thread, or OMP_NUM_THREADS, or as many as the runs in --out."
+            "has one thread, or OMP_NUM_THREADS, or as many as the runs in --out.",
         ),
     ] = None,
     fast: Annotated[bool, typer.Option("--quick", help="A smaller study, of about 90 seconds on two cores.")] = False,

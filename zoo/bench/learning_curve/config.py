@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from lightning_fabric import Fabric
 
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.probe import check_probed
-from zoo.bench.learning_curve.recipes import OPTIMIZERS
-from zoo.bench.learning_curve.run import build
-from zoo.bench.learning_curve.tuning import SEED
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.contestants.probe import check_probed
+from zoo.bench.learning_curve.contestants.recipes import OPTIMIZERS
+from zoo.bench.learning_curve.training.run import build
+from zoo.bench.learning_curve.training.tuning import SEED
 from zoo.data.corpus import Corpus
 from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import StudyInfo

@@ -12,7 +12,8 @@ from zoo.bench.decision.labels import FAR, Labels, labels_for, rounds
 from zoo.bench.decision.selection import LEAST_SIZES
 from zoo.bench.learning_curve.plan import steps_for
 from zoo.bench.learning_curve.report.table import round_size
-from zoo.bench.learning_curve.results import Data, Study
+from zoo.bench.learning_curve.results.entries import Data
+from zoo.bench.learning_curve.results.study import Study
 from zoo.errors import ConfigError
 from zoo.names import counted
 

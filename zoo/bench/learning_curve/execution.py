@@ -7,7 +7,7 @@ from zoo.bench.grid.engine import Grid, Record
 from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.worker_pool import WorkerPool
 from zoo.bench.learning_curve.plan import resolve_device
-from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.training.run import Run
 from zoo.bench.seeds.executor import SeedsTogether
 from zoo.bench.study import execution
 from zoo.bench.study.execution import Execution
@@ -15,8 +15,8 @@ from zoo.bench.study.progress import NoProgress
 from zoo.errors import ConfigError
 from zoo.processors import cores
 
-WORK = "zoo.bench.learning_curve.run:execute"
-SEEDS_WORK = "zoo.bench.learning_curve.run_seeds:execute_seeds"
+WORK = "zoo.bench.learning_curve.training.run:execute"
+SEEDS_WORK = "zoo.bench.learning_curve.training.run_seeds:execute_seeds"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from zoo.bench.decision.cost import Prices
 from zoo.bench.learning_curve.decide import decide
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 from zoo.errors import ConfigError
 
 

@@ -17,7 +17,7 @@ from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.execution import RunOptions, complete
 from zoo.bench.learning_curve.plan import plan, quick
 from zoo.bench.learning_curve.progress import Progress
-from zoo.bench.learning_curve.tuning import KEPT, MOST_SEEDS, entries, pilot_budget, pilot_runs
+from zoo.bench.learning_curve.training.tuning import KEPT, MOST_SEEDS, entries, pilot_budget, pilot_runs
 from zoo.locking import locked
 from zoo.registry.lookup import registry
 

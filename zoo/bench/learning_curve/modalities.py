@@ -11,16 +11,17 @@ from rich.console import Console
 
 from zoo.bench.interruption import resumable
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestants import comparison_of
 from zoo.bench.learning_curve.execution import RunOptions
+from zoo.bench.learning_curve.lineup import comparison_of
 from zoo.bench.learning_curve.plan import quick
 from zoo.bench.learning_curve.progress import Progress
 from zoo.bench.learning_curve.repeat import command_for
 from zoo.bench.learning_curve.report import write_report
 from zoo.bench.learning_curve.report.figure import draw_on, title
 from zoo.bench.learning_curve.report.table import conclusion, score_text
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 from zoo.bench.learning_curve.run_study import run_study
+from zoo.bench.study.options import WorkersOption
 from zoo.bench.study.report import rendered, write_files
 from zoo.errors import ZooError
 from zoo.registry.lookup import registry
@@ -48,7 +49,7 @@ def command(
     out: Annotated[Path, typer.Option(help="Folder of the results; a study that was stopped resumes from it.")] = Path(
         FOLDER
     ),
-    workers: Annotated[int | None, typer.Option(help="Worker processes; by default one for each core.")] = None,
+    workers: WorkersOption = None,
     fast: Annotated[bool, typer.Option("--quick", help="Smaller studies.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda, mps.")] = "auto",
 ) -> None:

@@ -17,11 +17,12 @@ from zoo.bench.learning_curve.config import (
     check_size,
     check_start,
 )
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.contestants import quick_sizes
-from zoo.bench.learning_curve.recipes import BY_KIND, RECIPE, recipe_for
-from zoo.bench.learning_curve.results import Data, ModelEntry, Study
-from zoo.bench.learning_curve.run import Corpora, Run
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.contestants.recipes import BY_KIND, RECIPE, recipe_for
+from zoo.bench.learning_curve.lineup import quick_sizes
+from zoo.bench.learning_curve.results.entries import Data, ModelEntry
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.run import Corpora, Run
 from zoo.data.corpus import Corpus, check_task
 from zoo.data.labelling.labelling import names_of_classes
 from zoo.data.subsets import DrawsSubsets, StudyInfo, chance_accuracy, study_info

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from zoo.bench.grid.task import Config
-from zoo.bench.learning_curve.results import score_of
-from zoo.bench.learning_curve.run import Run
-from zoo.bench.learning_curve.short_names import short_name
+from zoo.bench.learning_curve.results.entries import score_of
+from zoo.bench.learning_curve.results.short_names import short_name
+from zoo.bench.learning_curve.training.run import Run
 from zoo.bench.study.progress import NoProgress as NoProgress
 from zoo.bench.study.progress import Progress as StudyProgress
 from zoo.bench.study.progress import Tracker, time_left

@@ -6,7 +6,7 @@ from pathlib import Path
 from zoo.bench.grid.threads import DEFAULT, VARIABLE, threads_of
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import SEEDS
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 
 def command_for(config: StudyConfig, folder: Path, lr_sweep: bool | None = None) -> str:

@@ -12,10 +12,11 @@ from zoo.bench.learning_curve.decide import check_target
 from zoo.bench.learning_curve.execution import RunOptions, check_pilots, complete, gathered
 from zoo.bench.learning_curve.plan import open_data, plan
 from zoo.bench.learning_curve.progress import NoProgress
-from zoo.bench.learning_curve.results import Study, with_costs
-from zoo.bench.learning_curve.run import Run
-from zoo.bench.learning_curve.short_names import short_name, with_short_names
-from zoo.bench.learning_curve.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
+from zoo.bench.learning_curve.results.entries import with_costs
+from zoo.bench.learning_curve.results.short_names import short_name, short_names, with_short_names
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.run import Run
+from zoo.bench.learning_curve.training.tuning import Budget, Tuning, chosen, described, kept, pilot_budget, pilot_runs
 from zoo.bench.study.execution import folder_of, results_in
 from zoo.data.corpus_options import with_options
 from zoo.locking import locked
@@ -51,7 +52,8 @@ def _run_study(config: StudyConfig, folder: Path, options: RunOptions, progress:
     if others := _trained_otherwise(runs, store):
         progress.say(
             f"{counted(others, 'run')} in {folder} of these models {'is' if others == 1 else 'are'} not used: the "
-            "data, the learning rates or the weights were others. --no-sweep takes the recipe's rate"
+            "data, their class ratio or label noise, the learning rates or the weights were others. --no-sweep takes "
+            "the recipe's rate"
         )
     if options.shard is None and shards_in(folder):
         records = gathered(runs, store, progress)
@@ -71,13 +73,18 @@ def _tuned(
     known = {model: kept(run, own.steps) for model, run in firsts.items()} if free and not options.lr_sweep else {}
     found: dict[str, Tuning] = {model: tuning for model, tuning in known.items() if tuning}
     if found:
-        progress.say(described(found))
+        progress.say(described(_shown(found)))
     others = [run for model, run in firsts.items() if model not in found]
     if others and (free if options.lr_sweep is None else options.lr_sweep):
         found |= _swept(others, pilot_budget(study.steps, study.seeds, found.values()), store, options, progress)
     models = [entry.tuned(found.get(entry.name)) for entry in study.models]
     rates = {entry.name: entry.learning_rate for entry in models}
     return replace(study, models=models), [replace(run, learning_rate=rates[run.model]) for run in runs]
+
+
+def _shown(found: Mapping[str, Tuning]) -> dict[str, Tuning]:
+    names = short_names(found)
+    return {names[model]: tuning for model, tuning in found.items()}
 
 
 def _trained_otherwise(runs: Iterable[Run], store: Store) -> int:
@@ -105,7 +112,7 @@ def _swept(
     )
     found = chosen(complete(pilots, store, whole, progress))
     if found:
-        progress.say(described(found))
+        progress.say(described(_shown(found)))
     for model in {run.model: run for run in runs if run.model not in found}:
         progress.say(f"Every pilot run of {short_name(model)} failed: it takes the recipe's learning rate.")
     return found

@@ -13,10 +13,9 @@ from zoo.bench.grid.engine import Record
 from zoo.bench.length.costs import LAYER_DIMS, LAYER_LENGTHS, exponent
 from zoo.bench.length.families import FAMILIES
 from zoo.bench.length.recall import CHANCE
+from zoo.bench.study.marks import marks
 from zoo.bench.study.report import Cell, Report, ReportTable
-
-MARKS = "os^vDP"
-COLOURS = ("#0072B2", "#56B4E9", "#332288", "#CC79A7", "#AA4499", "#D55E00")
+from zoo.factory.create import info
 
 
 def report(records: Sequence[Record]) -> Report:
@@ -140,8 +139,8 @@ def draw(scores: Scores, models: Sequence[Record]) -> Figure:
     """Draw accuracy over distance, and the time and the memory of a training step over length."""
     figure = Figure(figsize=(13, 4.4), dpi=110, layout="constrained")
     recall, time, memory = figure.subplots(1, 3)
-    for place, family in enumerate(FAMILIES):
-        style: dict[str, Any] = {"color": COLOURS[place], "marker": MARKS[place], "label": family}
+    for family, mark in marks({name: info(family.model).kind for name, family in FAMILIES.items()}).items():
+        style: dict[str, Any] = {"color": mark.light, "marker": mark.marker, "label": family}
         points = {distance: _mean(runs) for distance, runs in scores.get(family, {}).items()}
         recall.plot(list(points), list(points.values()), **style)
         own = sorted((r for r in models if r["config"]["family"] == family), key=lambda r: r["config"]["length"])

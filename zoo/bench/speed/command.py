@@ -107,6 +107,7 @@ def _of_models(
         models, peer=peer, batch_size=batch_size, work=work, precisions=precisions, thread_counts=counts, rounds=rounds
     )
     repeated = f"--models {','.join(models)}{' --peer' if peer else ''} --batch-size {batch_size} --rounds {rounds}"
+    repeated += f" --work {','.join(work)} --precision {','.join(precisions)} --threads {','.join(map(str, counts))}"
     return _Plan(
         "zoo.bench.speed.compare:execute",
         configs,

@@ -71,11 +71,14 @@ def find_cases(package: str, only: str = "") -> list[Case]:
 
 
 def _named(package: str, only: str = "") -> dict[tuple[str, str], Case]:
-    """Give the cases of a suite by their module and name, and peer."""
+    """Give the cases of a suite by their module and name, and peer, by which their results are known again."""
     found: dict[tuple[str, str], Case] = {}
     for module in pkgutil.iter_modules(import_module(package).__path__):
-        listed: Sequence[Case] = getattr(import_module(f"{package}.{module.name}"), "CASES", ())
-        found |= {(f"{module.name}: {case.name}", case.peer): case for case in listed}
+        for case in getattr(import_module(f"{package}.{module.name}"), "CASES", ()):
+            known = f"{module.name}: {case.name}", case.peer
+            if known in found:
+                raise ConfigError(f"{package}: two cases are named {known[0]!r} with the peer {case.peer!r}")
+            found[known] = case
     picked = {known: case for known, case in found.items() if only.lower() in known[0].lower()}
     if not picked:
         raise ConfigError(f"--only {only!r} is in none of\n  " + "\n  ".join(name for name, _ in found))

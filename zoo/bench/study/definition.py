@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.bench.grid.engine import Grid, Record, SupportsSubmit
-from zoo.bench.grid.shard import shards_in, unfinished
+from zoo.bench.grid.shard import shards_in
 from zoo.bench.study.execution import Execution, complete, folder_of, gathered, results_in
 from zoo.bench.study.options import words_of
 from zoo.bench.study.progress import NoProgress, Progress
@@ -138,8 +138,7 @@ class GridStudy:
             if not alone or how.shard:
                 return found
             timed = Grid(self.work, alone, store, **options)
-            shards = shards_in(folder)
-            if shards and unfinished(shards, grid.configs, filter(store.settled, grid.configs)):
+            if grid.unfinished_shards():
                 progress.say(f"{counted(len(timed.todo), 'run')} that measure time wait until all shards are done")
                 return [*found, *timed.records]
             one = replace(how, ray=False, executor=None, workers=1 if how.workers is None else min(how.workers, 1))

@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.bench.grid.engine import Grid, Record, SupportsSubmit, workers_for
 from zoo.bench.grid.ray_executor import RayExecutor
 from zoo.bench.grid.results_store import Store
-from zoo.bench.grid.shard import Shard, check_count, shards_in, unfinished
+from zoo.bench.grid.shard import Shard, check_count, shards_in
 from zoo.bench.study.progress import NoProgress
 from zoo.errors import ConfigError
 from zoo.names import counted
@@ -97,8 +97,7 @@ def complete(grid: Grid, how: Execution, progress: NoProgress, gpus: int = 0) ->
 
 def gathered(grid: Grid, progress: NoProgress) -> list[Record]:
     """Give the records that shards have made, and say what is missing; nothing is run, since a shard may be at it."""
-    settled = [key for key in grid.configs if grid.store.settled(key)]
-    for shard, left in unfinished(shards_in(grid.store.folder), grid.configs, settled).items():
+    for shard, left in grid.unfinished_shards().items():
         progress.say(
             f"shard {shard}: {counted(left, progress.unit)} missing; the same command with --shard {shard} does "
             f"{'it' if left == 1 else 'them'}"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from zoo.bench.grid.results_store import Store, key_of
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 
 @pytest.fixture

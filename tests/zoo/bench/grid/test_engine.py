@@ -291,7 +291,10 @@ def test_each_failure_is_shown_with_its_configuration(tmp_path: Path, capsys: py
         assert ("failed: ValueError: no square (x=1, bad=1)" in shown) == progress
         assert shown.count("failed:") == progress
     run_grid(WORK, configs(3, bad=1), tmp_path / "True", workers=0)
-    assert "1 runs failed before and are not tried again: retry_failed=True tries them." in capsys.readouterr().out
+    assert (
+        "1 run failed before and is not tried again; --retry-failed (retry_failed=True) repeats them"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_engine_imports_no_command_line() -> None:

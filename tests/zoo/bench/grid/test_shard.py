@@ -39,4 +39,5 @@ def test_shards_of_another_number_are_refused(tmp_path: Path) -> None:
 
 def test_shards_with_runs_to_do_are_counted_also_those_that_have_not_begun() -> None:
     done = [*Shard(1, 3).part(RUNS), "key1"]
+    assert not unfinished([], RUNS, ())
     assert unfinished([Shard(1, 3)], RUNS, done) == {Shard(2, 3): 2, Shard(3, 3): 3}

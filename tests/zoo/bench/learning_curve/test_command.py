@@ -20,15 +20,16 @@ from typer.testing import CliRunner
 import zoo
 from zoo.bench.grid import engine
 from zoo.bench.grid.task import attempt
-from zoo.bench.learning_curve import command, execution, tuning
+from zoo.bench.learning_curve import command, execution
 from zoo.bench.learning_curve import plan as plan_module
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestants.recipes import FORMER, RATES, RECIPE
 from zoo.bench.learning_curve.plan import default_sizes, plan, quick, steps_for
-from zoo.bench.learning_curve.recipes import FORMER, RATES, RECIPE
 from zoo.bench.learning_curve.repeat import command_for
-from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.run import Run
-from zoo.bench.learning_curve.tuning import entries
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training import tuning
+from zoo.bench.learning_curve.training.run import Run
+from zoo.bench.learning_curve.training.tuning import entries
 from zoo.data.corpus import open_corpus
 from zoo.data.subsets import study_info
 from zoo.errors import ConfigError, DataError, FolderInUseError, UnknownModelError
@@ -306,7 +307,8 @@ def test_runs_with_other_rates_are_said_not_to_be_used(tmp_path: Path, capsys: p
     other["config"]["learning_rate"] = 0.5
     (tmp_path / "results.jsonl").write_text(json.dumps({**other, "key": "other"}) + "\n")
     study(tmp_path, **options)
-    assert "of these models is not used: the data, the learning rates or" in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of these models is not used: the data, their class ratio or label noise, the learning rates or" in said
 
 
 def test_a_model_whose_pilot_runs_all_fail_takes_the_rate_of_the_recipe(

@@ -11,10 +11,10 @@ from zoo.bench.grid.results_store import Store
 from zoo.bench.grid.shard import Shard
 from zoo.bench.learning_curve import command, execution
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestants.recipes import RECIPE
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.progress import NoProgress
-from zoo.bench.learning_curve.recipes import RECIPE
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 from zoo.bench.learning_curve.run_study import run_study
 from zoo.bench.study.execution import executed_by
 from zoo.errors import ConfigError, DataError
@@ -54,7 +54,7 @@ def test_shards_together_are_the_study_and_the_report_names_those_that_are_missi
 def test_a_shard_before_the_learning_rates_are_chosen_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.bench.learning_curve.recipes.RECIPE", replace(RECIPE, rates=(1e-3, 1e-2)))
+    monkeypatch.setattr("zoo.bench.learning_curve.contestants.recipes.RECIPE", replace(RECIPE, rates=(1e-3, 1e-2)))
     swept = replace(HERE, lr_sweep=True)
     with pytest.raises(ConfigError, match=r"--shard 1/2: learning rates are chosen first.* --sweep-only"):
         run_study(TINY, tmp_path, replace(swept, shard=Shard(1, 2)), NoProgress())

@@ -9,10 +9,10 @@ import pytest
 
 from zoo.bench.learning_curve import keep_rates
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestants.recipes import RATES
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.plan import plan
-from zoo.bench.learning_curve.recipes import RATES
-from zoo.bench.learning_curve.tuning import kept, pilot_budget
+from zoo.bench.learning_curve.training.tuning import kept, pilot_budget
 from zoo.errors import DataError
 
 

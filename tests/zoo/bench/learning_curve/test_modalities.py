@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from zoo.bench.learning_curve import modalities
 from zoo.bench.learning_curve.modalities import Part, draw_together, page, verdict, write_page
-from zoo.bench.learning_curve.results import Data, ModelEntry, Study
-from zoo.bench.learning_curve.tested import pack
+from zoo.bench.learning_curve.results.entries import Data, ModelEntry
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tested import pack
 from zoo.errors import DataError
 
 

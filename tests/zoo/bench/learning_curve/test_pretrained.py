@@ -10,11 +10,19 @@ import torch
 
 import zoo
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestants.recipes import (
+    BY_KIND,
+    FINE_TUNING,
+    FORMER,
+    PROBING,
+    RATES,
+    RECIPE,
+    recipe_for,
+)
 from zoo.bench.learning_curve.plan import plan
-from zoo.bench.learning_curve.recipes import BY_KIND, FINE_TUNING, FORMER, PROBING, RATES, RECIPE, recipe_for
-from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.run import Run, execute
-from zoo.bench.learning_curve.tuning import Budget, pilot_runs
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.run import Run, execute
+from zoo.bench.learning_curve.training.tuning import Budget, pilot_runs
 from zoo.data.corpus import open_corpus
 from zoo.errors import ConfigError, WeightsError
 
@@ -128,13 +136,13 @@ def _shifted_digits(path: Path, classes: range, count: int) -> str:
 def test_weights_of_other_classes_help_where_examples_are_few(tmp_path: Path) -> None:
     torch.manual_seed(0)
     old, new = (_shifted_digits(tmp_path / f"{k}.npz", range(k, k + 5), count) for k, count in ((0, 4000), (5, 1500)))
-    zoo.train("vit-micro", old, out=tmp_path / "old", steps=400, validations=2, precision="32-true")
+    zoo.train("vit-micro", old, out=tmp_path / "old", steps=800, validations=2, precision="32-true")
     name = f"local-dir:{tmp_path / 'old'}"
     study: Study = zoo.bench.data_size(
-        models=["vit-micro", name, f"probe:{name}"], data=new, sizes=[30], seeds=2, steps=100,
+        models=["vit-micro", name, f"probe:{name}"], data=new, sizes=[60], seeds=2, steps=100,
         out=tmp_path / "study", workers=0, progress=False, precision="32-true",
     )  # fmt: skip
-    scratch, tuned, probe = (study.points[entry.name, 30].value for entry in study.models)
+    scratch, tuned, probe = (study.points[entry.name, 60].value for entry in study.models)
     assert tuned > scratch + 0.08
     assert probe > scratch + 0.08
     page = (tmp_path / "study" / "report.html").read_text()

@@ -80,7 +80,7 @@ def test_runs_that_fail_are_told_and_give_an_exit_code(tmp_path: Path) -> None:
     assert "Not in the report: 1 run failed." in told
     code, told = invoked(tmp_path / "out", "--bad", "1")
     assert code == 1
-    assert "1 run failed before and is not tried again; --retry-failed repeats what failed" in told
+    assert "1 run failed before and is not tried again; --retry-failed (retry_failed=True) repeats them" in told
 
 
 def test_a_shard_tells_the_command_of_the_report(tmp_path: Path) -> None:

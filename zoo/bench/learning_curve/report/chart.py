@@ -8,14 +8,15 @@ from statistics import mean
 from typing import Any
 
 from zoo.bench.decision.bootstrap import Interval
-from zoo.bench.decision.class_scores import balanced_accuracy
+from zoo.bench.decision.class_scores import recalls
 from zoo.bench.grid.engine import Record
-from zoo.bench.learning_curve.compute import AXES, axes_of, crossover_over, operations
 from zoo.bench.learning_curve.report.json_summary import finite
-from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.table import describe, describe_cost
-from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
-from zoo.bench.learning_curve.tested import unpack, unpack_classes
+from zoo.bench.learning_curve.results.compute import AXES, axes_of, crossover_over, operations
+from zoo.bench.learning_curve.results.entries import ModelEntry, score_of
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tested import unpack, unpack_classes
+from zoo.bench.study.marks import marks
 
 SMALLEST = 1e-3
 """Errors below are drawn there: a logarithmic axis has no zero."""
@@ -23,7 +24,7 @@ SMALLEST = 1e-3
 
 def chart(study: Study) -> dict[str, Any]:
     """Give the figure as JSON values, without infinities."""
-    data, paths = study.data, {name: mark.path for name, mark in marks(study).items()}
+    data, paths = study.data, {name: mark.path for name, mark in marks(study.kinds).items()}
     contestants = [{"path": paths[entry.name], **_contestant(study, entry)} for entry in study.models]
     return finite(
         {
@@ -88,9 +89,9 @@ def _run(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
     errors = {"score": study.data.best - score_of(record)}
     scores = study.class_scores.get((entry.name, run["size"]))
     if scores and scores.balanced:
-        right, classes = unpack(record["correct"]), unpack_classes(record["classes"])
-        errors["balanced"] = 1 - balanced_accuracy(right, classes)
-        errors["worst"] = 1 - float(right[classes == scores.worst_class].mean())
+        shares = recalls(unpack(record["correct"]), unpack_classes(record["classes"]))
+        errors["balanced"] = 1 - mean(shares.values())
+        errors["worst"] = 1 - shares[scores.worst_class]
     if "log_loss" in record:
         errors["log_loss"] = record["log_loss"]
     return about | {

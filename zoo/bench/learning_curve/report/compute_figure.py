@@ -6,11 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from zoo.bench.learning_curve.compute import axes_of, by_cost, cost_text, crossover_over, spent
 from zoo.bench.learning_curve.report.chart import SMALLEST
-from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.table import describe_cost
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.compute import axes_of, by_cost, cost_text, crossover_over, spent
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.study.marks import marks
 
 _QUIET = "#555555"
 
@@ -42,7 +42,7 @@ def _panel(panel: Axes, study: Study, axis: str) -> None:
     costs = spent(study, axis)
     panel.set_xscale("log")
     panel.set_yscale("log")
-    for name, mark in marks(study).items():
+    for name, mark in marks(study.kinds).items():
         sizes = by_cost(study, costs, name)
         at = [costs[name, size] for size in sizes]
         value, low, high = (

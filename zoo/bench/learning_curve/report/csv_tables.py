@@ -1,13 +1,14 @@
 """The runs of a study as CSV: in full, and as learning curves in the layout of LCDB."""
 
+from statistics import fmean
 from typing import Any
 
-import numpy as np
-
+from zoo.bench.decision.class_scores import recalls
 from zoo.bench.grid.engine import Record
-from zoo.bench.learning_curve.compute import operations
-from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
-from zoo.bench.learning_curve.tested import unpack, unpack_classes
+from zoo.bench.learning_curve.results.compute import operations
+from zoo.bench.learning_curve.results.entries import ModelEntry, score_of
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tested import unpack, unpack_classes
 from zoo.bench.study.report import csv_text
 
 _COLUMNS = ("model", "size", "seed", "steps", "accuracy", "validation", "best_step", "seconds", "examples_per_second",
@@ -62,9 +63,8 @@ def _derived(study: Study, entry: ModelEntry, record: Record) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {"operations": operations(study, entry, record)}
     if "classes" in record:
-        right, classes = unpack(record["correct"]), unpack_classes(record["classes"])
-        recalls = {each: float(right[classes == each].mean()) for each in np.unique(classes).tolist()}
-        worst = min(recalls, key=lambda each: recalls[each])
-        found["balanced_accuracy"] = sum(recalls.values()) / len(recalls)
-        found |= {"worst_class": study.data.class_name(worst), "worst_class_accuracy": recalls[worst]}
+        shares = recalls(unpack(record["correct"]), unpack_classes(record["classes"]))
+        worst = min(shares, key=lambda each: shares[each])
+        found["balanced_accuracy"] = fmean(shares.values())
+        found |= {"worst_class": study.data.class_name(worst), "worst_class_accuracy": shares[worst]}
     return found

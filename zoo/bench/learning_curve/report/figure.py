@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from zoo.bench.learning_curve.report.chart import SMALLEST
-from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.table import conclusion, describe, kind_text
-from zoo.bench.learning_curve.results import ModelEntry, Study, score_of
+from zoo.bench.learning_curve.results.entries import ModelEntry, score_of
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.study.marks import marks
 from zoo.names import counted
 
 _QUIET = "#555555"
@@ -51,7 +52,7 @@ def title(study: Study, width: int = 80) -> str:
 
 
 def _curve(axes: Axes, study: Study, entry: ModelEntry) -> None:
-    name, mark = entry.name, marks(study)[entry.name]
+    name, mark = entry.name, marks(study.kinds)[entry.name]
     colour = mark.light
     sizes = study.sizes_of(name)
     points = [study.points[name, size] for size in sizes]

@@ -9,7 +9,7 @@ from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
 from zoo.bench.learning_curve.report.figure import draw
 from zoo.bench.learning_curve.report.json_summary import summary
 from zoo.bench.learning_curve.report.page import page
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 from zoo.bench.study.report import rendered, write_files
 
 
@@ -26,7 +26,7 @@ def write_report(study: Study, command: str, decided: Sequence[str] = ()) -> lis
     """
     files = rendered(draw(study))
     if compute := draw_compute(study):
-        files |= {name.replace("figure", "compute"): content for name, content in rendered(compute).items()}
+        files |= rendered(compute, "compute")
     texts = {
         "results.csv": results_csv(study),
         "curves.csv": curves_csv(study),

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from zoo.bench.learning_curve.compute import axes_of, best_at
 from zoo.bench.learning_curve.report.table import conclusion, missing
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.compute import axes_of, best_at
+from zoo.bench.learning_curve.results.study import Study
 
 
 def summary(study: Study, decided: Sequence[str] = ()) -> dict[str, Any]:

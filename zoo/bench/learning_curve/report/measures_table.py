@@ -3,9 +3,9 @@
 from rich.table import Table
 
 from zoo.bench.decision.class_scores import ClassScores
-from zoo.bench.learning_curve.compute import Best, best_at, cost_text
 from zoo.bench.learning_curve.report.table import score_text
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.compute import Best, best_at, cost_text
+from zoo.bench.learning_curve.results.study import Study
 
 NONE = "-"
 CLASS_MEASURES = ("balanced accuracy", "worst class", "log-loss")

@@ -12,9 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from zoo.bench.decision.bootstrap import Interval
-from zoo.bench.learning_curve.compute import axes_of
 from zoo.bench.learning_curve.report.chart import chart
-from zoo.bench.learning_curve.report.marks import marks
 from zoo.bench.learning_curve.report.measures_table import class_rows, compute_rows
 from zoo.bench.learning_curve.report.recipe_text import recipe_text
 from zoo.bench.learning_curve.report.table import (
@@ -26,7 +24,9 @@ from zoo.bench.learning_curve.report.table import (
     missing,
     score_text,
 )
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.compute import axes_of
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.study.marks import marks
 
 _FOLDER = Path(__file__).parent
 
@@ -68,7 +68,7 @@ def page(study: Study, command: str, svg: str, decided: Sequence[str] = ()) -> s
         description=_marked(study.data.description),
         svg=Markup(svg[svg.index("<svg") :]),
         chart=chart(study),
-        marks=marks(study),
+        marks=marks(study.kinds),
         kinds={entry.name: kind_text(entry) for entry in study.models},
         scores=_scores(study),
         classes=_classes(study),

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from zoo.bench.learning_curve.results import ModelEntry, Study
-from zoo.bench.learning_curve.tuning import Tuning
+from zoo.bench.learning_curve.results.entries import ModelEntry
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tuning import Tuning
 from zoo.names import counted
 
 _OPTIMIZERS: Mapping[str, str] = {

@@ -7,8 +7,9 @@ from rich.text import Text
 
 from zoo.bench.decision.bootstrap import Interval
 from zoo.bench.decision.curve_fit import Crossover
-from zoo.bench.learning_curve.compute import cost_text
-from zoo.bench.learning_curve.results import ModelEntry, Study
+from zoo.bench.learning_curve.results.compute import cost_text
+from zoo.bench.learning_curve.results.entries import ModelEntry
+from zoo.bench.learning_curve.results.study import Study
 from zoo.names import counted
 
 KIND_NAMES = {"convolution": "CNN", "attention": "self-attention", "hybrid": "hybrid", "recurrent": "RNN"}

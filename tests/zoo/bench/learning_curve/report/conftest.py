@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 
 @pytest.fixture

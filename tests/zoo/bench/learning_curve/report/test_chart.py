@@ -6,7 +6,7 @@ from statistics import mean
 import pytest
 
 from zoo.bench.learning_curve.report.chart import chart
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]

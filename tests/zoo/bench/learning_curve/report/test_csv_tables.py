@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from zoo.bench.learning_curve.report.csv_tables import curves_csv, results_csv
-from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.tested import unpack, unpack_classes
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tested import unpack, unpack_classes
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7]

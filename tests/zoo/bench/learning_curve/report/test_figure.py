@@ -4,11 +4,11 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.colors import to_hex
 
-from zoo.bench.learning_curve.compute import AXES, spent
 from zoo.bench.learning_curve.report.compute_figure import draw_compute
 from zoo.bench.learning_curve.report.figure import draw
-from zoo.bench.learning_curve.report.marks import marks
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.compute import AXES, spent
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.study.marks import marks
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7]
@@ -25,7 +25,7 @@ def test_curves_have_the_marks_of_their_models(make_study: MakeStudy) -> None:
     study = make_study(BETTER, WORSE)
     (axes,) = draw(study).axes
     drawn = {str(line.get_label()).partition(" ")[0]: line for line in axes.lines}
-    for name, mark in marks(study).items():
+    for name, mark in marks(study.kinds).items():
         assert (drawn[name].get_marker(), to_hex(drawn[name].get_color())) == (mark.marker, mark.light.lower())
 
 

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from zoo.bench.learning_curve.report import write_report
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 from zoo.errors import DataError
 
 MakeStudy = Callable[..., Study]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from zoo.bench.learning_curve.report.json_summary import finite, summary
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 
 def test_the_summary_is_json_without_infinities(make_study: Callable[..., Study]) -> None:

@@ -10,8 +10,8 @@ from zoo.bench.learning_curve.report.json_summary import summary
 from zoo.bench.learning_curve.report.measures_table import class_rows, compute_rows
 from zoo.bench.learning_curve.report.page import page
 from zoo.bench.learning_curve.report.table import score_text
-from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.tuning import Tuning
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tuning import Tuning
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from zoo.bench.learning_curve.report.page import page as write_page
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: uv sync installs it")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

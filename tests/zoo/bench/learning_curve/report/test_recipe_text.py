@@ -1,10 +1,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from zoo.bench.learning_curve.recipes import RECIPE
+from zoo.bench.learning_curve.contestants.recipes import RECIPE
 from zoo.bench.learning_curve.report.recipe_text import recipe_text
-from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.tuning import Tuning
+from zoo.bench.learning_curve.results.study import Study
+from zoo.bench.learning_curve.training.tuning import Tuning
 
 MakeStudy = Callable[..., Study]
 TUNING = Tuning(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from zoo.bench.learning_curve.report import write_report
-from zoo.bench.learning_curve.results import Study
-from zoo.bench.learning_curve.short_names import short_name, short_names, with_short_names
+from zoo.bench.learning_curve.results.short_names import short_name, short_names, with_short_names
+from zoo.bench.learning_curve.results.study import Study
 
 LONG = "local-dir:/home/somebody/projects/of/this/year/runs/vit"
 

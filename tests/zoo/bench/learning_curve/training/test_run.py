@@ -9,11 +9,11 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 import zoo
-from zoo.bench.learning_curve import run, tested
 from zoo.bench.learning_curve.config import StudyConfig
 from zoo.bench.learning_curve.plan import plan
-from zoo.bench.learning_curve.run import Corpora, execute
-from zoo.bench.learning_curve.tuning import kept
+from zoo.bench.learning_curve.training import run, tested
+from zoo.bench.learning_curve.training.run import Corpora, execute
+from zoo.bench.learning_curve.training.tuning import kept
 from zoo.data.corpus import Corpus, open_corpus
 from zoo.errors import DataError, ZooError
 from zoo.plugins.vision.image_corpus import ImageCorpus

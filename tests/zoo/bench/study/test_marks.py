@@ -1,13 +1,10 @@
-from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from zoo.bench.learning_curve.report.marks import COLOURS, Mark, marks
-from zoo.bench.learning_curve.results import ModelEntry, Study
+from zoo.bench.study.marks import COLOURS, Mark, marks
 from zoo.spec import Kind
 
 PAGES = {"light": "#ffffff", "dark": "#14171b"}
@@ -38,9 +35,8 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def chosen(make_study: Callable[..., Study], kinds: list[Kind]) -> dict[str, Mark]:
-    entries = [ModelEntry(name=f"model-{i}", kind=kind, learning_rate=1.0) for i, kind in enumerate(kinds)]
-    return marks(replace(make_study([0.5], [0.5], sizes=(10,)), models=entries))
+def chosen(kinds: list[Kind]) -> dict[str, Mark]:
+    return marks({f"model-{i}": kind for i, kind in enumerate(kinds)})
 
 
 @pytest.mark.parametrize("vision", VISION)
@@ -59,15 +55,15 @@ def test_colours_stand_out_from_the_page(kind: Kind) -> None:
     assert all(contrast(light, PAGES["light"]) > low for (light, _), low in zip(COLOURS[kind], least, strict=True))
 
 
-def test_every_model_has_a_marker_of_its_own_and_the_colours_of_its_kind(make_study: Callable[..., Study]) -> None:
-    found = chosen(make_study, ["convolution", "attention", "hybrid"] * 3)
+def test_every_model_has_a_marker_of_its_own_and_the_colours_of_its_kind() -> None:
+    found = chosen(["convolution", "attention", "hybrid"] * 3)
     assert len({mark.marker for mark in found.values()}) == len(found) == 9
     assert len({mark.path for mark in found.values()}) == 9
     assert (found["model-1"].light, found["model-1"].dark) == COLOURS["attention"][0]
 
 
-def test_nine_models_of_a_kind_differ_in_colour_or_marker(make_study: Callable[..., Study]) -> None:
-    found = chosen(make_study, ["attention"] * 9)
+def test_nine_models_of_a_kind_differ_in_colour_or_marker() -> None:
+    found = chosen(["attention"] * 9)
     assert len({(mark.light, mark.marker) for mark in found.values()}) == 9
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from zoo.bench.learning_curve.recipes import Start
+from zoo.bench.learning_curve.contestants.recipes import Start
 from zoo.data.corpus import Corpus
 from zoo.data.corpus_options import PreparesInputs
 from zoo.errors import ConfigError, WeightsError

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from zoo.bench.learning_curve.config import StudyConfig
+from zoo.bench.learning_curve.contestants.recipes import RATES
 from zoo.bench.learning_curve.plan import plan
-from zoo.bench.learning_curve.recipes import RATES
-from zoo.bench.learning_curve.run import Run
-from zoo.bench.learning_curve.tuning import (
+from zoo.bench.learning_curve.training.run import Run
+from zoo.bench.learning_curve.training.tuning import (
     SEED,
     Budget,
     chosen,

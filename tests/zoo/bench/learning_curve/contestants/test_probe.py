@@ -9,9 +9,9 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.probe import Probe, VectorBatches
-from zoo.bench.learning_curve.run import Corpora, build
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.contestants.probe import Probe, VectorBatches
+from zoo.bench.learning_curve.training.run import Corpora, build
 from zoo.data.corpus import Corpus
 from zoo.data.subsets import subset
 from zoo.errors import ConfigError

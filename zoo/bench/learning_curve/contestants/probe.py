@@ -16,7 +16,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from zoo.bench.learning_curve.contestant import Contestant
+from zoo.bench.learning_curve.contestants.contestant import Contestant
 from zoo.core.losses.loss import IGNORED
 from zoo.data.batched_corpus import evaluation_mode
 from zoo.data.corpus import Batch, Corpus

@@ -8,11 +8,12 @@ import torch
 
 from zoo.bench.grid.engine import Grid
 from zoo.bench.grid.results_store import Store
-from zoo.bench.learning_curve import execution, run_seeds
+from zoo.bench.learning_curve import execution
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.progress import NoProgress
-from zoo.bench.learning_curve.run import Run, Training, execute
-from zoo.bench.learning_curve.run_seeds import execute_seeds
+from zoo.bench.learning_curve.training import run_seeds
+from zoo.bench.learning_curve.training.run import Run, Training, execute
+from zoo.bench.learning_curve.training.run_seeds import execute_seeds
 from zoo.bench.seeds.lock_step import LockStep
 from zoo.bench.study import execution as study_execution
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from zoo.bench.learning_curve.compute import AXES, axes_of, best_at, budgets, cost_text, crossover_over, spent
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.compute import AXES, axes_of, best_at, budgets, cost_text, crossover_over, spent
+from zoo.bench.learning_curve.results.study import Study
 
 MakeStudy = Callable[..., Study]
 WORSE, BETTER, CROSSING = [0.2, 0.3, 0.4, 0.5], [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]

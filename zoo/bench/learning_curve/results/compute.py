@@ -14,7 +14,8 @@ import numpy as np
 from zoo.bench.decision.bootstrap import interval
 from zoo.bench.decision.curve_fit import Crossover, measured_crossover
 from zoo.bench.grid.engine import Record
-from zoo.bench.learning_curve.results import ModelEntry, Study
+from zoo.bench.learning_curve.results.entries import ModelEntry
+from zoo.bench.learning_curve.results.study import Study
 
 FORWARD_AND_BACKWARD = 3
 AXES: Mapping[str, str] = {"seconds": "seconds of training", "operations": "multiply-adds of training"}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestant import Contestant
+from zoo.bench.learning_curve.contestants.contestant import Contestant
 from zoo.errors import ConfigError
 from zoo.names import listed, normalise
 from zoo.registry.lookup import registry

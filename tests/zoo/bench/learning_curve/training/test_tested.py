@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 from torch import Tensor, nn
 
 import zoo
-from zoo.bench.learning_curve.tested import answers, judged, pack, pack_classes, unpack, unpack_classes
+from zoo.bench.learning_curve.training.tested import answers, judged, pack, pack_classes, unpack, unpack_classes
 from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch
 

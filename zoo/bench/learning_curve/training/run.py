@@ -10,9 +10,9 @@ import torch
 from lightning_fabric import Fabric
 from torch import nn
 
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.probe import Probe, VectorBatches, probe_for
-from zoo.bench.learning_curve.tested import judged
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.contestants.probe import Probe, VectorBatches, probe_for
+from zoo.bench.learning_curve.training.tested import judged
 from zoo.core.flops import count
 from zoo.data.batched_corpus import BatchedCorpus
 from zoo.data.corpus import Batch, Corpus, find_source, open_corpus

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePath
 
-from zoo.bench.learning_curve.results import Study
+from zoo.bench.learning_curve.results.study import Study
 
 _FOLDER = "local-dir:"
 

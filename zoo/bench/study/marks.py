@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from matplotlib.markers import MarkerStyle
 
-from zoo.bench.learning_curve.results import Study
 from zoo.spec import Kind
 
 COLOURS: Mapping[Kind, tuple[tuple[str, str], ...]] = {
@@ -44,14 +43,14 @@ class Mark:
         return "".join(parts)
 
 
-def marks(study: Study) -> dict[str, Mark]:
-    """Give each model the colour and marker of its kind, another for the next of a kind."""
+def marks(kinds: Mapping[str, Kind]) -> dict[str, Mark]:
+    """Give each model, by its name, the colour and marker of its kind, another for the next of a kind."""
     chosen: dict[str, Mark] = {}
     taken: dict[Kind, int] = {}
-    for entry in study.models:
-        nth = taken.get(entry.kind, 0)
-        shades, shapes = COLOURS[entry.kind], _MARKERS[entry.kind]
+    for name, kind in kinds.items():
+        nth = taken.get(kind, 0)
+        shades, shapes = COLOURS[kind], _MARKERS[kind]
         marker = shapes[(nth + nth // len(shades)) % len(shapes)]  # nine of a kind differ
-        chosen[entry.name] = Mark(*shades[nth % len(shades)], marker)
-        taken[entry.kind] = nth + 1
+        chosen[name] = Mark(*shades[nth % len(shades)], marker)
+        taken[kind] = nth + 1
     return chosen

@@ -10,8 +10,8 @@ from huggingface_hub import constants
 from torch import nn
 
 import zoo
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.contestants import contestants
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.lineup import contestants
 from zoo.data.corpus import open_corpus
 from zoo.errors import ConfigError, UnknownModelError, WeightsError
 from zoo.plugins.vision.image_corpus import ImageCorpus

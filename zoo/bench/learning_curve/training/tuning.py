@@ -14,9 +14,9 @@ from statistics import fmean
 from typing import Any
 
 from zoo.bench.grid.engine import Record
-from zoo.bench.learning_curve.contestant import Contestant
-from zoo.bench.learning_curve.recipes import recipe_for
-from zoo.bench.learning_curve.run import Run
+from zoo.bench.learning_curve.contestants.contestant import Contestant
+from zoo.bench.learning_curve.contestants.recipes import recipe_for
+from zoo.bench.learning_curve.training.run import Run
 from zoo.training.criterion import Criterion, Scores
 
 SEED = 1000

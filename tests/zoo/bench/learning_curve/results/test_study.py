@@ -7,7 +7,7 @@ import pytest
 
 from zoo.bench import Study
 from zoo.bench.learning_curve.report.table import conclusion, missing
-from zoo.bench.learning_curve.tested import pack
+from zoo.bench.learning_curve.training.tested import pack
 from zoo.errors import ConfigError
 
 MakeStudy = Callable[..., Study]

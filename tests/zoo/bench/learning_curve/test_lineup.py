@@ -8,7 +8,7 @@ import pytest
 import zoo
 from zoo import ComparisonSpec, ModelSpec, Registry, hookimpl
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestants import comparison_of, contestants, quick_sizes
+from zoo.bench.learning_curve.lineup import comparison_of, contestants, quick_sizes
 from zoo.data import open_corpus
 from zoo.errors import ConfigError
 from zoo.registry.lookup import registry, using

@@ -1,0 +1,1 @@
+"""Results of a learning curve, computed from its records alone."""
