@@ -31,6 +31,10 @@ class Interval:
         """Give half the width, for a table."""
         return (self.high - self.low) / 2
 
+    def __str__(self) -> str:
+        """Write the value ± half the width; the value alone where there is none, as of one seed."""
+        return f"{self.value:z.3f}" + (f" ± {self.half:.3f}" if self.half else "")
+
     def mapped(self, change: Callable[[float], float]) -> "Interval":
         """Give the interval of what a function that never falls makes of the value."""
         return Interval(change(self.value), change(self.low), change(self.high))

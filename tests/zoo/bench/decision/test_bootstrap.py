@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from zoo.bench.decision.bootstrap import bootstrap, draw_examples, guessing_limit, interval
+from zoo.bench.decision.bootstrap import Interval, bootstrap, draw_examples, guessing_limit, interval
 
 
 def test_the_interval_covers_seeds_and_examples() -> None:
@@ -13,6 +13,11 @@ def test_the_interval_covers_seeds_and_examples() -> None:
     narrow, wide = (interval(0.5, bootstrap(bits, weights, rng)) for bits in (same, apart))
     assert narrow.half == pytest.approx(1.96 * 0.5 / 20, rel=0.15)
     assert wide.half > 2 * narrow.half
+
+
+def test_of_one_seed_no_interval_is_written() -> None:
+    assert str(Interval(0.5, 0.4, 0.7)) == "0.500 ± 0.150"
+    assert str(Interval(4.4783, 4.4783, 4.4783)) == "4.478"
 
 
 @pytest.mark.parametrize(("chance", "answers"), [(0.1, 60), (0.104, 6000), (0.5, 6), (0.5, 200), (0.9, 50)])

@@ -48,8 +48,7 @@ def class_table(study: Study) -> Table:
 def _class_cells(study: Study, scores: ClassScores | None) -> list[str]:
     if scores is None:
         return [NONE] * len(CLASS_MEASURES)
-    found = [f"{each.value:.3f} ± {each.half:.3f}" if each else NONE
-             for each in (scores.balanced, scores.worst, scores.log_loss)]  # fmt: skip
+    found = [str(each) if each else NONE for each in (scores.balanced, scores.worst, scores.log_loss)]
     if scores.worst:
         found[1] += f" ({study.data.class_name(scores.worst_class)})"
     return found

@@ -1,6 +1,7 @@
 """Results of a study as tables for the terminal."""
 
 import math
+from dataclasses import replace
 
 from rich.table import Table
 from rich.text import Text
@@ -44,7 +45,7 @@ def kind_text(entry: ModelEntry) -> str:
 
 def score_text(study: Study, point: Interval) -> str:
     """Write a test score ± half its interval."""
-    return f"{study.data.shown(point.value):z.3f} ± {point.half:.3f}"
+    return str(replace(point, value=study.data.shown(point.value)))
 
 
 def costs(study: Study) -> dict[str, list[str]]:
