@@ -1,5 +1,7 @@
 """The rule by which products are computed, and that it changes no answer."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from zoo.core.errors import ConfigError
 from zoo.core.ops import bfloat16, onednn, products
 from zoo.core.ops.activations import gelu, gelu_tanh
 from zoo.core.ops.products import RULES, Rule, chosen, multiply, of_processor
+from zoo.testing.checks import check_compile, check_export
 
 
 @pytest.fixture(params=RULES)
@@ -85,6 +88,20 @@ def test_a_model_has_the_same_answers_and_gradients_by_every_rule(rule: str, mon
         largest = max(float(each.abs().max()) for each in wanted[part])
         for one, other in zip(found[part], wanted[part], strict=True):
             assert (one - other).abs().max() <= 1e-5 * largest
+
+
+class Vectors(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = Encoder(dim=8, depth=1, num_heads=2, mlp_dim=16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.encoder(Tokens(x)).x
+
+
+@pytest.mark.parametrize("check", [check_compile, check_export])
+def test_a_model_is_compiled_and_exported_by_every_rule(rule: str, check: Callable[..., None]) -> None:
+    check(Vectors().eval(), (torch.randn(2, 5, 8),))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
