@@ -90,6 +90,7 @@ from zoo.core.mechanisms.hard_attention import (
     record_choices as record_choices,
 )
 from zoo.core.mechanisms.linear_attention import linear_attention as linear_attention
+from zoo.core.mechanisms.recurrence.layer import RecurrentAttention as RecurrentAttention
 from zoo.core.models.configured import configured as configured
 from zoo.core.models.ctc import Ctc as Ctc
 from zoo.core.models.ctc_attention import Joint as Joint
@@ -117,6 +118,8 @@ from zoo.core.ops.int8_matrix import Int8Matrix as Int8Matrix
 from zoo.core.ops.linear import Linear as Linear
 from zoo.core.ops.products import multiply as multiply
 from zoo.core.ops.tensor_check import check_tensor as check_tensor, values_known as values_known
+from zoo.core.ops.recurrence.forms import chunked as chunked, parallel as parallel, recurrent as recurrent
+from zoo.core.ops.recurrence.steps import Steps as Steps
 from zoo.core.patterns.basic import Causal as Causal, Explicit as Explicit
 from zoo.core.patterns.canonical import canonical as canonical
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds

@@ -69,10 +69,11 @@ class PooledClassify(Classify):
     Args:
         dim: channels of the vectors.
         num_classes: labels; 0 for none: the pooled vector is the answer.
+        pool: what is pooled where the first vector has not read the others, as for `Classify`.
     """
 
-    def __init__(self, dim: int, num_classes: int) -> None:
-        super().__init__(dim, num_classes)
+    def __init__(self, dim: int, num_classes: int, pool: str = "first") -> None:
+        super().__init__(dim, num_classes, pool)
         self.pooler = Linear(dim, dim)
 
     def pooled(self, tokens: Tokens) -> Float[Tensor, "sets d"]:

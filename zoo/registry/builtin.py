@@ -28,6 +28,15 @@ PATTERNS = (
 )
 """Name, function in `zoo.core.patterns.parse`, what stands behind the colon, what it means."""
 
+RECURRENCES = (
+    ("retention", "retention:retention", "Sums that fade at a fixed rate for each head, arXiv:2307.08621; causal."),
+    ("gla", "gated_linear:gla", "Sums that fade in each channel as their tokens say, arXiv:2312.06635; causal."),
+    ("ssd", "state_space:ssd", "Sums that fade in each head as their tokens say (Mamba-2), arXiv:2405.21060; causal."),
+    ("delta", "delta:delta", "A token overwrites the value stored under its key, arXiv:2406.06484; causal."),
+    ("gated-delta", "delta:gated_delta", "The delta rule on a state that fades, arXiv:2412.06464; causal."),
+)
+"""Name, function in `zoo.core.mechanisms.recurrence`, what it means."""
+
 DATASETS = Requirement(module="datasets", distribution="datasets", install="attention-zoo[data]")
 TABLES = (
     ("hf", "hub:open_hf", "NAME[:CONFIG]", (), "a data set of the Hugging Face hub, or a folder of one"),
@@ -74,6 +83,10 @@ def zoo_attentions() -> list[AttentionSpec]:
             name="linear",
             entry="zoo.core.mechanisms.linear_attention:linear_attention",
             description="A kernel in place of the softmax: time linear in the length, a causal state of fixed size.",
+        ),
+        *(
+            AttentionSpec(name=name, entry=f"zoo.core.mechanisms.recurrence.{entry}", description=description)
+            for name, entry, description in RECURRENCES
         ),
         AttentionSpec(
             name="general",

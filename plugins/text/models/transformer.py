@@ -10,6 +10,7 @@ from torch import nn
 from zoo.core import (
     SYMBOLS,
     Attention,
+    AttentionLayer,
     ConfigError,
     Encoder,
     EncoderDecoderConfig,
@@ -23,6 +24,7 @@ from zoo.core import (
     PreNormBlock,
     Symbols,
     Tokens,
+    canonical,
     configured,
     encoder_decoder_parts,
     head,
@@ -125,8 +127,8 @@ class BertConfig:
         num_heads: heads.
         mlp_dim: channels inside each MLP.
         num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify` (from the pooled first token), `tag`, `features`, or `masked-token` (a score for each token of
-            the vocabulary in each place, on the embedding).
+        task: `classify` (from the pooled first token, or the pooled mean where attention is causal), `tag`, `features`,
+            or `masked-token` (a score for each token of the vocabulary in each place, on the embedding).
         attention: makes an attention from (dim, num_heads).
         position: `learned`, `sinusoidal` or `none`, or inside attention as for `Transformer`.
         max_len: positions that are learned, tokens.
@@ -164,7 +166,8 @@ class Bert(Model):
         make = with_position(config.attention, config.position, config.max_len)
         blocks: dict[str, Any] = {"block": PostNormBlock, "mlp": mlp_with("gelu"), "attention": make} | rates
         encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks)
-        super().__init__(stem, encoder, bert_head(config.task, dim, config.num_classes, stem.tokens.embed, config.eps))
+        pool = "mean" if reads_only_back(encoder) else "first"
+        super().__init__(stem, encoder, bert_head(config, stem.tokens.embed, pool))
         init_text(self, 0.02)
 
 
@@ -222,14 +225,20 @@ GPT2_SYMBOLS = Symbols(50_256, 50_256, 50_256)
 """`<|endoftext|>` ends a text and begins the next; nothing is there for padding, which is never read."""
 
 
-def bert_head(task: str, dim: int, num_classes: int, embed: nn.Embedding, eps: float) -> nn.Module:
+def bert_head(config: BertConfig, embed: nn.Embedding, pool: str) -> nn.Module:
     """Make the head of a task: labels for the set come from BERT's pooled vector, tokens from its embedding.
 
     Raises:
         ConfigError: If there is no such task.
     """
-    if task == "classify":
-        return PooledClassify(dim, num_classes)
-    if task == "masked-token":
-        return MaskedToken(dim, embed, eps)
-    return head(task, dim, num_classes)
+    if config.task == "classify":
+        return PooledClassify(config.dim, config.num_classes, pool)
+    if config.task == "masked-token":
+        return MaskedToken(config.dim, embed, config.eps)
+    return head(config.task, config.dim, config.num_classes)
+
+
+def reads_only_back(encoder: nn.Module) -> bool:
+    """Tell whether no attention lets a token read a later one, so that the first token knows nothing of the text."""
+    patterns = [part.pattern for part in encoder.modules() if isinstance(part, AttentionLayer)]
+    return bool(patterns) and all(canonical(pattern).cover().right == 0 for pattern in patterns)
