@@ -170,7 +170,8 @@ ORDER = {
     "zoo.core.ops": "first_order recurrence",
     "zoo.data": "cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
-    "zoo.bench": "grid study speed engine export seeds gpu products data decision learning_curve backtest length",
+    "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
+    "length",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from zoo.cli import attention_listing
 from zoo.factory import create
 from zoo.names import did_you_mean
 from zoo.spec import ModelSpec, PluginInfo
@@ -17,12 +18,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def list_(
     wildcard: Annotated[
-        str, typer.Argument(help="Wildcard of model names, such as 'vit-*'; by default all models.")
+        str,
+        typer.Argument(
+            help="Wildcard of model names, such as 'vit-*'; by default all models. 'attention=' lists what attention= "
+            "can name."
+        ),
     ] = "",
     modality: Annotated[str | None, typer.Option(help="Only models of this modality, a column of the table.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List models with modality, kind, number of parameters and weights."""
+    """List models with modality, kind, number of parameters and weights; or what `attention=` can name."""
+    if wildcard == attention_listing.PREFIX:
+        return _print_attentions(as_json)
     names = create.list_models(wildcard, modality=modality)
     specs = {name: create.info(name) for name in names}
     if as_json:
@@ -39,8 +46,14 @@ def list_(
         raise typer.Exit(1)
 
 
-def info(name: Annotated[str, typer.Argument(help="Model, such as vit-small.")], as_json: Json = False) -> None:
-    """Describe a model: size, task, configuration, weights, requirements."""
+def info(
+    name: Annotated[str, typer.Argument(help="Model, such as vit-small, or attention=NAME, such as attention=gla.")],
+    as_json: Json = False,
+) -> None:
+    """Describe a model: size, task, configuration, weights, requirements; or what an attention can do."""
+    if name.startswith(attention_listing.PREFIX):
+        facts = attention_listing.facts(name.removeprefix(attention_listing.PREFIX))
+        return _print_json(facts) if as_json else _print_facts(facts)
     spec = create.info(name)
     if as_json:
         return _print_json(spec.to_dict())
@@ -59,7 +72,7 @@ def info(name: Annotated[str, typer.Argument(help="Model, such as vit-small.")],
         "source": spec.source,
         "code": spec.entry,
     }
-    _print_table(("field", "value"), [(key, value) for key, value in shown.items() if value])
+    _print_facts(shown)
 
 
 def plugins(as_json: Json = False) -> None:
@@ -72,6 +85,20 @@ def plugins(as_json: Json = False) -> None:
         for each in infos:
             if each.traceback:
                 typer.echo(f"\nPlugin '{each.name}':\n{each.traceback}")
+
+
+def _print_attentions(as_json: bool) -> None:
+    found = attention_listing.described()
+    if as_json:
+        return _print_json(found)
+    _print_table(tuple(found[0]), [tuple(each.values()) for each in found])
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    """Print what is not empty; an ability that is missing is said."""
+    words = {True: "yes", False: "no"}
+    rows = [(key.replace("_", " "), words[value] if isinstance(value, bool) else value) for key, value in facts.items()]
+    _print_table(("field", "value"), [(key, value) for key, value in rows if value])
 
 
 def _row(plugin: PluginInfo) -> tuple[str, ...]:

@@ -178,6 +178,7 @@ def zoo_suites() -> tuple[SuiteSpec, ...]:
     """Name the benchmarks of the engine, of exported models, of GPUs, of matrix products and of reading data."""
     return (
         SuiteSpec(name="engine", package="zoo.bench.engine", title="The engine against its peers"),
+        SuiteSpec(name="recurrences", package="zoo.bench.recurrences", title="Linear recurrences against SDPA"),
         SuiteSpec(name="export", package="zoo.bench.export", title="Exported models against eager PyTorch"),
         SuiteSpec(name="gpu", package="zoo.bench.gpu", title="What a GPU is for, against peers"),
         SuiteSpec(name="products", package="zoo.bench.products", title="Ways to multiply, against PyTorch's `linear`"),

@@ -48,9 +48,7 @@ FOUND = mechanisms()
 
 def able(*names: str) -> Any:
     """Parametrise over the mechanisms that claim all of these."""
-    claimed = [
-        name for name, make in FOUND.items() if all(getattr(make(DIM, HEADS).abilities, each) for each in names)
-    ]
+    claimed = [name for name, make in FOUND.items() if all(getattr(make(DIM, HEADS).abilities, each) for each in names)]
     return pytest.mark.parametrize("name", claimed)
 
 

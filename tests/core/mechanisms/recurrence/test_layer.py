@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from torch.nn.functional import normalize, silu
+from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
 from zoo.core import (
@@ -21,6 +22,7 @@ from zoo.core import (
     Tokens,
     Valid,
     Window,
+    chunked,
     recurrent,
 )
 from zoo.core.layers.position_factory import with_position
@@ -242,3 +244,16 @@ def test_it_is_made_by_name_saved_and_loaded(name: str, tmp_path: Any) -> None:
     ids = inputs[0].clone()
     ids[:, -1] = (ids[:, -1] + 7) % 100  # the label is read from all tokens, not from the first, which has read none
     assert not torch.allclose(model(ids, *inputs[1:]), model(*inputs))
+
+
+@every
+@torch.no_grad()
+def test_the_cost_is_that_of_the_products_that_are_computed(name: str) -> None:
+    made, counted = layer(name), []
+    for n in (64, 192):
+        steps = made._steps(Tokens(draw(n, 1)), None, None)
+        with FlopCounterMode(display=False) as counter:
+            chunked(steps)
+        counted.append(counter.get_total_flops() / 2 / made.cost(n).multiply_adds)
+    expected = {"gla": 0.76, "delta": 0.76, "gated-delta": 0.76}.get(name, 1.0)  # half a square; solving is not counted
+    assert counted == pytest.approx([expected] * 2, abs=0.01)
