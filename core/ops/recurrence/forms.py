@@ -16,6 +16,8 @@ from zoo.core.ops.recurrence.steps import Steps, decays_behind, decays_up_to
 
 CHUNK = 64
 """Tokens that are compared pair by pair; more of them cost products, fewer cost states that are kept."""
+SEGMENT = 16
+"""Chunks that are computed at once: their tensors stay in the cache of a processor, however long the rows are."""
 
 
 def recurrent(
@@ -61,10 +63,21 @@ def chunked(
         state: before the first; zeros if None.
         size: tokens of a chunk at most; chunks are as equal as can be, so little is filled up.
     """
-    state, n = steps.empty if state is None else state, steps.q.shape[-2]
-    count = -(-n // size)
-    if count == 0:
+    state, read = steps.empty if state is None else state, []
+    if not steps.q.shape[-2]:
         return torch.zeros_like(steps.v), state
+    parts = (repeat(None) if x is None else x.split(SEGMENT * size, -2) for x in steps)
+    for part in zip(*parts, strict=False):
+        y, state = _segment(Steps._make(part), state, size)
+        read.append(y)
+    return torch.cat(read, -2), state
+
+
+def _segment(
+    steps: Steps, state: Float[Tensor, "*b d e"], size: int
+) -> tuple[Float[Tensor, "*b n e"], Float[Tensor, "*b d e"]]:
+    n = steps.q.shape[-2]
+    count = -(-n // size)
     steps = steps.cut(count, -(-n // count))
     if steps.decay is None:
         q, k, old, left = steps.q, steps.k, steps.k, None

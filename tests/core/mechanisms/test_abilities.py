@@ -46,7 +46,7 @@ def mechanisms() -> dict[str, Callable[..., Any]]:
 FOUND = mechanisms()
 
 
-def able(*names: str) -> Any:
+def able(*names: str) -> pytest.MarkDecorator:
     """Parametrise over the mechanisms that claim all of these."""
     claimed = [name for name, make in FOUND.items() if all(getattr(make(DIM, HEADS).abilities, each) for each in names)]
     return pytest.mark.parametrize("name", claimed)

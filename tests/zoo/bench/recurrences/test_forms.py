@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from zoo.bench.recurrences import forms
+from zoo.core import Causal
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def test_the_jobs_of_the_forms_run(name: str, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", forms.LAYERS)
 def test_steps_are_behind_as_many_tokens_as_they_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     layer = forms.LAYERS[name](8, 2)
-    state = layer.state(1, forms.Causal())
+    state = layer.state(1, Causal())
     monkeypatch.setattr(layer, "state", lambda *_: state)
     forms.step_behind(lambda *_: layer, 9)()
     assert state.lengths.tolist() == [10]
