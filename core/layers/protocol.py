@@ -64,3 +64,11 @@ class WeighsEdges(Protocol):
 
     def by_edge(self, tokens: Tokens) -> tuple[Float[Tensor, "e h"], Edges] | None:
         """Give the weight of each edge and head, and the graph; None if the tokens carry none."""
+
+
+@runtime_checkable
+class ChecksPattern(Protocol):
+    """A layer that cannot follow each pattern, which a decoder asks when it is built."""
+
+    def check_pattern(self, pattern: Pattern) -> None:
+        """Refuse, by a `ConfigError`, a pattern that this layer cannot follow."""

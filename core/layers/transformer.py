@@ -13,7 +13,7 @@ from zoo.core.layers.attention import Attention
 from zoo.core.layers.blocks import Block, PreNormBlock
 from zoo.core.layers.mlp import Mlp
 from zoo.core.layers.packing import Packed, pack, packable
-from zoo.core.layers.protocol import AttentionLayer
+from zoo.core.layers.protocol import AttentionLayer, ChecksPattern
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.pattern import Full, Pattern
@@ -146,8 +146,10 @@ class Decoder(nn.Module):
         super().__init__()
 
         def make(rate: float) -> Block:
-            reads = None if cross is None else cross(dim, num_heads)
-            parts = attention(dim, num_heads), mlp(dim, mlp_dim, dropout), reads
+            own, reads = attention(dim, num_heads), None if cross is None else cross(dim, num_heads)
+            if isinstance(own, ChecksPattern):
+                own.check_pattern(pattern)
+            parts = own, mlp(dim, mlp_dim, dropout), reads
             return block(dim, *parts, drop_path=rate, dropout=dropout, eps=eps)
 
         self.pattern = pattern

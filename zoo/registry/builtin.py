@@ -37,6 +37,48 @@ RECURRENCES = (
 )
 """Name, function in `zoo.core.mechanisms.recurrence`, what it means."""
 
+EFFICIENT = (
+    ("performer", "performer:performer", "M", "Softmax attention estimated by M random features, arXiv:2009.14794."),
+    (
+        "linformer",
+        "linformer:linformer",
+        "K[,LENGTH]",
+        "Keys and values are projected to K places; rows of at most LENGTH (512), arXiv:2006.04768.",
+    ),
+    ("nystrom", "nystrom:nystrom", "M", "Softmax attention through M landmarks, arXiv:2102.03902."),
+    (
+        "synthesizer",
+        "synthesizer:synthesizer",
+        "dense|random|factorised[,LENGTH]",
+        "Weights without queries and keys; rows of at most LENGTH (512), arXiv:2005.00743.",
+    ),
+    (
+        "doubly-stochastic",
+        "doubly_stochastic:doubly_stochastic",
+        "",
+        "Rows and columns of the weights sum to 1 after 5 iterations (or :ITERATIONS), arXiv:2110.11773.",
+    ),
+    (
+        "sinkhorn",
+        "sinkhorn:sinkhorn",
+        "BLOCK[,LENGTH]",
+        "Blocks read themselves and one that is sorted beside them; at most LENGTH (512), arXiv:2002.11296.",
+    ),
+    (
+        "reformer",
+        "reformer:reformer",
+        "BUCKETS[,ROUNDS[,CHUNK]]",
+        "Vectors read those that hash to the same bucket, with shared queries and keys, arXiv:2001.04451.",
+    ),
+    (
+        "longformer",
+        "longformer:longformer",
+        "W[,PLACE...]",
+        "A window, and global places (0) with projections of their own, arXiv:2004.05150.",
+    ),
+)
+"""Name, function in `zoo.core.mechanisms.efficient`, what stands behind the colon, what it means."""
+
 DATASETS = Requirement(module="datasets", distribution="datasets", install="attention-zoo[data]")
 TABLES = (
     ("hf", "hub:open_hf", "NAME[:CONFIG]", (), "a data set of the Hugging Face hub, or a folder of one"),
@@ -68,11 +110,17 @@ TABLES = (
 
 @hookimpl
 def zoo_attentions() -> list[AttentionSpec]:
-    """Name the patterns, and the mechanisms that take no arguments."""
+    """Name the patterns, the efficient attentions, and the mechanisms that take no arguments."""
     return [
         *(
             AttentionSpec(name=name, entry=f"zoo.core.patterns.parse:{function}", takes=takes, description=description)
             for name, function, takes, description in PATTERNS
+        ),
+        *(
+            AttentionSpec(
+                name=name, entry=f"zoo.core.mechanisms.efficient.{entry}", takes=takes, description=description
+            )
+            for name, entry, takes, description in EFFICIENT
         ),
         AttentionSpec(
             name="qk-norm",
