@@ -74,6 +74,28 @@ from zoo.core.losses.loss import (
     cross_entropy as cross_entropy,
 )
 from zoo.core.losses.reinforce import leave_one_out as leave_one_out, reinforce as reinforce
+from zoo.core.mechanisms.alignment.alignment import Alignment as Alignment
+from zoo.core.mechanisms.alignment.attentive import (
+    AttentiveDecoder as AttentiveDecoder,
+    ContextGate as ContextGate,
+    InputFeedingDecoder as InputFeedingDecoder,
+    PresentStateDecoder as PresentStateDecoder,
+    PreviousStateDecoder as PreviousStateDecoder,
+)
+from zoo.core.mechanisms.alignment.cell import CELLS as CELLS
+from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder as RecurrentDecoder
+from zoo.core.mechanisms.alignment.scores import (
+    AlignmentScore as AlignmentScore,
+    BilinearScore as BilinearScore,
+    ConcatScore as ConcatScore,
+    DotScore as DotScore,
+    LocationScore as LocationScore,
+)
+from zoo.core.mechanisms.alignment.windows import (
+    AlignmentWindow as AlignmentWindow,
+    Monotonic as Monotonic,
+    Predictive as Predictive,
+)
 from zoo.core.mechanisms.branched import (
     BranchedAttention as BranchedAttention,
     BranchedBlock as BranchedBlock,
