@@ -83,7 +83,13 @@ from zoo.core.mechanisms.alignment.attentive import (
     PreviousStateDecoder as PreviousStateDecoder,
 )
 from zoo.core.mechanisms.alignment.cell import CELLS as CELLS
+from zoo.core.mechanisms.alignment.copying import CopyHead as CopyHead
 from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder as RecurrentDecoder
+from zoo.core.mechanisms.alignment.hard import (
+    HardAlignment as HardAlignment,
+    record_alignments as record_alignments,
+)
+from zoo.core.mechanisms.alignment.pointer import PointerNetwork as PointerNetwork
 from zoo.core.mechanisms.alignment.scores import (
     AlignmentScore as AlignmentScore,
     BilinearScore as BilinearScore,
@@ -113,6 +119,7 @@ from zoo.core.mechanisms.hard_attention import (
 )
 from zoo.core.mechanisms.linear_attention import linear_attention as linear_attention
 from zoo.core.models.configured import configured as configured
+from zoo.core.models.copying import CopyingGenerator as CopyingGenerator
 from zoo.core.models.ctc import Ctc as Ctc
 from zoo.core.models.ctc_attention import Joint as Joint
 from zoo.core.models.encoder_decoder import (

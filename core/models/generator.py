@@ -112,12 +112,19 @@ class Generator(Composition):
             context: the encoder's vectors; with a state needed the first time only.
             valid: which of the ids are there, as for `TokenEmbed`; all if None.
         """
+        return self.head(Tokens(last(self.decoded(ids, state, context, valid))))[:, 0]
+
+    def decoded(
+        self, ids: Int[Tensor, "b n"], state: DecoderState | None, context: Tokens | None, valid: ValidMask
+    ) -> Tokens:
+        """Give the decoder's vectors of tokens; the arguments are those of `follow`."""
         start = 0 if state is None else state.start
         if isinstance(start, int) and start == 0:
             tokens = self.target(ids, valid)
         else:
             tokens = self.target.follow(ids, start, valid)
-        return self.head(Tokens(last(self.decoder(tokens, context, state))))[:, 0]
+        found: Tokens = self.decoder(tokens, context, state)
+        return found
 
     def generate(
         self,

@@ -13,6 +13,7 @@ from zoo.core.cache.decoder import DecoderState, LayerState
 from zoo.core.cache.static import Static
 from zoo.core.mechanisms.alignment.alignment import Alignment, Memory
 from zoo.core.mechanisms.alignment.cell import output_of
+from zoo.core.mechanisms.alignment.copying import AlignedTokens, SourceTokens
 from zoo.core.mechanisms.alignment.decoder import Advance, Carried, RecurrentDecoder, RecurrentState
 from zoo.core.tokens import Tokens
 
@@ -48,6 +49,7 @@ class AttentiveDecoder(RecurrentDecoder):
         alignment: weighs the source's vectors.
         depth: layers.
         gate: share of what is read; all if None.
+        pool: see `RecurrentDecoder`.
         dropout: probability in [0, 1), of the answer, and between layers.
     """
 
@@ -62,12 +64,22 @@ class AttentiveDecoder(RecurrentDecoder):
         depth: int = 1,
         *,
         gate: ContextGate | None = None,
+        pool: str = "last",
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(cell, dim, depth, dropout=dropout)
+        super().__init__(cell, dim, depth, pool=pool, dropout=dropout)
         self.alignment = alignment
         self.gate = gate
         self.combine = nn.Linear(2 * dim, dim, bias=False)
+
+    def forward(
+        self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None
+    ) -> AlignedTokens:
+        """Decode as `RecurrentDecoder` does; the answer has the weights with it."""
+        state = self.state(len(tokens.x)) if state is None else state
+        x, _, weights = self.run(tokens, context, state)
+        ids = self.crossed(state.layers[0]).tensors.get("ids")
+        return AlignedTokens(self.dropout(x), tokens.pattern, tokens.keys, tokens.position, weights, ids)
 
     def weights(
         self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None
@@ -82,13 +94,19 @@ class AttentiveDecoder(RecurrentDecoder):
 
     def begin(self, layer: LayerState, context: Tokens) -> None:
         super().begin(layer, context)
+        source = self.crossed(layer)
+        source.append(self.alignment.score.keys(context.x)[:, :, None], context.x[:, :, None], context.valid())
+        if isinstance(context, SourceTokens) and context.ids is not None:
+            source.tensors["ids"] = context.ids
+
+    @staticmethod
+    def crossed(layer: LayerState) -> Static:
+        """Give what is kept of the source."""
         assert layer.cross is not None
-        keys = self.alignment.score.keys(context.x)
-        layer.cross.append(keys[:, :, None], context.x[:, :, None], context.valid())
+        return layer.cross
 
     def memory(self, layer: LayerState) -> Memory:
-        assert layer.cross is not None
-        kept = layer.cross.tensors
+        kept = self.crossed(layer).tensors
         return Memory(kept["k"][:, :, 0], kept["v"][:, :, 0], kept.get("valid"))
 
     def read(

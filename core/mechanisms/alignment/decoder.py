@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from zoo.core.cache.decoder import DecoderState, LayerState
 from zoo.core.cache.state import State
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.layers.pooling import last
+from zoo.core.layers.pooling import check_pool, last, pooled
 from zoo.core.mechanisms.alignment.alignment import Memory
 from zoo.core.mechanisms.alignment.cell import RecurrentCell
 from zoo.core.tokens import Tokens, tokens_of
@@ -56,13 +56,15 @@ class Advance(NamedTuple):
 class RecurrentDecoder(nn.Module):
     """Decode with an LSTM or GRU that knows of the source only what its first state holds: arXiv:1409.3215.
 
-    The first state is tanh(W x) of the encoder's last vector, as in arXiv:1409.0473 app. A.2.2; what is decoded is the
-    last layer's output.
+    The first state is tanh(W x) of the encoder's last vector, similar to arXiv:1409.0473 app. A.2.2; what is decoded
+    is the last layer's output.
 
     Args:
         cell: `lstm` or `gru`.
         dim: channels of tokens, of the encoder's vectors and of the state.
         depth: layers.
+        pool: what of the encoder the first state is made of: `last`, or `mean` (arXiv:1502.03044 sec. 3.1.2) of what
+            has no order.
         dropout: probability in [0, 1), of the answer, and between layers.
     """
 
@@ -72,8 +74,11 @@ class RecurrentDecoder(nn.Module):
     """Whether a step reads what the step before gave, besides the cell's state, so that many cannot be computed at
     once."""
 
-    def __init__(self, cell: str, dim: int, depth: int = 1, *, dropout: float = 0.0) -> None:
+    def __init__(self, cell: str, dim: int, depth: int = 1, *, pool: str = "last", dropout: float = 0.0) -> None:
         super().__init__()
+        if pool != "last":
+            check_pool(pool)
+        self.pool = pool
         self.cell = RecurrentCell(cell, self.inputs * dim, dim, depth, dropout)
         self.first = nn.Linear(dim, prod(self.cell.shape))
         self.dropout = nn.Dropout(dropout)
@@ -133,7 +138,8 @@ class RecurrentDecoder(nn.Module):
 
     def begin(self, layer: LayerState, context: Tokens) -> None:
         """Fill an empty state with what is known of the source."""
-        first = self.first(last(context)[:, 0]).tanh()
+        found = last(context)[:, 0] if self.pool == "last" else pooled(context, self.pool)
+        first = self.first(found).tanh()
         layer.own.tensors = {"hidden": first.unflatten(1, self.cell.shape)}
 
     def memory(self, layer: LayerState) -> Memory | None:

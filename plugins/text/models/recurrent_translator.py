@@ -17,8 +17,11 @@ from zoo.core import (
     ConcatScore,
     ConfigError,
     ContextGate,
+    CopyHead,
+    CopyingGenerator,
     DotScore,
     Generator,
+    HardAlignment,
     InputFeedingDecoder,
     LocationScore,
     Monotonic,
@@ -79,6 +82,9 @@ class RecurrentTranslator(Generator):
         self.label_smoothing = config.label_smoothing
 
 
+CHOICES: dict[str, type[Alignment]] = {"soft": Alignment, "hard": HardAlignment}
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttentionTranslatorConfig(RecurrentTranslatorConfig):
     """Sizes and options of `AttentionTranslator`.
@@ -91,15 +97,19 @@ class AttentionTranslatorConfig(RecurrentTranslatorConfig):
         feeding: whether the cell reads what the step before answered (input feeding); with `additive` it reads what
             the step has read of the source, in any case.
         gate: whether the state says how much of what is read counts (arXiv:1502.03044).
+        copy: whether tokens of the source may be copied (arXiv:1704.04368).
+        choice: `soft`, or `hard` for a single token of the source, which REINFORCE trains (arXiv:1502.03044).
     """
 
-    score: str = "general"
+    score: str = "additive"
     local: str = ""
     feeding: bool = True
     gate: bool = False
+    copy: bool = False
+    choice: str = "soft"
 
 
-class AttentionTranslator(Generator):
+class AttentionTranslator(CopyingGenerator):
     """An encoder and a decoder of LSTM or GRU layers, with attention: arXiv:1409.0473, arXiv:1508.04025.
 
     One embedding serves the source, the target and the scores.
@@ -113,11 +123,17 @@ class AttentionTranslator(Generator):
 
     @configured(AttentionTranslatorConfig)
     def __init__(self, config: AttentionTranslatorConfig) -> None:
-        alignment = Alignment(score_of(config.score, config.dim), window_of(config.local, config.dim))
+        if config.choice not in CHOICES:
+            raise ConfigError(f"choice={config.choice!r} is not one of {', '.join(CHOICES)}")
+        parts = score_of(config.score, config.dim), window_of(config.local, config.dim)
+        alignment = CHOICES[config.choice](*parts)
         gate = ContextGate(config.dim) if config.gate else None
         kind = decoder_kind(config.score, config.feeding)
         decoder = kind(config.cell, config.dim, alignment, config.depth, gate=gate, dropout=config.dropout)
-        super().__init__(**recurrent_parts(config, decoder))
+        made = recurrent_parts(config, decoder)
+        if config.copy:
+            made["head"] = CopyHead(made["head"])
+        super().__init__(**made)
         self.label_smoothing = config.label_smoothing
 
 
