@@ -164,7 +164,7 @@ def _used(model: nn.Module) -> Iterator[list[Part]]:
         seen.append("cross" if context is not None else "decoder" if path.startswith("decoder.") else "encoder")
 
     hooks = [
-        module.register_forward_pre_hook(partial(note, path), with_kwargs=True)  # type: ignore[attr-defined]
+        module.register_forward_pre_hook(partial(note, path), with_kwargs=True)  # type: ignore[union-attr]
         for path, module in list(model.named_modules())
         if isinstance(module, AttentionLayer | AttentiveDecoder)
     ]

@@ -286,7 +286,7 @@ def chooser() -> Any:
     torch.manual_seed(0)
     model = zoo.create("rnn-attention-tiny", choice="hard", vocab_size=6, dim=4, cell="gru", dropout=0.0).double()
     for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.7)
+        nn.init.normal_(parameter)
     return model.train()
 
 
