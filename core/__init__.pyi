@@ -74,6 +74,34 @@ from zoo.core.losses.loss import (
     cross_entropy as cross_entropy,
 )
 from zoo.core.losses.reinforce import leave_one_out as leave_one_out, reinforce as reinforce
+from zoo.core.mechanisms.alignment.alignment import Alignment as Alignment
+from zoo.core.mechanisms.alignment.attentive import (
+    AttentiveDecoder as AttentiveDecoder,
+    ContextGate as ContextGate,
+    InputFeedingDecoder as InputFeedingDecoder,
+    PresentStateDecoder as PresentStateDecoder,
+    PreviousStateDecoder as PreviousStateDecoder,
+)
+from zoo.core.mechanisms.alignment.cell import CELLS as CELLS
+from zoo.core.mechanisms.alignment.copying import CopyHead as CopyHead
+from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder as RecurrentDecoder
+from zoo.core.mechanisms.alignment.hard import (
+    HardAlignment as HardAlignment,
+    record_alignments as record_alignments,
+)
+from zoo.core.mechanisms.alignment.pointer import PointerNetwork as PointerNetwork
+from zoo.core.mechanisms.alignment.scores import (
+    AlignmentScore as AlignmentScore,
+    BilinearScore as BilinearScore,
+    ConcatScore as ConcatScore,
+    DotScore as DotScore,
+    LocationScore as LocationScore,
+)
+from zoo.core.mechanisms.alignment.windows import (
+    AlignmentWindow as AlignmentWindow,
+    Monotonic as Monotonic,
+    Predictive as Predictive,
+)
 from zoo.core.mechanisms.branched import (
     BranchedAttention as BranchedAttention,
     BranchedBlock as BranchedBlock,
@@ -92,6 +120,7 @@ from zoo.core.mechanisms.hard_attention import (
 from zoo.core.mechanisms.linear_attention import linear_attention as linear_attention
 from zoo.core.mechanisms.recurrence.layer import RecurrentAttention as RecurrentAttention
 from zoo.core.models.configured import configured as configured
+from zoo.core.models.copying import CopyingGenerator as CopyingGenerator
 from zoo.core.models.ctc import Ctc as Ctc
 from zoo.core.models.ctc_attention import Joint as Joint
 from zoo.core.models.encoder_decoder import (

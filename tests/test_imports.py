@@ -166,7 +166,7 @@ ORDER = {
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
-    "zoo.core.mechanisms": "abilities recurrence efficient",
+    "zoo.core.mechanisms": "abilities recurrence efficient alignment",
     "zoo.core.ops": "first_order recurrence",
     "zoo.data": "cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",

@@ -103,3 +103,12 @@ def _firsts(ids: Int[Tensor, " m"], sets: int) -> tuple[Int[Tensor, " s"], Tenso
     places = torch.full((sets,), len(ids), device=ids.device)
     places = places.scatter_reduce(0, ids, torch.arange(len(ids), device=ids.device), "amin")
     return places.clamp(max=max(len(ids) - 1, 0)), places == len(ids)
+
+
+def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
+    """Return the last valid vector of each row."""
+    valid = tokens.valid()
+    if valid is None:
+        return tokens.x[:, -1:]
+    place = torch.arange(tokens.x.shape[1], device=tokens.x.device) * valid
+    return tokens.x.gather(1, place.amax(1)[:, None, None].expand(-1, 1, tokens.x.shape[2]))

@@ -1,4 +1,4 @@
-"""Losses on attention weights: two alignment priors for cross-attention.
+"""Losses on attention weights: three alignment priors for cross-attention.
 
 Axes: b rows, h heads, q queries (what is written), k keys (what is read).
 """
@@ -62,6 +62,36 @@ def monotonic(
     back = (position[..., :-1] - position[..., 1:] + wanted[:, None, None]).clamp(min=0)
     pairs = valid[:, 1:]
     return (back * pairs[:, None]).sum() / (pairs.sum() * weights.shape[1]).clamp(min=1)
+
+
+def doubly_stochastic(
+    weights: Float[Tensor, "b h q k"], queries: Lengths = None, keys: Lengths = None, target: str = "1"
+) -> Float[Tensor, ""]:
+    """Penalise keys that are read more or less than others over all queries: arXiv:1502.03044 sec. 4.2.1.
+
+    The sum over keys of (target - sum over queries of a weight)², the mean over batch and heads. All weights of C
+    queries sum to C, so that L keys cannot all be read once unless C = L, as the paper's code asks of them all the same
+    (kelvinxu/arctic-captions #38); C / L for each is what they can be. Queries and keys that are not there count
+    nowhere.
+
+    Args:
+        weights: attention weights, rows that sum to 1.
+        queries: queries of each row.
+        keys: keys of each row.
+        target: `1`, as in the paper, or `uniform`, C / L.
+
+    Raises:
+        ConfigError: If the target is neither.
+    """
+    if target not in ("1", "uniform"):
+        raise ConfigError(f"target={target!r} is neither '1' nor 'uniform'")
+    _, valid_query = _places(weights, 2, queries)
+    _, valid_key = _places(weights, 3, keys)
+    read = (weights * valid_query[:, None, :, None]).sum(2)
+    wanted = torch.ones_like(read[:, 0, :1])
+    if target == "uniform":
+        wanted = (valid_query.sum(1) / valid_key.sum(1).clamp(min=1)).to(read.dtype)[:, None]
+    return ((wanted[:, None] - read) ** 2 * valid_key[:, None]).sum(-1).mean()
 
 
 def _places(weights: Tensor, axis: int, lengths: Lengths) -> tuple[Float[Tensor, "b n"], Tensor]:

@@ -17,6 +17,7 @@ from zoo.core.generation.prompt import Prompt, new_token_limits, prompt_of
 from zoo.core.generation.sampling import choice
 from zoo.core.generation.stepping import DecodingStep, decoding_step, evaluating
 from zoo.core.layers.packing import packable
+from zoo.core.layers.pooling import last
 from zoo.core.layers.token_embedding import TokenEmbed, ValidMask
 from zoo.core.layers.transformer import Decoder
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
@@ -111,12 +112,19 @@ class Generator(Composition):
             context: the encoder's vectors; with a state needed the first time only.
             valid: which of the ids are there, as for `TokenEmbed`; all if None.
         """
+        return self.head(Tokens(last(self.decoded(ids, state, context, valid))))[:, 0]
+
+    def decoded(
+        self, ids: Int[Tensor, "b n"], state: DecoderState | None, context: Tokens | None, valid: ValidMask
+    ) -> Tokens:
+        """Give the decoder's vectors of tokens; the arguments are those of `follow`."""
         start = 0 if state is None else state.start
         if isinstance(start, int) and start == 0:
             tokens = self.target(ids, valid)
         else:
             tokens = self.target.follow(ids, start, valid)
-        return self.head(Tokens(last(self.decoder(tokens, context, state))))[:, 0]
+        found: Tokens = self.decoder(tokens, context, state)
+        return found
 
     def generate(
         self,
@@ -218,15 +226,6 @@ class Generator(Composition):
             first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
         max_new_tokens = new_token_limits(first, max_len, self.max_len)
         return decoding_step(self, context, first, max(max_new_tokens)), first, max_new_tokens
-
-
-def last(tokens: Tokens) -> Float[Tensor, "b 1 d"]:
-    """Return the last valid vector of each row."""
-    valid = tokens.valid()
-    if valid is None:
-        return tokens.x[:, -1:]
-    place = torch.arange(tokens.x.shape[1], device=tokens.x.device) * valid
-    return tokens.x.gather(1, place.amax(1)[:, None, None].expand(-1, 1, tokens.x.shape[2]))
 
 
 def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, ValidMask]:

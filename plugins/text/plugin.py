@@ -63,6 +63,21 @@ WEIGHTED: dict[str, tuple[dict[str, Any], int]] = {
 # lengths
 NAT = {"nat-base": ({"length": "predicted"}, 65_151_529)}
 
+# name: (class, sizes, parameters, source); recurrent encoder and decoder, for two cores: the vocabulary of bytes
+RECURRENT_TINY: dict[str, tuple[str, dict[str, Any], int, str]] = {
+    "rnn-tiny": (
+        "RecurrentTranslator",
+        {"vocab_size": 260, "dim": 128, "depth": 1, "cell": "lstm", "dropout": 0.1, "label_smoothing": 0.1},
+        330_496, "arXiv:1409.3215",
+    ),
+    "rnn-attention-tiny": (
+        "AttentionTranslator",
+        {"vocab_size": 260, "dim": 128, "depth": 1, "cell": "lstm", "dropout": 0.1, "label_smoothing": 0.1,
+         "score": "additive", "local": "", "feeding": True, "gate": False, "copy": False, "choice": "soft"},
+        461_696, "arXiv:1409.0473, arXiv:1508.04025",
+    ),
+}  # fmt: skip
+
 # name: (what differs from base, parameters); the models of OPUS-MT from English to German, by Marian; their ids come
 # from SentencePiece models of their own, so there is nothing that reads texts for them
 MARIAN: dict[str, tuple[dict[str, Any], int]] = {
@@ -164,6 +179,10 @@ def _translators() -> Iterator[ModelSpec]:
     for name, (changes, parameters) in TRANSFORMER_TINY.items():
         yield _translator(name, TRANSLATOR, parameters, BASE | changes, paper, peer="torch_peer",
                           description="For two cores.")  # fmt: skip
+    for name, (made, config, parameters, source) in RECURRENT_TINY.items():
+        yield _translator(
+            name, f"models.recurrent_translator:{made}", parameters, config, source, kind="recurrent", convert=None
+        )
     for name, (changes, parameters) in MARIAN.items():
         yield _translator(name, TRANSLATOR, parameters, BASE | changes, "OPUS-MT", reads="", postprocess=None,
                           description="For weights of OPUS-MT: give vocab_size= and symbols= of the pair.")  # fmt: skip

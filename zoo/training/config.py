@@ -87,11 +87,29 @@ class Settings:
         0.0, "Weight of the guided-attention loss, which favours diagonal cross-attention.", WEIGHT
     )
     monotonic: float = setting(0.0, "Weight of the loss that penalises cross-attention moving backwards.", WEIGHT)
+    doubly_stochastic: float | None = setting(
+        None,
+        "Weight of the loss that asks cross-attention to read all of the source equally often, arXiv:1502.03044.",
+        WEIGHT,
+        shown="0",
+    )
+    doubly_stochastic_target: str | None = setting(
+        None,
+        "How often that is: 1 for each source token, or uniform: tokens of the target over those of the source.",
+        one_of(("1", "uniform")),
+        shown="1",
+    )
     reinforce: float | None = setting(
         None,
-        "Weight of the REINFORCE loss, which trains the choices of attention=hard.",
+        "Weight of the REINFORCE loss, which trains the choices of attention=hard and of choice=hard.",
         WEIGHT,
-        shown="1 with attention=hard, else 0",
+        shown="1 with hard attention, else 0",
+    )
+    reinforce_entropy: float | None = setting(
+        None, "Weight of the entropy of what choice=hard draws from, arXiv:1502.03044 eq. 11.", WEIGHT, shown="0"
+    )
+    reinforce_draws: int | None = setting(
+        None, "Draws of each example in a step of choice=hard, arXiv:1502.03044 eq. 9.", COUNT, shown="1"
     )
     workers: int | None = setting(
         None,

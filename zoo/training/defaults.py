@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from torch import nn
 
+from zoo.core.mechanisms.alignment.hard import hard_alignments
 from zoo.core.mechanisms.hard_attention import hard_layers
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
@@ -77,7 +78,9 @@ def resolved(
         learning_rate=rate,
         weight_decay=WEIGHT_DECAY if given.weight_decay is None else given.weight_decay,
         label_smoothing=smoothing,
-        reinforce=1.0 if given.reinforce is None and hard_layers(model) else given.reinforce,
+        reinforce=1.0
+        if given.reinforce is None and (hard_layers(model) or hard_alignments(model))
+        else given.reinforce,
         workers=(workers if getattr(corpus, "reads_files", False) else 0) if given.workers is None else given.workers,
         validations=min(steps, given.validations or VALIDATIONS),
         precision=precision,
@@ -90,6 +93,11 @@ def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) ->
     return (
         "muon" if spec.kind not in ("convolution", "recurrent") and not tuned and precision != "16-mixed" else "adamw"
     )
+
+
+def _reinforce(given: Settings, model: nn.Module) -> float | None:
+    """Train the choices of hard attention, where there is any."""
+    return 1.0 if given.reinforce is None and (hard_layers(model) or hard_alignments(model)) else given.reinforce
 
 
 def _learning_rate(schedule: str, optimizer: str, model: nn.Module, warmup: int, tuned: bool) -> float:

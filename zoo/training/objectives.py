@@ -5,25 +5,22 @@
 Those that draw (`ScheduledSampling`, `Corrupted`) read torch's own generator, which checkpoints keep.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from zoo.core.layers.blocks import Block
-from zoo.core.layers.protocol import AttentionLayer
-from zoo.core.losses.alignment import guided_attention, monotonic
 from zoo.core.losses.loss import IGNORED, count_targets
 from zoo.core.losses.reinforce import leave_one_out, reinforce
+from zoo.core.mechanisms.alignment.hard import hard_alignments, record_alignments
 from zoo.core.mechanisms.hard_attention import hard_layers, record_choices
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import has_own_loss
-from zoo.core.tokens import Tokens
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
+from zoo.training.attention_losses import DoublyStochastic, GuidedAttention
 from zoo.training.config import Settings
 from zoo.training.loop import Objective
 
@@ -46,6 +43,13 @@ class TeacherForcing:
             loss: Tensor = forward.training_loss(batch.inputs, batch.target, self.smoothing)
             return loss
         return self.corpus.loss(forward(*batch.inputs), batch.target, self.smoothing)
+
+    def rewards(self, answer: Tensor, target: Tensor) -> Float[Tensor, " b"]:
+        """Give minus the loss of each row, weighted so that their mean is that of the batch."""
+        shares = torch.stack([count_targets(row) for row in target]) / count_targets(target).clamp(min=1)
+        pairs = zip(answer.split(1), target.split(1), strict=True)
+        losses = torch.stack([self.corpus.loss(*pair, self.smoothing) for pair in pairs])
+        return -losses * shares * len(target)
 
 
 class Reinforce(TeacherForcing):
@@ -92,14 +96,62 @@ class Reinforce(TeacherForcing):
         if answer is None or rows != len(answer) or any(rows != len(choices) for choices in seen):
             return loss, -loss.detach()[None], sum((choices.sum() for choices in seen), loss.new_zeros(1))
         chosen = sum((choices.flatten(1).sum(1) for choices in seen), loss.new_zeros(rows))
-        return loss, self._rewards(answer.detach(), batch.target), chosen
+        return loss, self.rewards(answer.detach(), batch.target), chosen
 
-    def _rewards(self, answer: Tensor, target: Tensor) -> Float[Tensor, " b"]:
-        """Give minus the loss of each row, weighted so that their mean is that of the batch."""
-        shares = torch.stack([count_targets(row) for row in target]) / count_targets(target).clamp(min=1)
-        pairs = zip(answer.split(1), target.split(1), strict=True)
-        losses = torch.stack([self.corpus.loss(*pair, self.smoothing) for pair in pairs])
-        return -losses * shares * len(target)
+
+class AlignmentReinforce(TeacherForcing):
+    """Train the hard attention of a recurrent decoder by REINFORCE: arXiv:1502.03044 eq. 11 and 12.
+
+    A row's reward is minus its own loss, and the baseline their moving average, b ← 0.9 b + 0.1 reward. Each row is
+    drawn several times; with a probability it reads the soft weights instead, through which its gradient flows. Steps
+    behind a row's end count nowhere. The value is that of the loss alone.
+
+    Args:
+        corpus: gives the loss.
+        model: has one `HardAlignment`.
+        weight: of the gradient of the choices (λ_r).
+        entropy: weight of the entropy of what is drawn from (λ_e).
+        draws: of each row (N).
+        soft: probability that a row reads the soft weights.
+        smoothing: of the labels.
+
+    Raises:
+        ConfigError: If the choices would not be trained.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        model: nn.Module,
+        weight: float,
+        *,
+        entropy: float = 0.0,
+        draws: int = 1,
+        soft: float = 0.5,
+        smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(corpus, smoothing)
+        self.weight, self.entropy, self.draws, self.soft = weight, entropy, draws, soft
+        if not weight:
+            raise ConfigError(
+                f"reinforce={weight} of {type(model).__name__} with choice='hard': REINFORCE is all that trains its "
+                "choices; give reinforce= a weight above 0, or make the model with choice='soft'"
+            )
+
+    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
+        """Give the loss."""
+        target = batch.target.repeat_interleave(self.draws, 0)
+        inputs = [each.repeat_interleave(self.draws, 0) for each in batch.inputs]
+        soft = torch.rand(len(target), device=target.device) < self.soft
+        with record_alignments(forward, soft) as seen:
+            answer = forward(*inputs)
+        loss = self.corpus.loss(answer, target, self.smoothing)
+        rewards, known = self.rewards(answer.detach(), target), target != IGNORED
+        chosen, entropies = (torch.cat(x, 1) * known for x in (seen.log_probabilities, seen.entropies))
+        (layer,) = hard_alignments(forward)
+        choices = self.weight * reinforce(chosen, rewards, layer.baseline) - self.entropy * entropies.sum(1).mean()
+        layer.baseline.mul_(0.9).add_(0.1 * rewards.mean())
+        return loss + choices - choices.detach()
 
 
 class ScheduledSampling:
@@ -161,45 +213,34 @@ class Corrupted:
         return self.objective(forward, with_input(batch, self.place, torch.where(chosen, wrong, ids)), step)
 
 
-class GuidedAttention:
-    """Add a prior on where the decoder looks, the mean over the layers whose cross-attention is an `Attention`.
-
-    Args:
-        objective: what it is added to.
-        model: has a decoder that reads an encoder.
-        diagonal: weight of the diagonal prior, arXiv:1710.08969 eq. 6.
-        forwards: weight of the penalty on going back, arXiv:2104.03945.
-    """
-
-    def __init__(self, objective: Objective, model: nn.Module, diagonal: float, forwards: float = 0.0) -> None:
-        self.objective = objective
-        self.diagonal, self.forwards = diagonal, forwards
-        if not crossing(model):
-            raise ConfigError(f"guided attention of {type(model).__name__}, which has no attention to an encoder")
-
-    def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
-        """Give the loss."""
-        queries = (batch.target != IGNORED).sum(1)
-        with watched(crossing(forward)) as seen:
-            loss = self.objective(forward, batch, step)
-        for weights, keys in seen:
-            share = 1 / len(seen)
-            if self.diagonal:
-                loss = loss + self.diagonal * share * guided_attention(weights, queries, keys)
-            if self.forwards:
-                loss = loss + self.forwards * share * monotonic(weights, queries, keys)
-        return loss
-
-
 def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objective:
     """Make the objective that resolved settings ask for."""
     assert settings.label_smoothing is not None
     assert settings.steps
     objective: Objective = TeacherForcing(corpus, settings.label_smoothing)
-    if settings.reinforce:
+    if hard_alignments(model):
+        objective = AlignmentReinforce(
+            corpus,
+            model,
+            settings.reinforce or 0.0,
+            entropy=settings.reinforce_entropy or 0.0,
+            draws=settings.reinforce_draws or 1,
+            smoothing=settings.label_smoothing,
+        )
+    elif settings.reinforce_entropy or settings.reinforce_draws:
+        given = settings.reinforce_entropy, settings.reinforce_draws
+        raise ConfigError(
+            "reinforce_entropy={} and reinforce_draws={} are for the hard attention of recurrent decoders, and {} has "
+            "none: make rnn-attention-tiny with choice='hard'".format(*given, type(model).__name__)
+        )
+    elif settings.reinforce:
         objective = Reinforce(corpus, model, settings.reinforce, settings.label_smoothing)
     if settings.guided_attention or settings.monotonic:
         objective = GuidedAttention(objective, model, settings.guided_attention, settings.monotonic)
+    if settings.doubly_stochastic:
+        objective = DoublyStochastic(
+            objective, model, settings.doubly_stochastic, settings.doubly_stochastic_target or "1"
+        )
     if settings.scheduled_sampling:
         objective = ScheduledSampling(objective, model, rising(settings.scheduled_sampling, settings.steps))
     if settings.corrupt:
@@ -241,38 +282,6 @@ def with_input(batch: Batch, place: int, ids: Tensor) -> Batch:
     inputs = list(batch.inputs)
     inputs[place] = ids
     return Batch(tuple(inputs), batch.target)
-
-
-def crossing(model: nn.Module) -> list[nn.Module]:
-    """List the attentions of a decoder's blocks to what an encoder gives."""
-    crosses = (part.cross for part in model.modules() if isinstance(part, Block) and part.cross is not None)
-    return [cross for cross in crosses if isinstance(cross, AttentionLayer)]
-
-
-@contextmanager
-def watched(layers: list[nn.Module]) -> Iterator[list[tuple[Float[Tensor, "b h q k"], Tensor | None]]]:
-    """Collect the weights of attentions as they are used with gradients, and how many keys each row has."""
-    seen: list[tuple[Tensor, Tensor | None]] = []
-
-    def record(layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if torch.is_grad_enabled() and isinstance(layer, AttentionLayer):
-            weights = layer.weights(*given, **named)
-            context: Tokens = named.get("context") or given[1]
-            seen.append((weights, _counts(context)))
-
-    hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
-    try:
-        yield seen
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _counts(context: Tokens) -> Tensor | None:
-    if context.keys is None:
-        return None
-    batch, length, _ = context.x.shape
-    return context.keys.valid(batch, length, context.x.device).sum(1)
 
 
 def _same(ids: Tensor, target: Tensor) -> Tensor:

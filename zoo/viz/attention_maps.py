@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.layers.protocol import AttentionLayer
+from zoo.core.mechanisms.alignment.attentive import AttentiveDecoder
 from zoo.errors import ConfigError, InputError
 
 Part = Literal["encoder", "decoder", "cross"]
@@ -151,7 +152,7 @@ def _used(model: nn.Module) -> Iterator[list[Part]]:
 
     def note(path: str, layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         nonlocal total
-        assert isinstance(layer, AttentionLayer)
+        assert isinstance(layer, AttentionLayer | AttentiveDecoder)
         asking, context = given[0], named.get("context") or (*given, None)[1]
         queries, keys = asking.x.shape[1], (context or asking).x.shape[1]
         total += len(asking.x) * layer.num_heads * queries * keys
@@ -163,9 +164,9 @@ def _used(model: nn.Module) -> Iterator[list[Part]]:
         seen.append("cross" if context is not None else "decoder" if path.startswith("decoder.") else "encoder")
 
     hooks = [
-        module.register_forward_pre_hook(partial(note, path), with_kwargs=True)  # type: ignore[attr-defined]
+        module.register_forward_pre_hook(partial(note, path), with_kwargs=True)  # type: ignore[union-attr]
         for path, module in list(model.named_modules())
-        if isinstance(module, AttentionLayer)
+        if isinstance(module, AttentionLayer | AttentiveDecoder)
     ]
     try:
         yield seen

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, Model, Stack, TokenEmbed, Tokens, configured, head
-
-CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+from zoo.core import CELLS, ConfigError, Model, Stack, TokenEmbed, Tokens, configured, head
 
 
 @dataclass(frozen=True, kw_only=True)

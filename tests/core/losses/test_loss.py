@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.losses.alignment import guided_attention, monotonic
+from zoo.core.losses.alignment import doubly_stochastic, guided_attention, monotonic
 from zoo.core.losses.loss import IGNORED, binary_cross_entropy, count_targets, cross_entropy, squared_error
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -174,3 +174,39 @@ def test_targets_that_do_not_fit_the_answer_are_refused() -> None:
         squared_error(torch.randn(2, 1), torch.randn(2, 1), 0.1)
     with pytest.raises(ConfigError, match=r"smoothing=1.0 is not in \[0, 1\)"):
         binary_cross_entropy(torch.randn(2, 1), torch.zeros(2, 1), 1.0)
+
+
+QUERIES, KEYS = torch.tensor([3, 2]), torch.tensor([2, 4])
+
+
+def cover(target: str) -> tuple[Tensor, Tensor]:
+    weights = torch.rand(2, 1, 3, 4, dtype=torch.float64).requires_grad_()
+    return weights, doubly_stochastic(weights, QUERIES, KEYS, target)
+
+
+@pytest.mark.parametrize("target", ["1", "uniform"])
+def test_doubly_stochastic_is_its_formula_summed_over_keys_and_averaged_over_the_batch(target: str) -> None:
+    weights, loss = cover(target)
+    rows = []
+    for row, (c, n) in enumerate(zip(QUERIES.tolist(), KEYS.tolist(), strict=True)):
+        wanted = 1 if target == "1" else c / n
+        rows.append(((wanted - weights[row, 0, :c, :n].sum(0)) ** 2).sum())
+    torch.testing.assert_close(loss, torch.stack(rows).mean())
+
+
+def test_doubly_stochastic_counts_nothing_behind_the_end_and_in_the_padding() -> None:
+    weights, loss = cover("uniform")
+    (gradient,) = torch.autograd.grad(loss, weights)
+    there = (torch.arange(3) < QUERIES[:, None])[:, None, :, None] & (torch.arange(4) < KEYS[:, None])[:, None, None]
+    assert bool((gradient != 0).eq(there).all())
+
+
+@pytest.mark.parametrize(("target", "reachable"), [("1", False), ("uniform", True)])
+def test_even_weights_reach_a_target_of_queries_over_keys_and_not_of_one(target: str, reachable: bool) -> None:
+    even = torch.full((2, 2, 6, 3), 1 / 3, dtype=torch.float64)
+    assert (float(doubly_stochastic(even, target=target)) < 1e-12) is reachable
+
+
+def test_other_targets_of_doubly_stochastic_attention_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"target='C/L' is neither '1' nor 'uniform'"):
+        cover("C/L")

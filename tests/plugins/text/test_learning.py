@@ -91,3 +91,7 @@ def test_words_are_given_their_part_of_speech(tmp_path: Path) -> None:
     with torch.no_grad():
         answer = model(*zoo.preprocess(name)(text))
     assert zoo.postprocess(name)(answer, [text]) == [["DET", "NOUN", "VERB", "DET", "NOUN"]]
+
+
+def test_numbers_are_written_by_a_recurrent_decoder_with_attention(tmp_path: Path) -> None:
+    assert learned(tmp_path, "rnn-attention-tiny", "numbers:en", steps=400, validations=1)["BLEU"] >= 98

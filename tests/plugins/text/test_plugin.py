@@ -21,6 +21,8 @@ class TestText(PluginConformance):
         "weighted-transformer-base": BATCH,
         "marian-base": BATCH | {"symbols": [299, 299, 0]},
         "nat-base": BATCH,
+        "rnn-tiny": {"dim": 24},
+        "rnn-attention-tiny": {"dim": 24},
         "bert-tiny": BATCH,
         "bert-micro": {"num_classes": 4},
         "textcnn-micro": {"num_classes": 4},

@@ -5,17 +5,21 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
+import zoo
 from zoo.core import Attention, HardAttention, Tokens
 from zoo.core.losses.alignment import guided_attention, monotonic
 from zoo.core.losses.loss import cross_entropy
+from zoo.core.mechanisms.alignment import hard
 from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
+from zoo.training.attention_losses import GuidedAttention
 from zoo.training.config import Settings
 from zoo.training.objectives import (
+    AlignmentReinforce,
     Corrupted,
-    GuidedAttention,
     Reinforce,
     ScheduledSampling,
     TeacherForcing,
@@ -220,10 +224,10 @@ def test_the_value_of_reinforce_is_the_loss_and_its_rewards_are_those_of_the_row
     objective = Reinforce(quadrants, model, 0.5, 0.1)
     by_hand = cross_entropy(model(x), target, 0.1)
     torch.testing.assert_close(objective(model, Batch((x,), target), 0), by_hand)
-    torch.testing.assert_close(objective._rewards(model(x), target).mean(), -by_hand)
+    torch.testing.assert_close(objective.rewards(model(x), target).mean(), -by_hand)
     padded = torch.tensor([[0, -100], [-100, -100], [1, 2]])
     answer = torch.randn(3, 2, 3)
-    rewards = objective._rewards(answer, padded)
+    rewards = objective.rewards(answer, padded)
     torch.testing.assert_close(rewards.mean(), -cross_entropy(answer, padded, 0.1))
     assert rewards[1] == 0
 
@@ -272,3 +276,90 @@ def test_models_that_do_not_fit_are_refused(linear: nn.Module, copier: Make, qua
         Reinforce(quadrants, linear, 0.5)
     with pytest.raises(ConfigError, match=r"corrupt=0.5 with a vocabulary of 1 words besides the symbols"):
         Corrupted(Spy(), copier(vocab_size=4), 0.5)
+
+
+SOURCE, WORDS, READ = torch.tensor([[4, 5, 3]]), torch.tensor([[3, 4]]), torch.tensor([[1, 3]])
+CHOSEN = Batch((SOURCE, torch.tensor([3]), READ), WORDS)
+
+
+def chooser() -> Any:
+    torch.manual_seed(0)
+    model = zoo.create("rnn-attention-tiny", choice="hard", vocab_size=6, dim=4, cell="gru", dropout=0.0).double()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter)
+    return model.train()
+
+
+def enumerated(model: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Tensor, Tensor]:
+    """Give the log-probability of every sequence of choices, and the loss with it."""
+    chances, losses = [], []
+    for keys in product(range(3), repeat=2):
+        steps = iter(one_hot(torch.tensor(keys), 3).double().view(2, 1, 1, 3))
+        with monkeypatch.context() as patch, hard.record_alignments(model, torch.tensor([False])) as seen:
+            patch.setattr(hard, "choose", lambda weights, norm, steps=steps: next(steps))
+            losses.append(cross_entropy(model(*CHOSEN.inputs), WORDS))
+        chances.append(torch.cat(seen.log_probabilities, 1).sum())
+    return torch.stack(chances), torch.stack(losses)
+
+
+def test_draws_of_an_alignment_estimate_the_gradient_of_the_lower_bound(
+    quadrants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = chooser()
+    log, losses = enumerated(model, monkeypatch)
+    torch.testing.assert_close(log.exp().sum(), torch.ones((), dtype=torch.float64))
+    bound = (log.exp() * -2 * losses).sum()  # L_s: two words
+    assert bound < (log - 2 * losses).logsumexp(0)  # log p(y | a)
+    exact = gradients((log.exp() * losses).sum(), model)
+    log, losses = enumerated(model, monkeypatch)
+    without = gradients((log.exp().detach() * losses).sum(), model)
+    objective = AlignmentReinforce(quadrants, model, 1.0, draws=16, soft=0.0)
+    found = torch.stack([gradients(objective(model, CHOSEN, 0), model) for _ in range(50)])
+    error = found.std(0) / 50**0.5
+    assert bool(((found.mean(0) - exact).abs() <= 4.5 * error + 1e-12).all())
+    assert float((exact - without).norm()) > 3 * float(error.norm())  # so the draws' own part is measured
+
+
+def test_the_baseline_of_an_alignment_is_the_moving_average_of_its_rewards(quadrants: Any) -> None:
+    model = chooser()
+    objective = AlignmentReinforce(quadrants, model, 1.0, draws=3)
+    values = [float(objective(model, CHOSEN, 0).detach()) for _ in range(2)]
+    assert model.decoder.alignment.baseline.item() == pytest.approx(0.9 * 0.1 * -values[0] + 0.1 * -values[1])
+    assert "decoder.alignment.baseline" in model.state_dict()
+
+
+def test_rows_that_read_softly_choose_nothing_and_have_the_gradient_of_soft_attention(quadrants: Any) -> None:
+    model = chooser()
+    soft = zoo.create("rnn-attention-tiny", vocab_size=6, dim=4, cell="gru", dropout=0.0).double()
+    soft.load_state_dict({key: x for key, x in model.state_dict().items() if not key.endswith("baseline")})
+    loss = AlignmentReinforce(quadrants, model, 1.0, draws=2, soft=1.0)(model, CHOSEN, 0)
+    expected = TeacherForcing(quadrants)(soft, CHOSEN, 0)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(gradients(loss, model), gradients(expected, soft))
+
+
+def test_entropy_keeps_choices_open_and_steps_behind_the_end_count_nowhere(quadrants: Any) -> None:
+    model = chooser()
+    ended = Batch(CHOSEN.inputs, torch.tensor([[3, -100]]))
+    torch.manual_seed(1)
+    with_entropy = gradients(AlignmentReinforce(quadrants, model, 1.0, entropy=0.5)(model, ended, 0), model)
+    model.decoder.alignment.baseline.zero_()
+    torch.manual_seed(1)
+    without = gradients(AlignmentReinforce(quadrants, model, 1.0)(model, ended, 0), model)
+    with hard.record_alignments(model, torch.tensor([True])) as seen:
+        model(*CHOSEN.inputs)
+    torch.testing.assert_close(with_entropy - without, gradients(-0.5 * seen.entropies[0].sum(), model))
+
+
+def test_hard_alignment_without_its_objective_is_refused(quadrants: Any) -> None:
+    model = chooser()
+    with pytest.raises(ConfigError, match="without the objective that trains its choices, REINFORCE"):
+        TeacherForcing(quadrants)(model, CHOSEN, 0)
+    with pytest.raises(ConfigError, match=r"reinforce=0.0 of AttentionTranslator with choice='hard': REINFORCE is all"):
+        objective_for(quadrants, model, Settings(steps=1, label_smoothing=0.0, reinforce=0.0))
+    with pytest.raises(ConfigError, match="doubly stochastic attention of hard attention"):
+        objective_for(quadrants, model, Settings(steps=1, label_smoothing=0.0, reinforce=1.0, doubly_stochastic=0.1))
+    with pytest.raises(ConfigError, match=r"reinforce_entropy=None and reinforce_draws=2 are for .* Linear has none"):
+        objective_for(quadrants, nn.Linear(1, 1), Settings(steps=1, label_smoothing=0.0, reinforce_draws=2))
+    with torch.no_grad():
+        model(*CHOSEN.inputs)  # as scheduled sampling looks ahead

@@ -32,7 +32,8 @@ torch.set_num_threads(1)
 import zoo
 from zoo.core.losses.loss import cross_entropy
 from zoo.training.optimizers import optimizers_for
-from zoo.training.objectives import Corrupted, GuidedAttention, ScheduledSampling
+from zoo.training.attention_losses import GuidedAttention
+from zoo.training.objectives import Corrupted, ScheduledSampling
 from zoo.data.corpus import Batch
 from zoo.training.loop import Plan, fit
 from zoo.training.config import Devices

@@ -1,0 +1,1 @@
+"""Attention of recurrent decoders (alignment): scores, windows, decoders, hard attention, copying."""

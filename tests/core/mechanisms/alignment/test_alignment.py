@@ -1,0 +1,35 @@
+"""Weights of an alignment: a softmax over the source, of each state by itself."""
+
+import pytest
+import torch
+
+from zoo.core import Alignment, DotScore, Predictive
+from zoo.core.mechanisms.alignment.alignment import Memory
+
+Q, S = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+STEPS = torch.arange(3)[None]
+
+
+def test_each_state_spreads_one_over_the_source() -> None:
+    weights = Alignment(DotScore())(Q, Memory(S, S), STEPS)
+    torch.testing.assert_close(weights, (Q @ S.mT).softmax(-1))
+    alone = Alignment(DotScore())(Q[:, 1:2], Memory(S, S), STEPS[:, 1:2])
+    torch.testing.assert_close(weights[:, 1:2], alone)
+
+
+def test_a_source_of_nothing_has_no_weights_and_no_nan() -> None:
+    valid = torch.tensor([[True] * 5, [False] * 5])
+    for window in (None, Predictive(4, 2)):
+        query = Q.clone().requires_grad_()
+        weights = Alignment(DotScore(), window)(query, Memory(S, S, valid), STEPS)
+        assert not weights[1].any()
+        weights.square().sum().backward()
+        assert query.grad is not None
+        assert query.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_scores_beyond_half_precision_are_weighed(dtype: torch.dtype) -> None:
+    weights = Alignment(DotScore())((Q * 90).to(dtype), Memory((S * 90).to(dtype), S.to(dtype)), STEPS)
+    assert weights.dtype == dtype
+    torch.testing.assert_close(weights.float().sum(-1), torch.ones(2, 3), atol=0.02, rtol=0)
