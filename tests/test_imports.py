@@ -166,7 +166,7 @@ ORDER = {
     "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
     "streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
-    "zoo.data": "cache labels progress source_options splits tables labelling",
+    "zoo.data": "sequences cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine export seeds gpu products data decision learning_curve backtest length",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
