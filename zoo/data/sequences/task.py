@@ -1,7 +1,7 @@
 """`SequenceTask`: sequences of ids with the classes that some of their places ask for, drawn without end."""
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -22,6 +22,7 @@ class Drawn(NamedTuple):
     targets: Int[Tensor, "b n"]
 
 
+@runtime_checkable
 class SequenceTask(Protocol):
     """A task whose sequences are drawn without end, so that none is seen twice; what asks comes last.
 
