@@ -21,7 +21,7 @@ def _source(name: str, takes: str, description: str, module: str = "data.open_fi
     return SourceSpec(
         name=name,
         modality="text",
-        corpus=f"zoo.plugins.text.{module}:open_{name}",
+        corpus=f"zoo.plugins.text.{module}:open_{name.replace('-', '_')}",
         takes=takes,
         description=description,
         requires=(TOKENIZERS, SACREBLEU),
@@ -31,6 +31,10 @@ def _source(name: str, takes: str, description: str, module: str = "data.open_fi
 
 def _drawn(name: str, takes: str, description: str) -> SourceSpec:
     return _source(name, takes, description, SYNTHETIC, drawn=True)
+
+
+def _task(name: str, takes: str, description: str) -> SourceSpec:
+    return _source(name, f"[{takes}]", description, "data.synthetic.sequence_tasks", drawn=True)
 
 
 SOURCES = (
@@ -70,5 +74,13 @@ SOURCES = (
     _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", SYNTHETIC),
     _drawn("parse", "", "sentences of a small English grammar, with their trees in brackets"),
     _drawn("tags", "", "sentences of a small English grammar, with the parts of speech"),
+    _task("mqar", "PAIRS,LENGTH", "16 keys with values, then keys that ask for them (arXiv:2312.04927)"),
+    _task("selective-copy", "LETTERS,LENGTH", "8 letters in noise, to be told in their order (arXiv:2312.00752)"),
+    _task("induction", "LENGTH", "what followed a mark is asked for at the end (arXiv:2312.00752)"),
+    _task(
+        "listops",
+        "lra",
+        "nested lists of digits (arXiv:1804.06028); lra: those of the Long Range Arena",
+    ),
     _drawn("topics", "", "short texts, with all their topics in alphabetical order"),
 )

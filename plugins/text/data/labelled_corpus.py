@@ -96,6 +96,8 @@ class LabelledCorpus(_Labels):
 class TaggedCorpus(_Labels):
     """Serve sentences to an encoder, with the label of each word at its first token, as arXiv:1810.04805 sec. 5.3.
 
+    A word whose label is empty asks for none.
+
     Args:
         about: the data.
         spec: of the model.
@@ -123,14 +125,14 @@ class TaggedCorpus(_Labels):
         limit = limit_of(spec.config)
 
         def encode(split: str, sentences: Sequence[Sentence]) -> list[RaggedIds]:
-            _check_known(((tag, each.place) for each in sentences for tag in each.tags), classes)
+            _check_known(((tag, each.place) for each in sentences for tag in each.tags if tag), classes)
             found = tokenizer.word_rows([each.words for each in sentences], frame)
             rows = RaggedIds([row for row, _ in found])
             check_lengths(
                 np.diff(rows.offsets), limit, lambda row: (sentences[row].place, " ".join(sentences[row].words))
             )
             targets = (
-                _spread(len(row), starts, [classes[tag] for tag in each.tags])
+                _spread(len(row), starts, [classes[tag] if tag else IGNORED for tag in each.tags])
                 for (row, starts), each in zip(found, sentences, strict=True)
             )
             return [rows, RaggedIds(list(targets))]

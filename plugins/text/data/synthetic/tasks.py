@@ -11,7 +11,7 @@ from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, fingerprint, names_of
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.text.data.file_readers import Sentence
-from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
+from zoo.plugins.text.data.labelled_corpus import Labelled, TaggedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.synthetic.grammar import Tree, draw_sentences
 from zoo.plugins.text.data.synthetic.number_words import LANGUAGES, LARGEST
@@ -57,16 +57,16 @@ def open_numbers(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> P
     often = [number for number in rest for _ in range(_TIMES.get(len(str(number)), 1))]
     write = LANGUAGES[argument]
     drawn = (numbers[:held] + often)[: sum(NUMBERS)]
-    parts = _parts([Pair(str(number), write(number)) for number in drawn], NUMBERS)
+    parts = in_parts([Pair(str(number), write(number)) for number in drawn], NUMBERS)
     chosen = choose_tokenizer(tokenizer, "bpe:400", [pair.target for pair in parts.train])
     units = "char" if argument == "de" else "13a"  # a German number is one word, and BLEU counts four in a row
-    about = _about(f"numbers:{argument}", f"numbers of 1 to {LARGEST:,} in words", parts, chosen.content)
-    return ParallelCorpus(about, spec, chosen, parts, metric="BLEU", units=units)
+    described = about(f"numbers:{argument}", f"numbers of 1 to {LARGEST:,} in words", parts, chosen.content)
+    return ParallelCorpus(described, spec, chosen, parts, metric="BLEU", units=units)
 
 
 def open_parse(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
     """Open sentences of the grammar with their trees in brackets."""
-    parts = _parts([Pair(tree.text(), tree.brackets()) for tree in _trees(seed)], SIZES)
+    parts = in_parts([Pair(tree.text(), tree.brackets()) for tree in _trees(seed)], SIZES)
     return _pairs("parse", "English sentences with their trees in brackets", parts, spec, tokenizer)
 
 
@@ -80,7 +80,7 @@ def open_topics(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Pa
         together = [tree, *(next(about_something, tree) for _ in range(rng.choice((0, 0, 1, 2))))]
         topics = sorted({topic for each in together for topic in each.topics()})
         pairs.append(Pair(". ".join(each.text() for each in together), " ".join(topics)))
-    parts = _parts(pairs[: sum(SIZES)], SIZES)
+    parts = in_parts(pairs[: sum(SIZES)], SIZES)
     return _pairs("topics", "English texts with the set of their topics", parts, spec, tokenizer)
 
 
@@ -91,11 +91,11 @@ def open_tags(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Tagg
         Sentence(tuple(leaf.word for leaf in each), tuple(leaf.tag for leaf in each), f"sentence {number}")
         for number, each in enumerate(leaves)
     ]
-    parts = _parts(sentences, SIZES)
+    parts = in_parts(sentences, SIZES)
     chosen = choose_tokenizer(tokenizer, _WORDS, [" ".join(each.words) for each in parts.train])
-    about = _about("tags", "English sentences with parts of speech", parts, chosen.content)
+    described = about("tags", "English sentences with parts of speech", parts, chosen.content)
     labels = names_of((tag for part in parts for each in part for tag in each.tags), "tags")
-    return TaggedCorpus(about, spec, chosen, parts, labels)
+    return TaggedCorpus(described, spec, chosen, parts, labels)
 
 
 def _strings(
@@ -106,29 +106,30 @@ def _strings(
     if not all(parts):
         raise DataError(f"'{name}:{argument}': too few different strings for training, validation and test")
     chosen = choose_tokenizer(tokenizer, "byte", [pair.source for pair in parts.train])
-    described = f"strings of {low} to {high} letters {what}; in the test up to {2 * high}"
-    about = _about(f"{name}:{low}-{high}", described, parts, chosen.content)
-    return StringsCorpus(about, spec, chosen, parts, high)
+    what = f"strings of {low} to {high} letters {what}; in the test up to {2 * high}"
+    described = about(f"{name}:{low}-{high}", what, parts, chosen.content)
+    return StringsCorpus(described, spec, chosen, parts, high)
 
 
 def _pairs(name: str, what: str, parts: Parts[Pair], spec: ModelSpec, tokenizer: str) -> ParallelCorpus:
     chosen = choose_tokenizer(tokenizer, _WORDS, [text for pair in parts.train for text in pair[:2]])
-    about = _about(name, what, parts, chosen.content)
-    return ParallelCorpus(about, spec, chosen, parts, metric="exact match")
+    described = about(name, what, parts, chosen.content)
+    return ParallelCorpus(described, spec, chosen, parts, metric="exact match")
 
 
 def _trees(seed: int) -> list[Tree]:
     return draw_sentences(sum(SIZES), seed)
 
 
-def _parts(examples: Sequence[Example], sizes: tuple[int, int, int]) -> Parts[Example]:
+def in_parts(examples: Sequence[Example], sizes: tuple[int, int, int]) -> Parts[Example]:
     """Cut examples into parts; the held-out ones come first."""
     train, validation, test = sizes
     held = validation + test
     return Parts(examples[held : held + train], examples[:validation], examples[validation:held])
 
 
-def _about(name: str, what: str, parts: Parts[Pair] | Parts[Sentence], vocabulary: str) -> DatasetInfo:
+def about(name: str, what: str, parts: Parts[Pair] | Parts[Sentence] | Parts[Labelled], vocabulary: str) -> DatasetInfo:
+    """Describe texts that rules made."""
     counts = f"{len(parts.train):,} {what}, made by rules, and {len(parts.test):,} others for the test"
     texts = (repr(tuple(example)[:2]) for part in parts for example in part)
     return DatasetInfo(name, f"`{name}` are {counts}.", fingerprint([*texts, vocabulary]))

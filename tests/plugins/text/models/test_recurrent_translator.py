@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.core import InputFeedingDecoder, Monotonic, Predictive, PresentStateDecoder, PreviousStateDecoder
+from zoo.core import SYMBOLS, InputFeedingDecoder, Monotonic, Predictive, PresentStateDecoder, PreviousStateDecoder
 from zoo.errors import ConfigError
 
 SMALL: dict[str, Any] = {"dim": 12, "vocab_size": 20}
@@ -34,7 +34,7 @@ def test_it_writes_greedily_what_teacher_forcing_finds_likeliest(
     greedy = model.generate(*source, max_len=5)
     assert torch.equal(model.generate(*source, max_len=5, beam=1).ids, greedy.ids)
     written = greedy.ids[:, 0]
-    read = torch.cat([torch.full((2, 1), model.symbols.bos), written[:, :-1]], 1)
+    read = torch.cat([torch.full((2, 1), SYMBOLS.bos), written[:, :-1]], 1)
     for row, length in enumerate(greedy.lengths[:, 0].tolist()):
         best = model(source[0], source[1], read).argmax(-1)[row, :length]
         assert torch.equal(best, written[row, :length])
