@@ -28,7 +28,8 @@ class Longformer(SelfAttention):
     A place reads its window and the global places by the first projections; a global place reads all places by the
     second queries, keys and values. Where both are equal this is `Attention(pattern=Window(W) | Globals(...))`. As in
     Hugging Face's code, which has the published weights, keys of global places that others read are of the first.
-    Causally, a global place reads those up to itself. `weights` are of two sets of values. A decoder has no state: `generate` reads the prefix again.
+    Causally, a global place reads those up to itself. `weights` are of two sets of values. A decoder has no state:
+    `generate` reads the prefix again.
 
     Args:
         dim: channels in and out.
