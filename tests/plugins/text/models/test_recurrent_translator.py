@@ -27,7 +27,7 @@ def test_it_writes_greedily_what_teacher_forcing_finds_likeliest(
     options: dict[str, Any], decoder: type, window: type
 ) -> None:
     torch.manual_seed(0)
-    model = zoo.create("rnn-attention-tiny", **SMALL, **options).double().eval()
+    model: Any = zoo.create("rnn-attention-tiny", **SMALL, **options).double().eval()
     assert type(model.decoder) is decoder
     assert type(model.decoder.alignment.window) is window
     source = torch.randint(3, 20, (2, 6)), torch.tensor([6, 3])
