@@ -155,6 +155,7 @@ _zoo.create = lambda name, **given: _create(name, **(_small if name == "gpt2-sma
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
+    "docs/family.md": "",
     "docs/graph.md": "",
     "docs/int8.md": INT8,
     "docs/speech.md": SPEECH,

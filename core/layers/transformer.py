@@ -146,7 +146,8 @@ class Decoder(nn.Module):
         super().__init__()
 
         def make(rate: float) -> Block:
-            own, reads = attention(dim, num_heads), None if cross is None else cross(dim, num_heads)
+            reads = None if cross is None else cross(dim, num_heads)
+            own = attention(dim, num_heads)
             if isinstance(own, ChecksPattern):
                 own.check_pattern(pattern)
             parts = own, mlp(dim, mlp_dim, dropout), reads

@@ -99,7 +99,7 @@ def not_predicted(study: Study) -> Iterator[str]:
     for entry in study.models:
         curve = study.curve(entry.name)
         if len(curve.sizes) <= LEAST_SIZES:
-            yield f"{LEAST_SIZES} sizes above chance or fewer"
+            yield f"{LEAST_SIZES} sizes above chance or fewer, where a back-test takes {LEAST_SIZES + 1}"
         elif why_not(curve.without_largest()):
             yield "an error that rises"
 

@@ -46,7 +46,7 @@ def labels_for(curve: Curve, error: float) -> Labels:
         error: in the unit of the curve.
     """
     if not curve.sizes:
-        return Labels(curve.name, reason="is at chance at every size, or has no finished run")
+        return Labels(curve.name, reason="has no finished run above chance")
     below = [bool(each <= error) for each in curve.errors]
     if below[-1]:
         first = len(below) - (below[::-1].index(False) if False in below else len(below))

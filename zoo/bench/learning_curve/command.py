@@ -248,7 +248,8 @@ def command(
         return
     if options.shard:
         console.print(
-            f"Shard {shard} is done. When all are, the report: {command_for(config, out, lr_sweep)}", soft_wrap=True
+            f"Shard {shard} is done. When all are, the report: {command_for(config, out, lr_sweep)}{goal.options}",
+            soft_wrap=True,
         )
         raise typer.Exit(1 if study.failures else 0)
     console.print(study.table())

@@ -48,7 +48,7 @@ def check_target(data: Data, target: float) -> None:
     """
     score = data.shown(target)  # which takes a minus sign away, or puts it back
     if not math.isfinite(target) or score > data.best:
-        percent = f"; {target:g} % is {target / 100:g}" if data.metric == "accuracy" and 1 < target <= 100 else ""
+        percent = f"; {target:g} % is {target / 100:g}" if data.metric == "accuracy" and 2 <= target <= 100 else ""
         bound = "at least" if data.metric.startswith("-") else "at most"
         raise ConfigError(f"target={target:g}: {data.measure} is {bound} {abs(data.best):g}{percent}")
     if data.chance is not None and score <= data.chance:
@@ -130,10 +130,11 @@ def _needed(study: Study, target: float, best: Labels, plan: Sequence[int]) -> s
     steps = [after - before for before, after in zip([have, *plan], plan, strict=False)]
     parts = [_amount(float(step)) for step in steps]
     listed = " and ".join(part for part in (", ".join(parts[:-1]), parts[-1] if parts else "") if part)
-    turns = f"in {counted(len(parts), 'round')} of {listed}, with a new decision after each" if parts else "at once"
+    many = ("at most " if parts[1:] else "") + counted(len(parts), "round")
+    turns = f"in {many} of {listed}, with a new decision after each" if parts else "at once"
     return (
         f"For {_said(study, target)}: about {_amount(size.value - have)} more labels (95 %: {low} to {high}) with "
-        f"{best.name}, {_amount(size.value)} in all; {turns}."
+        f"{best.name}, about {_amount(size.value)} in all; {turns}."
     )
 
 
@@ -229,8 +230,11 @@ def _out_of_reach(study: Study, target: float, answers: Sequence[Labels]) -> lis
     error, name = min(followed, key=lambda each: each[0].value)
     shown = sorted(_score(study, bound) for bound in (error.low, error.high))
     lines = [
-        f"No model is expected to reach {_said(study, target)}, with any number of labels. The best expected at "
+        f"No model is expected to reach {_said(study, target)} with up to {REACH * study.sizes[-1]:,.0f} examples, to "
+        "which curves are followed. The best expected at "
         f"{far:,} examples, {FAR} times the largest size measured, is {_score(study, error.value):.3f} "
         f"(95 %: {shown[0]:.3f} to {shown[1]:.3f}), with {name}: choose a target within that, or other models."
     ]
+    if shown[0] <= target <= shown[1]:
+        lines.append("The target lies in that interval, so that it is not refuted: more seeds, or one size more, tell.")
     return lines + ([f"Not followed: {'; '.join(stopped)}."] if stopped else [])

@@ -34,6 +34,15 @@ class RunOptions(Execution):
     cache: bool = False
     target: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse to choose learning rates only and not to choose them.
+
+        Raises:
+            ConfigError: If both are asked for.
+        """
+        if self.sweep_only and self.lr_sweep is False:
+            raise ConfigError("--sweep-only beside --no-sweep leaves nothing to do: give one of the two")
+
 
 def workers_for(workers: int | None, device: str, threads: int = 1) -> int:
     """Count the processes: as many as asked for, else what the cores have room for; an accelerator is not shared."""

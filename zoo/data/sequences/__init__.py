@@ -1,1 +1,5 @@
 """Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, neighbours."""
+
+from zoo.core.lazy_exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,15 +5,10 @@ from itertools import chain, islice
 
 import torch
 
-from zoo import DataError, ModelSpec
+from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import names_of
-from zoo.data.sequences.induction import Induction
-from zoo.data.sequences.listops import ListOps
-from zoo.data.sequences.recall import Recall
-from zoo.data.sequences.selective_copy import SelectiveCopy
-from zoo.data.sequences.task import SequenceTask
-from zoo.errors import ConfigError
+from zoo.data.sequences import Induction, ListOps, Recall, SelectiveCopy, SequenceTask
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus

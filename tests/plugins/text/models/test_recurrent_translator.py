@@ -6,7 +6,14 @@ import pytest
 import torch
 
 import zoo
-from zoo.core import SYMBOLS, InputFeedingDecoder, Monotonic, Predictive, PresentStateDecoder, PreviousStateDecoder
+from zoo.core import (
+    AttentiveDecoder,
+    InputFeedingDecoder,
+    Monotonic,
+    Predictive,
+    PresentStateDecoder,
+    PreviousStateDecoder,
+)
 from zoo.errors import ConfigError
 
 SMALL: dict[str, Any] = {"dim": 12, "vocab_size": 20}
@@ -24,17 +31,17 @@ SMALL: dict[str, Any] = {"dim": 12, "vocab_size": 20}
 )
 @torch.no_grad()
 def test_it_writes_greedily_what_teacher_forcing_finds_likeliest(
-    options: dict[str, Any], decoder: type, window: type
+    options: dict[str, Any], decoder: type[AttentiveDecoder], window: type
 ) -> None:
     torch.manual_seed(0)
     model: Any = zoo.create("rnn-attention-tiny", **SMALL, **options).double().eval()
-    assert type(model.decoder) is decoder
+    assert decoder is type(model.decoder)
     assert type(model.decoder.alignment.window) is window
     source = torch.randint(3, 20, (2, 6)), torch.tensor([6, 3])
     greedy = model.generate(*source, max_len=5)
     assert torch.equal(model.generate(*source, max_len=5, beam=1).ids, greedy.ids)
     written = greedy.ids[:, 0]
-    read = torch.cat([torch.full((2, 1), SYMBOLS.bos), written[:, :-1]], 1)
+    read = torch.cat([torch.full((2, 1), model.symbols.bos), written[:, :-1]], 1)
     for row, length in enumerate(greedy.lengths[:, 0].tolist()):
         best = model(source[0], source[1], read).argmax(-1)[row, :length]
         assert torch.equal(best, written[row, :length])

@@ -68,7 +68,7 @@ def test_curves_that_are_too_short_or_rise_are_counted(
     keep(make_study(POWER, [0.3, 0.6, 0.4, 0.6]), tmp_path / "rising")
     command([tmp_path])
     shown = capsys.readouterr().out
-    assert "Not predicted: 2 curves with 3 sizes above chance or fewer." in shown
+    assert "Not predicted: 2 curves with 3 sizes above chance or fewer, where a back-test takes 4." in shown
     assert "Not predicted: 1 curve with an error that rises." in shown
 
 

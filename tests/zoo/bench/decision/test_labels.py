@@ -38,7 +38,7 @@ def test_a_curve_that_rises_or_is_too_short_is_not_followed(make_curve: MakeCurv
     short = make_curve(lambda n: 3 * n**-0.4, sizes=(100, 1000))
     assert why_not(short) == "has 2 sizes above chance, and a curve takes at least 3, better 4"
     empty = Curve("net", [], np.zeros(0), np.zeros((9, 0)))
-    assert "at chance" in labels_for(empty, 0.1).reason
+    assert "above chance" in labels_for(empty, 0.1).reason
 
 
 def test_rounds_double_stop_at_the_estimate_and_end_at_the_upper_end() -> None:

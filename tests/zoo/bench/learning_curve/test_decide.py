@@ -69,8 +69,12 @@ def test_nothing_is_promised_beyond_ten_times_the_data_without_a_warning(make_st
 def test_a_target_out_of_reach_is_told_with_what_is_reachable(make_study: MakeStudy) -> None:
     found = make_study([0.4, 0.55, 0.595, 0.6], SLOW).decision(0.99)
     assert (found.best, found.rounds) == (None, [])
-    assert found.lines[0].startswith("No model is expected to reach accuracy 0.99, with any number of labels. ")
+    assert found.lines[0].startswith("No model is expected to reach accuracy 0.99 with up to ")
     assert "The best expected at 30,000 examples, 10 times the largest size measured, is 0." in found.lines[0]
+    assert not any("not refuted" in line for line in found.lines)
+    few = make_study([0.3, 0.45, 0.5], SLOW[:3], sizes=(100, 300, 1000)).decision(0.8)
+    assert few.best is None
+    assert "not refuted" in few.lines[1]
 
 
 def test_curves_that_rise_or_stay_at_chance_are_not_followed(make_study: MakeStudy) -> None:
@@ -79,7 +83,7 @@ def test_curves_that_rise_or_stay_at_chance_are_not_followed(make_study: MakeStu
     assert found.best is None
     assert found.lines == [
         "Nothing can be said about labels for accuracy 0.9: cnn has an error that rises from 300 to 1,000 examples: "
-        "no such curve is extrapolated; vit is at chance at every size, or has no finished run."
+        "no such curve is extrapolated; vit has no finished run above chance."
     ]
 
 
@@ -119,7 +123,7 @@ def test_the_cheapest_model_is_chosen_where_there_are_prices(make_study: MakeStu
 @pytest.mark.parametrize(
     ("target", "text"),
     [
-        (1.2, r"target=1.2: accuracy is at most 1; 1.2 % is 0.012"),
+        (1.2, r"target=1.2: accuracy is at most 1$"),
         (95.0, r"target=95: accuracy is at most 1; 95 % is 0.95"),
         (math.nan, "target=nan: accuracy is at most 1"),
         (0.05, r"target=0.05: always answering the largest class gives accuracy 0.100; choose a target above that"),

@@ -37,6 +37,11 @@ def scores(study: Study) -> list[tuple[Any, ...]]:
     return [(*(record["config"][name] for name in ("model", "size")), record["correct"]) for record in study.records]
 
 
+def test_choosing_rates_only_and_not_at_all_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--sweep-only beside --no-sweep leaves nothing to do"):
+        RunOptions(sweep_only=True, lr_sweep=False)
+
+
 def test_shards_together_are_the_study_and_the_report_names_those_that_are_missing(tmp_path: Path) -> None:
     whole = run_study(TINY, tmp_path / "whole", HERE, NoProgress())
     out, said = tmp_path / "shards", Said()

@@ -22,6 +22,7 @@ from zoo.bench.decision.bootstrap import (
 from zoo.bench.decision.class_scores import ClassScores, class_scores, mean_log_loss
 from zoo.bench.decision.curve import Curve
 from zoo.bench.decision.curve_fit import Crossover, PowerLaw, find_crossover, fit_power_law
+from zoo.bench.decision.shape import rise
 from zoo.bench.grid.engine import Record
 from zoo.bench.learning_curve.results.entries import Data, ModelEntry, score_of
 from zoo.bench.learning_curve.training.tested import unpack, unpack_classes
@@ -176,8 +177,8 @@ class Study:
         return [abs(one.value - two.value) > math.hypot(one.half, two.half) for one, two in points]
 
     def fit(self, name: str) -> PowerLaw | None:
-        """Fit err(N) = a N^-b + c to one model; None below three sizes, or where all are at chance."""
-        sizes = [] if self.at_chance(name) else self.sizes_of(name)
+        """Fit err(N) = a N^-b + c to one model; None below three sizes, where all are at chance, or the error rises."""
+        sizes = [] if self.at_chance(name) or rise(self.curve(name)) else self.sizes_of(name)
         law = fit_power_law(sizes, 1 - self.values(name, sizes), 1 - self.replicates(name, sizes)) if sizes else None
         return law.scaled(self._scale) if law else None
 
