@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.scoring.edge_bias import EdgeBias
-from zoo.core.scoring.normalizers import Hard, Kernel, choose
+from zoo.core.scoring.normalizers import Hard, Kernel, choose, masked_softmax
 
 
 class Reference:
@@ -60,14 +60,6 @@ def weigh(call: Call) -> Float[Tensor, "b h q k"]:
         mask = kept if mask is None else mask & kept
     weights = masked_softmax(scores, mask)
     return choose(weights, call.norm) if isinstance(call.norm, Hard) else weights
-
-
-def masked_softmax(scores: Float[Tensor, "*q k"], mask: Bool[Tensor, "*#q k"] | None) -> Float[Tensor, "*q k"]:
-    """Normalise each row over what it may read."""
-    if mask is None:
-        return scores.softmax(-1)
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0)
 
 
 def mix(weights: Float[Tensor, "b h q k"], call: Call) -> Float[Tensor, "b h q e"]:

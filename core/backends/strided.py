@@ -13,8 +13,9 @@ from torch.nn.functional import pad
 from zoo.core.backends import costs
 from zoo.core.backends.costs import Cost
 from zoo.core.backends.problem import Call, Problem, refused
-from zoo.core.backends.reference import masked_softmax, raised
+from zoo.core.backends.reference import raised
 from zoo.core.patterns.sparse import Strided
+from zoo.core.scoring.normalizers import masked_softmax
 
 
 class Columns:

@@ -7,12 +7,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.backends.linear_attention import divide, key_features, query_features, read, running, total
-from zoo.core.cache.state import State
-from zoo.core.errors import ConfigError, InputError
+from zoo.core.cache.fixed import FixedState
+from zoo.core.errors import InputError
 from zoo.core.scoring.normalizers import Kernel
 
 
-class LinearAttentionState(State):
+class LinearAttentionState(FixedState):
     """Keep the sums of phi(k) vᵀ and of phi(k) for each row: causal linear attention as a recurrent network.
 
     Tensors are laid out as for `attend`. Sums of half precision are float32.
@@ -88,18 +88,6 @@ class LinearAttentionState(State):
     def z(self) -> Float[Tensor, "b g f"] | None:
         """The sum of phi(k); None before anything was appended."""
         return None if self.sums is None else self.sums[..., -1]
-
-    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise an error: sums of keys cannot be cut to fewer tokens.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(f"crop({length}): sums of keys cannot be taken apart; copy the state before, or read again")
-
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise the error of `check_crop`."""
-        self.check_crop(length)
 
     def _features(self, k: Tensor, v: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
         self.check(k)

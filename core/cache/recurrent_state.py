@@ -6,13 +6,12 @@ Axes: b rows, n new tokens, h heads, e channels of values.
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from zoo.core.cache.state import State
-from zoo.core.errors import ConfigError
+from zoo.core.cache.fixed import FixedState
 from zoo.core.ops.recurrence.forms import chunked, recurrent
 from zoo.core.ops.recurrence.steps import Steps
 
 
-class RecurrentState(State):
+class RecurrentState(FixedState):
     """Keep S_t of a linear recurrence; see `zoo.core.ops.recurrence`.
 
     Args:
@@ -38,15 +37,3 @@ class RecurrentState(State):
         y, self.tensors["state"] = form(steps, self.tensors.get("state"))
         self.count(n, valid, position, steps.q.device)
         return y
-
-    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise an error: a sum of tokens cannot be cut to fewer.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(f"crop({length}): sums of keys cannot be taken apart; copy the state before, or read again")
-
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise the error of `check_crop`."""
-        self.check_crop(length)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 
@@ -65,6 +65,14 @@ Norm = str | Kernel | Hard
 def upcast(x: Tensor) -> Tensor:
     """Give half precisions in float32, others as they are."""
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+
+
+def masked_softmax(scores: Float[Tensor, "*q k"], mask: Bool[Tensor, "*#q k"] | None) -> Float[Tensor, "*q k"]:
+    """Normalise each row over what it may read; a row that may read nothing is 0, with gradient 0."""
+    if mask is None:
+        return scores.softmax(-1)
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0)
 
 
 def choose(weights: Float[Tensor, "*b k"], norm: Hard) -> Float[Tensor, "*b k"]:

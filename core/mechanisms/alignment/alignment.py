@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo.core.mechanisms.alignment.scores import AlignmentScore
 from zoo.core.mechanisms.alignment.windows import AlignmentWindow
-from zoo.core.scoring.normalizers import upcast
+from zoo.core.scoring.normalizers import masked_softmax, upcast
 
 
 @dataclass(frozen=True)
@@ -72,5 +72,5 @@ class Alignment(nn.Module):
         if self.window is not None:
             view = self.window(query, steps, memory.places, memory.lengths)
             allowed, factor = allowed & view.allowed, view.factor
-        weights = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min).softmax(-1) * allowed
+        weights = masked_softmax(scores, allowed)
         return (weights if factor is None else weights * factor).to(query.dtype)

@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from zoo.core.cache.decoder import DecoderState, LayerState
-from zoo.core.cache.state import State
-from zoo.core.errors import ConfigError, InputError
+from zoo.core.cache.fixed import FixedState
+from zoo.core.errors import InputError
 from zoo.core.layers.pooling import check_pool, last, pooled
 from zoo.core.mechanisms.alignment.alignment import Memory
 from zoo.core.mechanisms.alignment.cell import RecurrentCell
@@ -23,20 +23,8 @@ Carried = dict[str, Tensor]
 """What goes from step to step: tensors whose first axis is the batch."""
 
 
-class CellState(State):
+class CellState(FixedState):
     """What a recurrent decoder carries from step to step; of constant size."""
-
-    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise an error: a recurrent state cannot be taken back.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(f"crop({length}): a recurrent state holds no single tokens; copy it before, or read again")
-
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise the error of `check_crop`."""
-        self.check_crop(length)
 
 
 class Advance(NamedTuple):

@@ -12,8 +12,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from zoo.core.mechanisms.abilities import Abilities, Cost
-from zoo.core.mechanisms.efficient.self_attention import SelfAttention, masked_softmax, whole_number
+from zoo.core.mechanisms.efficient.self_attention import SelfAttention, whole_number
 from zoo.core.ops.linear import Linear
+from zoo.core.scoring.normalizers import masked_softmax
 
 STEPS = 6
 """Iterations of the pseudo-inverse. They belong to the definition: on unstructured queries and keys the exact inverse

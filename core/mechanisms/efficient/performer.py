@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
+from zoo.core.cache.fixed import FixedState
 from zoo.core.cache.state import State
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.mechanisms.abilities import Abilities, Cost
@@ -38,24 +39,12 @@ BLOCK = 1024
 """Places whose features are made at once in causal attention: what they pass through stays in the cache."""
 
 
-class PerformerState(State):
+class PerformerState(FixedState):
     """Keep the sums of phi(k) vᵀ and of phi(k), and the greatest logarithm of a key's scale, for each row and head.
 
     Args:
         batch: rows.
     """
-
-    def check_crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise an error: sums of keys cannot be cut to fewer tokens.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(f"crop({length}): sums of keys cannot be taken apart; copy the state before, or read again")
-
-    def crop(self, length: int | Int[Tensor, " b"]) -> None:
-        """Raise the error of `check_crop`."""
-        self.check_crop(length)
 
 
 class Performer(SelfAttention):

@@ -181,12 +181,6 @@ class SelfAttention(nn.Module, ABC):
             return rows.back(self.mix(moved, rows.valid(moved[-1]), causal), v)
 
 
-def masked_softmax(scores: Float[Tensor, "*b q k"], allowed: Bool[Tensor, "*#b #q k"]) -> Float[Tensor, "*b q k"]:
-    """Give the softmax over what is allowed; a row without anything allowed is 0, with gradient 0."""
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~allowed, lowest).softmax(-1).masked_fill(~allowed, 0)
-
-
 def whole_number(text: str, name: str, least: int = 1) -> int:
     """Read a number of `attention=NAME:...`.
 

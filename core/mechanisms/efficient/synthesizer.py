@@ -15,8 +15,9 @@ from torch.nn.functional import relu
 
 from zoo.core.errors import ConfigError
 from zoo.core.mechanisms.abilities import Abilities, Cost
-from zoo.core.mechanisms.efficient.self_attention import SelfAttention, check_bounded, masked_softmax, whole_number
+from zoo.core.mechanisms.efficient.self_attention import SelfAttention, check_bounded, whole_number
 from zoo.core.ops.linear import Linear
+from zoo.core.scoring.normalizers import masked_softmax
 
 
 class Synthesizer(SelfAttention):

@@ -87,7 +87,7 @@ def test_reordered_rows_go_on_as_their_own() -> None:
 
 
 def test_a_sum_cannot_be_cropped() -> None:
-    with pytest.raises(ConfigError, match=r"crop\(2\): sums of keys cannot be taken apart"):
+    with pytest.raises(ConfigError, match=r"crop\(2\): a state of constant size holds no single tokens"):
         Sums(Kernel(), 1).crop(2)
 
 

@@ -103,5 +103,5 @@ def test_what_needs_scores_or_weights_is_refused() -> None:
     state = layer.state(1, Causal())
     with pytest.raises(ConfigError, match=r"whose sums are read by Causal\(\) only"):
         layer(Tokens(torch.randn(1, 2, 8)), None, state)
-    with pytest.raises(ConfigError, match=r"crop\(1\): sums of keys cannot be taken apart"):
+    with pytest.raises(ConfigError, match=r"crop\(1\): a state of constant size holds no single tokens"):
         state.crop(1)

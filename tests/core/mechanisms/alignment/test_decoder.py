@@ -127,5 +127,5 @@ def test_a_recurrent_state_is_not_taken_back_and_does_not_grow(
     size = state.stored
     decoder(target, None, state)
     assert state.stored == size
-    with pytest.raises(ConfigError, match=r"crop\(2\): a recurrent state holds no single tokens"):
+    with pytest.raises(ConfigError, match=r"crop\(2\): a state of constant size holds no single tokens"):
         state.crop(2)

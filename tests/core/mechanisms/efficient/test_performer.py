@@ -102,7 +102,7 @@ def test_what_a_state_of_sums_cannot_do_is_refused() -> None:
     state = layer.state(2, Causal())
     with pytest.raises(ConfigError, match="keeps sums of keys, so each key's weight is not known"):
         layer.weights(Tokens(X), None, state)
-    with pytest.raises(ConfigError, match=r"crop\(1\): sums of keys cannot be taken apart"):
+    with pytest.raises(ConfigError, match=r"crop\(1\): a state of constant size holds no single tokens"):
         state.crop(1)
     with pytest.raises(InputError, match="packed sets are decoded without a state"):
         layer(Tokens(X, keys=Segments(torch.zeros(2, 9, dtype=torch.long))), None, state)

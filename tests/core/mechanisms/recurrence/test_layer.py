@@ -146,7 +146,7 @@ def test_what_it_cannot_read_is_refused_with_the_reason(name: str) -> None:
         made(Tokens(x, keys=Segments(torch.tensor([[0, 0, 1, 1]] * 2))))
     with pytest.raises(InputError, match=f"a Growing given to {kind}, which keeps sums"):
         made(Tokens(x), None, Attention(8, 2).state(2))
-    with pytest.raises(ConfigError, match=r"crop\(1\): sums of keys cannot be taken apart"):
+    with pytest.raises(ConfigError, match=r"crop\(1\): a state of constant size holds no single tokens"):
         state.crop(1)
     with pytest.raises(ConfigError, match="keeps sums of keys, so each key's weight is not known"):
         made.weights(Tokens(x), None, state)
