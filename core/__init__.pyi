@@ -82,7 +82,7 @@ from zoo.core.mechanisms.alignment.attentive import (
     PresentStateDecoder as PresentStateDecoder,
     PreviousStateDecoder as PreviousStateDecoder,
 )
-from zoo.core.mechanisms.alignment.cell import CELLS as CELLS
+from zoo.core.mechanisms.alignment.cell import CELLS as CELLS, open_forget_gates as open_forget_gates
 from zoo.core.mechanisms.alignment.copying import CopyHead as CopyHead
 from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder as RecurrentDecoder
 from zoo.core.mechanisms.alignment.hard import (

@@ -17,7 +17,7 @@ from zoo.core.backends.costs import Cost
 from zoo.core.backends.problem import Call, Problem
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
-from zoo.core.scoring.normalizers import Kernel, upcast
+from zoo.core.scoring.normalizers import Kernel, divided, upcast
 
 CHUNK = 64
 """Queries that are compared pair by pair; more of them cost products, fewer cost sums that are kept."""
@@ -102,10 +102,8 @@ def read(q: Float[Tensor, "b g r q f"], sums: Float[Tensor, "b g f c"]) -> Float
 
 
 def divide(y: Float[Tensor, "b g r q c"]) -> Float[Tensor, "b h q e"]:
-    """Divide by the normaliser; what has read nothing stays 0."""
-    y = y.flatten(1, 2)
-    weight = y[..., -1:]
-    return y[..., :-1] / torch.where(weight == 0, 1, weight)
+    """Divide by the normaliser, and join the groups of heads."""
+    return divided(y.flatten(1, 2))
 
 
 def cut(n: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 No gradient of an answer reaches the scores; REINFORCE estimates it from what `record_choices` collects.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,21 +64,28 @@ def hard_layers(model: nn.Module) -> list[HardAttention]:
 
 
 @contextmanager
+def collecting(layers: Iterable[Any], choices: Any) -> Iterator[None]:
+    """Let layers of hard attention collect in `choices` what they choose."""
+    layers = list(layers)
+    for layer in layers:
+        layer.choices = choices
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.choices = None
+
+
+@contextmanager
 def record_choices(model: nn.Module) -> Iterator[list[Float[Tensor, "b h q"]]]:
     """Collect the log-probabilities of what the hard attention of a model chooses in training, a tensor a call.
 
     Args:
         model: any module with `HardAttention` in it.
     """
-    layers = hard_layers(model)
     choices: list[Tensor] = []
-    for layer in layers:
-        layer.choices = choices
-    try:
+    with collecting(hard_layers(model), choices):
         yield choices
-    finally:
-        for layer in layers:
-            layer.choices = None
 
 
 def hard() -> type[HardAttention]:

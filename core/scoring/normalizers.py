@@ -75,6 +75,12 @@ def masked_softmax(scores: Float[Tensor, "*q k"], mask: Bool[Tensor, "*#q k"] | 
     return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0)
 
 
+def divided(y: Float[Tensor, "*b n c"]) -> Float[Tensor, "*b n e"]:
+    """Divide by the normaliser, the last column; what has read nothing stays 0."""
+    weight = y[..., -1:]
+    return y[..., :-1] / torch.where(weight == 0, 1, weight)
+
+
 def choose(weights: Float[Tensor, "*b k"], norm: Hard) -> Float[Tensor, "*b k"]:
     """Turn each row of softmax weights into a single one at the key that is read; a row of zeros stays so."""
     weights = weights.detach()

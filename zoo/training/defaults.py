@@ -78,9 +78,7 @@ def resolved(
         learning_rate=rate,
         weight_decay=WEIGHT_DECAY if given.weight_decay is None else given.weight_decay,
         label_smoothing=smoothing,
-        reinforce=1.0
-        if given.reinforce is None and (hard_layers(model) or hard_alignments(model))
-        else given.reinforce,
+        reinforce=_reinforce(given, model),
         workers=(workers if getattr(corpus, "reads_files", False) else 0) if given.workers is None else given.workers,
         validations=min(steps, given.validations or VALIDATIONS),
         precision=precision,

@@ -37,9 +37,7 @@ class RecurrentCell(nn.Module):
         between = dropout if depth > 1 else 0.0
         self.rnn = CELLS[kind](input_dim, dim, depth, batch_first=True, dropout=between)
         self.shape = (2 if kind == "lstm" else 1, depth, dim)
-        if kind == "lstm":
-            for layer in range(depth):
-                nn.init.ones_(self.rnn.get_parameter(f"bias_ih_l{layer}")[dim : 2 * dim].detach())
+        open_forget_gates(self.rnn)
 
     def forward(
         self, x: Float[Tensor, "b m i"], state: Float[Tensor, "b s l d"]
@@ -48,6 +46,13 @@ class RecurrentCell(nn.Module):
         parts = tuple(part.contiguous() for part in state.permute(1, 2, 0, 3))
         y, after = self.rnn(x, parts if len(parts) == 2 else parts[0])
         return y, torch.stack(after if len(parts) == 2 else (after,)).permute(2, 0, 1, 3)
+
+
+def open_forget_gates(rnn: nn.LSTM | nn.GRU) -> None:
+    """Set the biases of an LSTM's forget gates, the second of four, to 1; a GRU has none."""
+    if isinstance(rnn, nn.LSTM):
+        for layer in range(rnn.num_layers):
+            nn.init.ones_(rnn.get_parameter(f"bias_ih_l{layer}")[rnn.hidden_size : 2 * rnn.hidden_size].detach())
 
 
 def output_of(state: Float[Tensor, "b s l d"]) -> Float[Tensor, "b d"]:

@@ -17,6 +17,7 @@ from zoo.core.losses.reinforce import log_probability
 from zoo.core.mechanisms.alignment.alignment import Alignment, Memory
 from zoo.core.mechanisms.alignment.scores import AlignmentScore
 from zoo.core.mechanisms.alignment.windows import AlignmentWindow
+from zoo.core.mechanisms.hard_attention import collecting
 from zoo.core.scoring.normalizers import Hard, choose
 
 
@@ -91,11 +92,6 @@ def record_alignments(model: nn.Module, soft: Bool[Tensor, " b"]) -> Iterator[Ch
         model: any module with a `HardAlignment` in it.
         soft: rows of the batch that read the soft weights instead.
     """
-    layers, choices = hard_alignments(model), Choices(soft)
-    for layer in layers:
-        layer.choices = choices
-    try:
+    choices = Choices(soft)
+    with collecting(hard_alignments(model), choices):
         yield choices
-    finally:
-        for layer in layers:
-            layer.choices = None

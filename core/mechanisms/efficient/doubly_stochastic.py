@@ -12,11 +12,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from zoo.core.mechanisms.abilities import Abilities, Cost
-from zoo.core.mechanisms.efficient.self_attention import SelfAttention, whole_number
-from zoo.core.ops.linear import Linear
+from zoo.core.mechanisms.efficient.self_attention import ProjectedAttention, whole_number
 
 
-class DoublyStochastic(SelfAttention):
+class DoublyStochastic(ProjectedAttention):
     """Sinkhorn's iteration on exp(Q Kᵀ / sqrt(d)), arXiv:2110.11773 sec. 3.1: rows and columns are normed in turn.
 
     One iteration is the softmax. It cannot be causal: of a lower triangular doubly stochastic matrix the first row has
@@ -39,10 +38,6 @@ class DoublyStochastic(SelfAttention):
     def __init__(self, dim: int, num_heads: int, *, iterations: int = 5, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
         self.iterations = iterations
-        self.qkv = Linear(dim, num_heads * (2 * self.head_dim + self.value_dim))
-
-    def project(self, x: Float[Tensor, "b n dim"]) -> tuple[Float[Tensor, "b n h _"], ...]:
-        return self.split(self.qkv(x), self.head_dim, self.head_dim, self.value_dim)
 
     def mix(
         self, parts: tuple[Float[Tensor, "b h n _"], ...], valid: Bool[Tensor, "b n"], causal: bool

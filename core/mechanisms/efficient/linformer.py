@@ -13,11 +13,10 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.mechanisms.abilities import Abilities, Cost
-from zoo.core.mechanisms.efficient.self_attention import SelfAttention, check_bounded, whole_number
-from zoo.core.ops.linear import Linear
+from zoo.core.mechanisms.efficient.self_attention import ProjectedAttention, check_bounded, whole_number
 
 
-class Linformer(SelfAttention):
+class Linformer(ProjectedAttention):
     """softmax(Q (E K)ᵀ / sqrt(d)) F V with learned E and F of K rows, arXiv:2006.04768 eq. 7.
 
     E and F are those of a layer, shared by its heads: the paper's headwise sharing. With K the length and E = F = 1 it
@@ -47,12 +46,8 @@ class Linformer(SelfAttention):
         if projected > length:
             raise ConfigError(f"K={projected} is above length={length}: there are no more places to project to")
         self.length = length
-        self.qkv = Linear(dim, num_heads * (2 * self.head_dim + self.value_dim))
         deviation = projected**-0.5  # of the random projection in the proof of theorem 2
         self.of_keys, self.of_values = (nn.Parameter(torch.randn(projected, length) * deviation) for _ in range(2))
-
-    def project(self, x: Float[Tensor, "b n dim"]) -> tuple[Float[Tensor, "b n h _"], ...]:
-        return self.split(self.qkv(x), self.head_dim, self.head_dim, self.value_dim)
 
     def mix(
         self, parts: tuple[Float[Tensor, "b _ n _"], ...], valid: Bool[Tensor, "b n"], causal: bool

@@ -12,8 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from zoo.core.mechanisms.abilities import Abilities, Cost
-from zoo.core.mechanisms.efficient.self_attention import SelfAttention, whole_number
-from zoo.core.ops.linear import Linear
+from zoo.core.mechanisms.efficient.self_attention import ProjectedAttention, whole_number
 from zoo.core.scoring.normalizers import masked_softmax
 
 STEPS = 6
@@ -23,7 +22,7 @@ KERNEL = 33
 """Places that the convolution of the values reads."""
 
 
-class Nystrom(SelfAttention):
+class Nystrom(ProjectedAttention):
     """softmax(Q K~ᵀ) softmax(Q~ K~ᵀ)⁺ softmax(Q~ Kᵀ) V, and a depthwise convolution of V, arXiv:2102.03902 eq. 13.
 
     Landmarks Q~ and K~ are the means of M segments of the row, of equal length up to one place; a row of fewer places
@@ -47,11 +46,7 @@ class Nystrom(SelfAttention):
     def __init__(self, dim: int, num_heads: int, *, landmarks: int, steps: int = STEPS, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
         self.landmarks, self.steps = landmarks, steps
-        self.qkv = Linear(dim, num_heads * (2 * self.head_dim + self.value_dim))
         self.conv = nn.Conv2d(num_heads, num_heads, (KERNEL, 1), padding=(KERNEL // 2, 0), groups=num_heads, bias=False)
-
-    def project(self, x: Float[Tensor, "b n dim"]) -> tuple[Float[Tensor, "b n h _"], ...]:
-        return self.split(self.qkv(x), self.head_dim, self.head_dim, self.value_dim)
 
     def mix(
         self, parts: tuple[Float[Tensor, "b h n _"], ...], valid: Bool[Tensor, "b n"], causal: bool

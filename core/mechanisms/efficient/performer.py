@@ -24,13 +24,12 @@ from zoo.core.mechanisms.efficient.random_features import (
     positive_features,
     running_sums,
 )
-from zoo.core.mechanisms.efficient.self_attention import SelfAttention, whole_number
-from zoo.core.ops.linear import Linear
+from zoo.core.mechanisms.efficient.self_attention import ProjectedAttention, whole_number
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.padding import Segments
 from zoo.core.patterns.pattern import Full, Pattern
-from zoo.core.scoring.normalizers import upcast
+from zoo.core.scoring.normalizers import divided, upcast
 from zoo.core.streaming.stages import Stream
 from zoo.core.streaming.state_stage import StateStage
 from zoo.core.tokens import Tokens
@@ -47,7 +46,7 @@ class PerformerState(FixedState):
     """
 
 
-class Performer(SelfAttention):
+class Performer(ProjectedAttention):
     """Attention by M positive orthogonal random features in place of exp(q·k), FAVOR+.
 
     The directions are drawn once, at construction, and are saved with the weights: an answer does not change between
@@ -69,11 +68,7 @@ class Performer(SelfAttention):
 
     def __init__(self, dim: int, num_heads: int, *, features: int, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
-        self.qkv = Linear(dim, num_heads * (2 * self.head_dim + self.value_dim))
         self.register_buffer("directions", orthogonal_rows(features, self.head_dim))
-
-    def project(self, x: Float[Tensor, "b n dim"]) -> tuple[Float[Tensor, "b n h _"], ...]:
-        return self.split(self.qkv(x), self.head_dim, self.head_dim, self.value_dim)
 
     def mix(
         self, parts: tuple[Float[Tensor, "b _ n _"], ...], valid: Bool[Tensor, "b n"], causal: bool
@@ -173,12 +168,6 @@ class Performer(SelfAttention):
         y, *kept = running_sums(*self._features(parts, valid), *kept)
         state.tensors = dict(zip(("sums", "peak"), kept, strict=True))
         return divided(y)
-
-
-def divided(y: Float[Tensor, "b h n c"]) -> Float[Tensor, "b h n e"]:
-    """Divide by the normaliser, the last column; what has read nothing stays 0."""
-    weight = y[..., -1:]
-    return y[..., :-1] / torch.where(weight == 0, 1, weight)
 
 
 def performer(features: str) -> Callable[..., Performer]:

@@ -23,9 +23,7 @@ def orthogonal_rows(features: int, channels: int) -> Float[Tensor, "f d"]:
     """Draw directions of a standard normal that are orthogonal in blocks of d (arXiv:2009.14794 sec. 2.4)."""
     normal = torch.randn(-(-features // channels), channels, channels, dtype=torch.float64)
     q, r = torch.linalg.qr(normal)
-    q = (
-        q * r.diagonal(dim1=1, dim2=2).sign()[:, None]
-    )  # else not uniform, and the estimate biased: arXiv:math-ph/0609050
+    q = q * r.diagonal(dim1=1, dim2=2).sign()[:, None]  # else not uniform, but biased: arXiv:math-ph/0609050
     lengths = torch.randn(features, channels, dtype=torch.float64).norm(dim=1, keepdim=True)
     return (q.flatten(0, 1)[:features] * lengths).to(torch.get_default_dtype())
 

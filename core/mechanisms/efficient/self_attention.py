@@ -7,7 +7,7 @@ Axes: b rows, n places, r rows and m places of the sets (see `Rows`), h heads, d
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -179,6 +179,23 @@ class SelfAttention(nn.Module, ABC):
             moved = tuple(rows.front(x) for x in parts)
             causal = tokens.pattern is not None and canonical(tokens.pattern) == Causal()
             return rows.back(self.mix(moved, rows.valid(moved[-1]), causal), v)
+
+
+class ProjectedAttention(SelfAttention):
+    """Base of those whose queries, keys and values are one product.
+
+    Args:
+        dim: channels in and out.
+        num_heads: heads.
+        options: as for `SelfAttention`.
+    """
+
+    def __init__(self, dim: int, num_heads: int, **options: Any) -> None:
+        super().__init__(dim, num_heads, **options)
+        self.qkv = Linear(dim, num_heads * (2 * self.head_dim + self.value_dim))
+
+    def project(self, x: Float[Tensor, "b n dim"]) -> tuple[Float[Tensor, "b n h _"], ...]:
+        return self.split(self.qkv(x), self.head_dim, self.head_dim, self.value_dim)
 
 
 def whole_number(text: str, name: str, least: int = 1) -> int:

@@ -37,6 +37,8 @@ class Synthesizer(SelfAttention):
         causal=True, padding_exact=True, any_length=False, streams=False, weights=True
     )
     turned: ClassVar[int] = 0
+    products: int = 0
+    """Multiply-adds that a score takes."""
 
     def __init__(self, dim: int, num_heads: int, *, length: int = 512, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
@@ -61,6 +63,10 @@ class Synthesizer(SelfAttention):
         scores = self.scores(tuple(given), n).to(v.dtype)
         return masked_softmax(scores.expand(len(v), -1, -1, -1), allowed) @ v
 
+    def cost(self, length: int) -> Cost:
+        pairs = self.num_heads * length * length
+        return Cost(pairs * (self.products + self.value_dim), pairs)
+
     def extra_repr(self) -> str:
         """Return the options that `repr` shows."""
         return f"num_heads={self.num_heads}, length={self.length}"
@@ -77,6 +83,7 @@ class DenseSynthesizer(Synthesizer):
 
     def __init__(self, dim: int, num_heads: int, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
+        self.products = self.head_dim
         self.hidden = Linear(dim, num_heads * self.head_dim)
         self.w = nn.Parameter(torch.randn(num_heads, self.head_dim, self.length) * self.head_dim**-0.5)
         self.b = nn.Parameter(torch.zeros(num_heads, self.length))
@@ -87,10 +94,6 @@ class DenseSynthesizer(Synthesizer):
     def scores(self, parts: tuple[Float[Tensor, "b h n _"], ...], n: int) -> Float[Tensor, "b h n n"]:
         hidden = parts[0]
         return hidden @ self.w[..., :n].to(hidden.dtype) + self.b[:, None, :n].to(hidden.dtype)
-
-    def cost(self, length: int) -> Cost:
-        pairs = self.num_heads * length * length
-        return Cost(pairs * (self.head_dim + self.value_dim), pairs)
 
 
 class RandomSynthesizer(Synthesizer):
@@ -109,10 +112,6 @@ class RandomSynthesizer(Synthesizer):
     def scores(self, parts: tuple[Float[Tensor, "b h n _"], ...], n: int) -> Float[Tensor, "1 h n n"]:
         return self.table[None, :, :n, :n]
 
-    def cost(self, length: int) -> Cost:
-        pairs = self.num_heads * length * length
-        return Cost(pairs * self.value_dim, pairs)
-
 
 class FactorisedSynthesizer(Synthesizer):
     """B = R1 R2ᵀ with learned R1, R2 of `rank` columns, arXiv:2005.00743 sec. 3.2.1: factorised random.
@@ -126,15 +125,12 @@ class FactorisedSynthesizer(Synthesizer):
 
     def __init__(self, dim: int, num_heads: int, *, rank: int = 8, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
+        self.products = rank
         shape = num_heads, self.length, rank
         self.rows, self.columns = (nn.Parameter(torch.randn(shape) * rank**-0.25) for _ in range(2))
 
     def scores(self, parts: tuple[Float[Tensor, "b h n _"], ...], n: int) -> Float[Tensor, "1 h n n"]:
         return (self.rows[:, :n] @ self.columns[:, :n].mT)[None]
-
-    def cost(self, length: int) -> Cost:
-        pairs = self.num_heads * length * length
-        return Cost(pairs * (self.rows.shape[-1] + self.value_dim), pairs)
 
 
 KINDS = {"dense": DenseSynthesizer, "random": RandomSynthesizer, "factorised": FactorisedSynthesizer}

@@ -44,7 +44,7 @@ class RecurrentAttention(Attention):
     Args:
         dim: channels in and out.
         num_heads: heads.
-        head_norm: of the answers, without weights; RMSNorm if None.
+        head_norm: kind of norm of the answers, without weights.
         gate: whether each channel of the answers is multiplied by silu of a projection of its token.
         position: what positions do to queries and keys, such as `Rotary`; None for nothing.
 
@@ -61,12 +61,12 @@ class RecurrentAttention(Attention):
         dim: int,
         num_heads: int,
         *,
-        head_norm: nn.Module | None = None,
+        head_norm: type[nn.RMSNorm] | type[nn.LayerNorm] = nn.RMSNorm,
         gate: bool = True,
         position: AttentionPosition | None = None,
     ) -> None:
         super().__init__(dim, num_heads, pattern=Causal(), position=position)
-        self.head_norm = head_norm or nn.RMSNorm(self.value_dim, HEAD_NORM_EPS, elementwise_affine=False)
+        self.head_norm = head_norm(self.value_dim, eps=HEAD_NORM_EPS, elementwise_affine=False)
         self.gate = Linear(dim, num_heads * self.value_dim) if gate else None
 
     @abstractmethod
@@ -118,11 +118,11 @@ class RecurrentAttention(Attention):
             return matrix(self._steps(tokens, context, None))
 
     def state(self, batch: int, pattern: Pattern = Full(), *, capacity: int = 16, spare: int = 0) -> RecurrentState:
-        self._check_pattern(pattern)
+        self.check_pattern(pattern)
         return RecurrentState(batch)
 
     def stream(self, pattern: Pattern | None = None) -> StateStage:
-        self._check_pattern(pattern)
+        self.check_pattern(pattern)
         return StateStage(self, self.pattern)
 
     def set_position(self, make: Callable[[HeadSizes], AttentionPosition], wanted: str) -> None:
@@ -159,14 +159,18 @@ class RecurrentAttention(Attention):
         kind = type(self).__name__
         if context is not None:
             raise ConfigError(f"{kind} reads its own past in order, so it cannot read another set of vectors")
-        self._check_pattern(tokens.pattern)
+        self.check_pattern(tokens.pattern)
         if isinstance(tokens.keys, Segments):
             raise InputError(f"{kind} keeps one state for each row: it does not read sets that are packed in one row")
         if state is not None and not isinstance(state, RecurrentState):
             raise InputError(f"a {type(state).__name__} given to {kind}, which keeps sums: see `state`")
 
-    def _check_pattern(self, pattern: Pattern | None) -> None:
-        """Refuse what a sum over all that came before cannot leave out again."""
+    def check_pattern(self, pattern: Pattern | None) -> None:
+        """Refuse what a sum over all that came before cannot leave out again.
+
+        Raises:
+            ConfigError: If the pattern leaves something out.
+        """
         if pattern is not None and canonical(pattern & self.pattern) != Causal():
             raise ConfigError(
                 f"{type(self).__name__} with {pattern!r}: its state sums up all tokens before, so it cannot choose "

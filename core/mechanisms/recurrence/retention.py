@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from zoo.core.mechanisms.recurrence.layer import HEAD_NORM_EPS, RecurrentAttention
+from zoo.core.mechanisms.recurrence.layer import RecurrentAttention
 from zoo.core.ops.recurrence.steps import Steps
 from zoo.core.positions.attention_position import AttentionPosition
 
@@ -23,8 +23,7 @@ class Retention(RecurrentAttention):
     """
 
     def __init__(self, dim: int, num_heads: int, *, position: AttentionPosition | None = None) -> None:
-        norm = nn.LayerNorm(dim // max(num_heads, 1), HEAD_NORM_EPS, elementwise_affine=False)
-        super().__init__(dim, num_heads, head_norm=norm, position=position)
+        super().__init__(dim, num_heads, head_norm=nn.LayerNorm, position=position)
 
     def steps(self, x: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Steps:
         """See `RecurrentAttention.steps`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from zoo.core import CELLS, ConfigError, Model, Stack, TokenEmbed, Tokens, configured, head
+from zoo.core import CELLS, ConfigError, Model, Stack, TokenEmbed, Tokens, configured, head, open_forget_gates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +43,8 @@ class RecurrentBlock(nn.Module):
     def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], dim: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.rnn = cell(dim, dim, batch_first=True)
+        open_forget_gates(self.rnn)
         self.dropout = nn.Dropout(dropout)
-
-    def open_forget_gate(self) -> None:
-        """Set the bias of an LSTM's forget gate, the second of four, to 1."""
-        dim = self.rnn.hidden_size
-        with torch.no_grad():
-            self.rnn.get_parameter("bias_ih_l0")[dim : 2 * dim] = 1
 
     def forward(self, tokens: Tokens) -> Tokens:
         """Give the same text with the state after each token in its place."""
@@ -82,9 +77,6 @@ class Recurrent(Model):
         stem = TokenEmbed(config.vocab_size, config.dim, position="none")
         blocks = [RecurrentBlock(CELLS[config.cell], config.dim, config.dropout) for _ in range(config.depth)]
         super().__init__(stem, Stack(blocks), head(config.task, config.dim, config.num_classes, pool="mean"))
-        if config.cell == "lstm":
-            for block in blocks:
-                block.open_forget_gate()
 
 
 def _taken(x: Tensor, order: Tensor) -> Tensor:

@@ -142,9 +142,6 @@ def recurrent_parts(config: RecurrentTranslatorConfig, decoder: RecurrentDecoder
     target = TokenEmbed(config.vocab_size, config.dim, position="none", scaled=True, dropout=config.dropout)
     nn.init.normal_(target.embed.weight, std=config.dim**-0.5)
     blocks = [RecurrentBlock(CELLS[config.cell], config.dim, config.dropout) for _ in range(config.depth)]
-    if config.cell == "lstm":
-        for block in blocks:
-            block.open_forget_gate()
     return {
         "target": target,
         "decoder": decoder,
