@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from zoo.bench.learning_curve.report.chart import SMALLEST
 from zoo.bench.learning_curve.report.table import describe_cost
-from zoo.bench.learning_curve.results.compute import axes_of, by_cost, cost_text, crossover_over, spent
+from zoo.bench.learning_curve.results.compute import axes_of, cost_text, crossover_over, is_rising, spent
 from zoo.bench.learning_curve.results.study import Study
 from zoo.bench.study.marks import marks
 
@@ -30,7 +30,7 @@ def draw_compute(study: Study) -> Figure | None:
     figure.suptitle(f"The same points by the cost of a training: {study.data.name}", x=0.01, ha="left", fontsize=11.5)
     note = (
         "Mean over seeds. Seconds are those of the training steps, on the machines that ran them; multiply-adds are "
-        "3 x those of a forward pass x the examples seen."
+        "3 x those of a forward pass x the examples seen. Points are joined where more examples cost more."
     )
     if any((found := crossover_over(study, axis)) and found.size for axis in titles):
         note += " Grey: where self-attention overtakes the CNN at equal cost, 95 %."
@@ -43,14 +43,20 @@ def _panel(panel: Axes, study: Study, axis: str) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
     for name, mark in marks(study.kinds).items():
-        sizes = by_cost(study, costs, name)
+        sizes = study.sizes_of(name)
         at = [costs[name, size] for size in sizes]
         value, low, high = (
             [max(study.data.best - getattr(study.points[name, size], each), SMALLEST) for size in sizes]
             for each in ("value", "high", "low")
         )
-        panel.fill_between(at, low, high, color=mark.light, alpha=0.18, lw=0)
-        panel.plot(at, value, marker=mark.marker, ms=6, lw=2, color=mark.light, label=name, zorder=3)
+        joined = is_rising(at)
+        if joined:
+            panel.fill_between(at, low, high, color=mark.light, alpha=0.18, lw=0)
+        else:
+            panel.vlines(at, low, high, color=mark.light, lw=1)
+        panel.plot(
+            at, value, marker=mark.marker, ms=6, ls="-" if joined else "", lw=2, color=mark.light, label=name, zorder=3
+        )
     _crossover(panel, study, axis)
     span = max(costs.values()) / min(costs.values())
     panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7) if span < 10 else (1, 3) if span < 300 else (1,)))

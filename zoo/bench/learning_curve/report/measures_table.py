@@ -39,7 +39,7 @@ def class_table(study: Study) -> Table:
     table.add_column("examples", justify="right")
     table.add_column("measure")
     for entry in study.models:
-        table.add_column(entry.name, justify="right")
+        table.add_column(entry.name, justify="right", overflow="fold")
     for row in class_rows(study):
         table.add_row(*row)
     return table

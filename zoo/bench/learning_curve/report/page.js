@@ -174,16 +174,18 @@
     return svg("clipPath", { id: "frame" }, area);
   }
 
-  function curve(contestant, now, at) { // clipped to the frame, which fits leave
-    const points = placed(contestant, now).sort((one, other) => one[now.x] - other[now.x]);
+  /** Draws a curve through points that cost more with more examples, else the interval of each; clipped, since fits leave the frame. */
+  function curve(contestant, now, at) {
+    const points = placed(contestant, now);
     const place = ([x, error]) => [at.x(x), at.y(height(error, now))];
-    const line = (which) =>
-      between(points.map((point) => [point[now.x], Math.max(point.errors[now.y.of][which], study.smallest)])).map(place);
+    const shown = (which) => points.map((point) => [point[now.x], Math.max(point.errors[now.y.of][which], study.smallest)]);
+    const line = (which) => between(shown(which)).map(place);
     if (!points.length) return [];
-    const nodes = [
+    const rising = points.every((point, index) => !index || points[index - 1][now.x] < point[now.x]);
+    const nodes = rising ? [
       svg("path", { class: "band", d: `${path([...line(1), ...line(2).reverse()])}Z` }),
       svg("path", { class: "mean", d: path(line(0)) }),
-    ];
+    ] : shown(1).map((low, index) => svg("path", { class: "spread", d: path([low, shown(2)[index]].map(place)) }));
     if (contestant.fit && now.x === "size" && isMetric(now)) {
       const [a, b, c] = contestant.fit, first = points[0].size, far = (points.at(-1).size / first) * 1.3;
       const sizes = Array.from({ length: 60 }, (_, index) => first * far ** (index / 59));

@@ -20,10 +20,10 @@ _STARTS = {"scratch": "", "pretrained": ", pretrained", "probe": ", linear probe
 def accuracy_table(study: Study) -> Table:
     """Lay out the test score ± half its 95 % interval, a row for each size, and the costs below."""
     table = Table(title=f"Test {study.data.measure} by number of training examples: {study.data.name}")
-    table.add_column("examples", justify="right")
+    table.add_column("examples", justify="right", overflow="fold")
     table.add_column("steps", justify="right")
     for entry in study.models:
-        table.add_column(f"{entry.name}\n{kind_text(entry)}", justify="right")
+        table.add_column(f"{entry.name}\n{kind_text(entry)}", justify="right", overflow="fold")
     for size, steps in study.steps.items():
         cells = [
             Text(_cell(study, entry.name, size), style="dim" if study.at_chance(entry.name, size) else "")

@@ -7,6 +7,7 @@ costs about twice the forward one (arXiv:2001.08361 sec. 2.1).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import mean
 
 import numpy as np
@@ -65,9 +66,9 @@ def spent(study: Study, axis: str) -> dict[tuple[str, int], float]:
     return {at: float(mean(costs)) for at, costs in found.items()}
 
 
-def by_cost(study: Study, costs: Mapping[tuple[str, int], float], name: str) -> list[int]:
-    """Give the sizes of a model, the cheapest first."""
-    return sorted(study.sizes_of(name), key=lambda size: costs[name, size])
+def is_rising(costs: Sequence[float]) -> bool:
+    """Tell whether each cost is above the one before, so that they order the points."""
+    return all(first < second for first, second in pairwise(costs))
 
 
 def axes_of(study: Study) -> dict[str, str]:
@@ -81,16 +82,17 @@ def crossover_over(study: Study, axis: str) -> Crossover | None:
     The curves are those over the number of examples, each point at its mean cost; between two the error is interpolated
     as the figure draws it, log error over log cost. What is compared are costs at which both have one; nothing is
     extrapolated, and sizes at which both are at chance are left out. None where there is no pair, no such cost, no
-    clear difference, or a curve has one cost twice.
+    clear difference, or more examples do not cost more, as with equal steps: what is measured then is noise.
     """
     pair, costs = study.pair(), spent(study, axis)
     if not pair or not costs:
         return None
     compared = study.compared(*pair)
-    sizes = {name: [size for size in by_cost(study, costs, name) if size in compared] for name in pair}
-    logs = [np.log([costs[name, size] for size in sizes[name]]) for name in pair]
-    if any(len(each) < 2 or (np.diff(each) <= 0).any() for each in logs) or all(map(study.at_chance, pair)):
+    sizes = {name: [size for size in study.sizes_of(name) if size in compared] for name in pair}
+    spent_on = [[costs[name, size] for size in sizes[name]] for name in pair]
+    if any(len(each) < 2 or not is_rising(each) for each in spent_on) or all(map(study.at_chance, pair)):
         return None
+    logs = list(map(np.log, spent_on))
     low, high = max(each[0] for each in logs), min(each[-1] for each in logs)
     if low >= high:
         return None

@@ -51,5 +51,6 @@ def test_a_panel_for_each_cost_has_every_model_and_the_crossover(make_study: Mak
     assert np.asarray(line.get_xdata()).tolist() == [costs["vit", size] for size in study.sizes]
     assert seconds.get_title().startswith("crossover ")
     assert operations.get_title() == ""  # all points have one cost
+    assert [each.get_linestyle() for each in (seconds.lines[0], operations.lines[0])] == ["-", "None"]
     bare = [{key: record[key] for key in ("config", "accuracy", "correct")} for record in study.records]
     assert draw_compute(replace(study, records=bare)) is None

@@ -165,6 +165,7 @@ def test_costs_have_the_crossover_where_each_point_has_its_own(
     assert shown.locator(".interval").count() == 1
     shown.get_by_role("group", name="Horizontal axis").get_by_label("Show").select_option(axis)
     assert shown.locator(".interval").count() == same
+    assert (shown.locator(".mean").count(), shown.locator(".spread").count()) == ((2, 0) if same else (0, 8))
     across = [x for x, _ in places(shown)[:4]]
     assert (len(set(across)) == 4) == same
 

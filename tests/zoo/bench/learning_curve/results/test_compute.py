@@ -67,6 +67,9 @@ def test_a_crossing_over_cost_is_never_extrapolated_nor_found_where_there_is_non
     assert (over := crossover_over(rising, "seconds")) is None or over.size is None
     assert crossover_over(make_study(BETTER, CROSSING), "operations") is None  # all points have one cost
     assert crossover_over(make_study(BETTER, BETTER), "seconds") is None  # no difference is clear
+    noisy = [{**each, "seconds": 5 + each["config"]["size"] % 7} for each in make_study(BETTER, CROSSING).records]
+    shuffled = replace(make_study(BETTER, CROSSING), records=noisy)
+    assert crossover_over(shuffled, "seconds") is None  # more examples do not cost more
     apart = costing(make_study(BETTER, CROSSING), 1000)
     assert crossover_over(apart, "seconds") is None  # no cost is one of both
 
