@@ -142,7 +142,8 @@ def _counted(reasons: Sequence[str]) -> list[str]:
 
 
 def _score(data: Data, error: float) -> float:
-    return data.shown(data.best - error)
+    """Turn an error into the score that users read; no accuracy is below 0, as far as an interval of the error may go."""
+    return data.shown(data.best - (min(error, 1.0) if data.metric == "accuracy" else error))
 
 
 def _size(size: Interval | None) -> str:
