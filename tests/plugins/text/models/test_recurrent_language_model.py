@@ -1,6 +1,5 @@
 """Recurrent language models: tied weights, and that all ways of writing agree with reading at once."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,11 +65,3 @@ def test_the_same_seed_draws_the_same_text(name: str) -> None:
 def test_what_does_not_fit_is_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         made("lstm-lm-tiny", **options)
-
-
-@pytest.mark.slow
-def test_it_learns_a_text_file_and_writes_it_on(tmp_path: Path) -> None:
-    text = tmp_path / "rows.txt"
-    text.write_text("\n".join(f"{'ab' * n}." for n in range(3, 23) for _ in range(20)))
-    run = zoo.train("lstm-lm-micro", str(text), out=tmp_path / "run", steps=150, batch_size=16, validations=1)
-    assert run.test["token accuracy"] > 0.9
