@@ -90,6 +90,7 @@ from zoo.core.mechanisms.alignment.hard import (
     record_alignments as record_alignments,
 )
 from zoo.core.mechanisms.alignment.pointer import PointerNetwork as PointerNetwork
+from zoo.core.mechanisms.alignment.recurrent_layers import RecurrentLayers as RecurrentLayers
 from zoo.core.mechanisms.alignment.scores import (
     AlignmentScore as AlignmentScore,
     BilinearScore as BilinearScore,

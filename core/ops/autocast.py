@@ -1,6 +1,7 @@
 """Precision under autocast: operations that must not be cast one by one, and sums in higher precision."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -15,10 +16,16 @@ def no_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def plain(ctx: FunctionCtx, x: Tensor, *more: Any) -> Any:
-        with torch.autocast(x.device.type, enabled=False):
+        with autocast_off(x.device):
             return function(ctx, x, *more)
 
     return plain
+
+
+def autocast_off(device: torch.device) -> AbstractContextManager[object]:
+    """Switch autocast off on a device; the meta device has none, and refuses to be asked."""
+    there = torch.amp.is_autocast_available(device.type)
+    return torch.autocast(device.type, enabled=False) if there else nullcontext()
 
 
 def compute_dtype(x: Tensor) -> torch.dtype:

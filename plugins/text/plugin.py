@@ -162,6 +162,18 @@ DECODER_TINY = {
     )
 }  # fmt: skip
 
+# name: (what differs from RECURRENT_LM_BASE, parameters, source); tiny has about the parameters of decoder-tiny
+RECURRENT_LM_BASE: dict[str, Any] = {"vocab_size": 260, "depth": 2, "max_len": 512, "dropout": 0.1}
+LSTM_LM, GRU_LM = "arXiv:1409.2329", "arXiv:1406.1078, arXiv:1409.2329"
+RECURRENT_LM: dict[str, tuple[dict[str, Any], int, str]] = {
+    "lstm-lm-micro": ({"cell": "lstm", "dim": 64}, 83_200, LSTM_LM),
+    "lstm-lm-tiny": ({"cell": "lstm", "dim": 256}, 1_119_232, LSTM_LM),
+    "lstm-lm-small": ({"cell": "lstm", "dim": 512, "depth": 3}, 6_436_864, LSTM_LM),
+    "gru-lm-micro": ({"cell": "gru", "dim": 74}, 85_840, GRU_LM),
+    "gru-lm-tiny": ({"cell": "gru", "dim": 288}, 1_073_664, GRU_LM),
+    "gru-lm-small": ({"cell": "gru", "dim": 592, "depth": 3}, 6_472_928, GRU_LM),
+}
+
 
 @hookimpl
 def zoo_models() -> Iterator[ModelSpec]:
@@ -240,6 +252,16 @@ def _decoders() -> Iterator[ModelSpec]:
         )
     for name, (config, parameters) in DECODER_TINY.items():
         yield _decoder(name, parameters, config, "Radford et al. 2019, arXiv:2104.09864")
+    for name, (changes, parameters, source) in RECURRENT_LM.items():
+        yield _decoder(
+            name,
+            parameters,
+            RECURRENT_LM_BASE | changes,
+            source,
+            entry="models.recurrent_language_model:RecurrentLanguageModel",
+            kind="recurrent",
+            convert=None,
+        )
 
 
 @hookimpl
@@ -271,11 +293,16 @@ def _translator(
     return _text_model(name, entry, parameters, config=config, source=source, **(own | fields))
 
 
-def _decoder(name: str, parameters: int, config: dict[str, Any], source: str, **fields: Any) -> ModelSpec:
+def _decoder(
+    name: str,
+    parameters: int,
+    config: dict[str, Any],
+    source: str,
+    entry: str = "models.transformer:Gpt",
+    **fields: Any,
+) -> ModelSpec:
     own = {"task": "generate", "tasks": ("generate",), "example": "encoder_example", "reads": "prompt"}
-    return _text_model(
-        name, "models.transformer:Gpt", parameters, config=config, source=source, claims=("causal",), **(own | fields)
-    )
+    return _text_model(name, entry, parameters, config=config, source=source, claims=("causal",), **(own | fields))
 
 
 def _text_model(name: str, entry: str, parameters: int, **fields: Any) -> ModelSpec:

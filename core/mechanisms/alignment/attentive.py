@@ -14,7 +14,8 @@ from zoo.core.cache.static import Static
 from zoo.core.mechanisms.alignment.alignment import Alignment, Memory
 from zoo.core.mechanisms.alignment.cell import output_of
 from zoo.core.mechanisms.alignment.copying import AlignedTokens, SourceTokens
-from zoo.core.mechanisms.alignment.decoder import Advance, Carried, CellState, RecurrentDecoder
+from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder
+from zoo.core.mechanisms.alignment.recurrent_layers import Advance, Carried, CellState
 from zoo.core.tokens import Tokens
 
 

@@ -25,6 +25,7 @@ from zoo.core.mechanisms.efficient.random_features import (
     running_sums,
 )
 from zoo.core.mechanisms.efficient.self_attention import ProjectedAttention, whole_number
+from zoo.core.ops.autocast import autocast_off
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import canonical
 from zoo.core.patterns.padding import Segments
@@ -101,7 +102,7 @@ class Performer(ProjectedAttention):
         state.count(n, valid, tokens.position, device)
         if not n:
             return self.out(parts[-1].flatten(2))
-        with torch.autocast(device.type, enabled=False):
+        with autocast_off(device):
             y = self._step(tuple(upcast(x).transpose(1, 2) for x in parts), valid, state)
         return self.out(y.transpose(1, 2).to(tokens.x.dtype).flatten(2))
 

@@ -17,6 +17,7 @@ from zoo.core.cache.state import State
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.mechanisms.abilities import Abilities, Cost
 from zoo.core.mechanisms.efficient.rows import Rows
+from zoo.core.ops.autocast import autocast_off
 from zoo.core.ops.linear import Linear
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.canonical import canonical
@@ -175,7 +176,7 @@ class SelfAttention(nn.Module, ABC):
         if not v.shape[0] * v.shape[1]:
             return v.new_zeros(*v.shape[:2], self.num_heads, v.shape[3])
         rows = Rows.of(tokens)
-        with torch.autocast(v.device.type, enabled=False):  # sums over a set need float32
+        with autocast_off(v.device):  # sums over a set need float32
             moved = tuple(rows.front(x) for x in parts)
             causal = tokens.pattern is not None and canonical(tokens.pattern) == Causal()
             return rows.back(self.mix(moved, rows.valid(moved[-1]), causal), v)

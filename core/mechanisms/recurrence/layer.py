@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import silu
@@ -19,6 +18,7 @@ from zoo.core.cache.state import State
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.attention import Attention
 from zoo.core.mechanisms.abilities import Abilities, Cost
+from zoo.core.ops.autocast import autocast_off
 from zoo.core.ops.linear import Linear
 from zoo.core.ops.recurrence.forms import CHUNK, chunked, matrix
 from zoo.core.ops.recurrence.steps import Steps
@@ -96,7 +96,7 @@ class RecurrentAttention(Attention):
             InputError: If several sets are packed in a row, or the state is another layer's.
         """
         steps = self._steps(tokens, context, state)
-        with torch.autocast(tokens.x.device.type, enabled=False):
+        with autocast_off(tokens.x.device):
             if isinstance(state, RecurrentState):
                 y = state.step(steps, tokens.valid(), tokens.position)
             else:
@@ -114,7 +114,7 @@ class RecurrentAttention(Attention):
         """
         if state is not None:
             raise ConfigError("the state of a recurrence keeps sums of keys, so each key's weight is not known")
-        with torch.autocast(tokens.x.device.type, enabled=False):
+        with autocast_off(tokens.x.device):
             return matrix(self._steps(tokens, context, None))
 
     def state(self, batch: int, pattern: Pattern = Full(), *, capacity: int = 16, spare: int = 0) -> RecurrentState:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from zoo.core.ops.autocast import compute_dtype, no_autocast, precise
+from zoo.core.ops.autocast import autocast_off, compute_dtype, no_autocast, precise
 
 
 class Square(torch.autograd.Function):
@@ -23,6 +23,14 @@ def test_products_inside_stay_in_float32_and_those_outside_do_not() -> None:
         inside, outside = Square.apply(x), x @ x
     assert outside.tolist() == [[2.0, 2.0], [2.0, 2.0]]
     assert torch.equal(inside, x @ x)
+
+
+def test_autocast_is_off_on_a_device_that_has_it_and_the_meta_device_is_let_be() -> None:
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu", torch.bfloat16), autocast_off(x.device):
+        assert (x @ x).dtype is torch.float32
+    with autocast_off(torch.device("meta")):
+        assert (x.to("meta") @ x.to("meta")).dtype is torch.float32
 
 
 def test_products_are_computed_in_the_dtype_of_autocast_where_there_is_one() -> None:

@@ -33,6 +33,8 @@ class TestText(PluginConformance):
         "dilated-cnn-micro": {"num_classes": 3},
         "gpt2-small": BATCH,
         "decoder-tiny": BATCH | {"num_heads": 2},
+        "lstm-lm-tiny": {"dim": 24, "max_len": 16},
+        "gru-lm-tiny": {"dim": 24, "max_len": 16},
     }
 
     def test_export(self, model: Any, inputs: Any) -> None:

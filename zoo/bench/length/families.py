@@ -10,14 +10,19 @@ from torch import Tensor, nn
 
 from zoo.core import Attention, Causal, Kernel, Tokens, Window
 from zoo.core.cache.state import State
+from zoo.core.mechanisms.recurrence.delta import DeltaAttention
+from zoo.core.mechanisms.recurrence.retention import Retention
+from zoo.core.mechanisms.recurrence.state_space import StateSpaceAttention
+from zoo.core.ops.recurrence.forms import CHUNK
+from zoo.spec import Kind
 
 HEADS = 4
 WINDOW = 8
 """Tokens that local attention reads on each side."""
 KERNEL = 3
 
-Step = Callable[[Tensor], object]
-"""Decodes one more token: a vector (1, 1, dim)."""
+Step = Callable[[Tensor], Tensor]
+"""Decodes one more token, a vector (1, 1, dim), behind those before."""
 
 
 class AttentionMixer(nn.Module):
@@ -62,7 +67,13 @@ class RecurrentMixer(nn.Module):
     def decoder(self, x: Tensor) -> Step:
         """Read tokens, and give what decodes the next."""
         state = self.rnn(x)[1]
-        return lambda token: self.rnn(token, state)
+
+        def step(token: Tensor) -> Tensor:
+            nonlocal state
+            y, state = self.rnn(token, state)
+            return y
+
+        return step
 
 
 class ConvolutionMixer(nn.Module):
@@ -88,38 +99,66 @@ class Family:
     Args:
         model: name of a small one, all of about the same number of parameters.
         mixer: makes the layer that mixes tokens, from its channels d.
-        operations: of that layer in arXiv:1706.03762 table 1, for n tokens, a kernel of k and a window of r.
-        exponents: of n and d there.
+        operations: of that layer as in arXiv:1706.03762 table 1, for n tokens, a kernel of k, a window of r, chunks of
+            c tokens and h heads.
+        growth: those of n tokens and d channels, up to a factor.
+        form: what a whole sequence is computed by.
         options: of the model.
+        kind: which colours a figure takes.
     """
 
     model: str
     mixer: Callable[[int], nn.Module]
     operations: str
-    exponents: tuple[int, int]
+    growth: Callable[[int, int], float]
+    form: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    kind: Kind = "attention"
 
 
-def _attention(name: str) -> dict[str, Any]:
-    return {"attention": name, "position": "sinusoidal", "dropout": 0.0}
+def _attention(name: str, **more: Any) -> dict[str, Any]:
+    return {"attention": name, "position": "sinusoidal", "dropout": 0.0, **more}
 
+
+def _recurrence(name: str, made: type[Attention], **more: Any) -> Family:
+    """Describe a linear recurrence, computed by chunks."""
+    return Family(
+        "bert-micro", partial(AttentionMixer, made), "n(c + d/h)d", lambda n, d: n * (CHUNK + d / HEADS) * d,
+        f"chunks of {CHUNK}", _attention(name, **more), "hybrid",
+    )  # fmt: skip
+
+
+GATED = 96
+"""Channels of the MLP beside a mechanism with a gate, for the same number of parameters."""
 
 FAMILIES = {
     "full attention": Family(
-        "bert-micro", partial(AttentionMixer, Attention), "n²d", (2, 1), _attention("full")
+        "bert-micro", partial(AttentionMixer, Attention), "n²d", lambda n, d: n * n * d, "all pairs", _attention("full")
     ),
     f"window of {WINDOW}": Family(
-        "bert-micro", partial(AttentionMixer, partial(Attention, pattern=Window(WINDOW))), "rnd", (1, 1),
-        _attention(f"window:{WINDOW}"),
+        "bert-micro", partial(AttentionMixer, partial(Attention, pattern=Window(WINDOW))), "rnd", lambda n, d: n * d,
+        "pairs of the window", _attention(f"window:{WINDOW}"),
     ),
     "linear attention": Family(
-        "bert-micro", partial(AttentionMixer, partial(Attention, norm=Kernel())), "nd²", (1, 2), _attention("linear")
+        "bert-micro", partial(AttentionMixer, partial(Attention, norm=Kernel())), "nd²", lambda n, d: n * d * d,
+        "sums over all", _attention("linear"),
     ),
-    "LSTM": Family("lstm-micro", partial(RecurrentMixer, nn.LSTM), "nd²", (1, 2)),
-    "GRU": Family("gru-micro", partial(RecurrentMixer, nn.GRU), "nd²", (1, 2)),
-    "dilated convolution": Family("dilated-cnn-micro", ConvolutionMixer, "knd²", (1, 2)),
+    "retention": _recurrence("retention", Retention, mlp_dim=GATED),
+    "SSD": _recurrence("ssd", StateSpaceAttention, mlp_dim=GATED),
+    "delta rule": _recurrence("delta", DeltaAttention),
+    "LSTM": Family(
+        "lstm-micro", partial(RecurrentMixer, nn.LSTM), "nd²", lambda n, d: n * d * d, "one step after another",
+        kind="recurrent",
+    ),
+    "GRU": Family(
+        "gru-micro", partial(RecurrentMixer, nn.GRU), "nd²", lambda n, d: n * d * d, "one step after another",
+        kind="recurrent",
+    ),
+    "dilated convolution": Family(
+        "dilated-cnn-micro", ConvolutionMixer, "knd²", lambda n, d: n * d * d, "all places", kind="convolution"
+    ),
 }  # fmt: skip
-"""Name in reports to what it stands for; linear attention (arXiv:2006.16236) is not in the paper's table."""
+"""Name in reports to what it stands for; the paper's table has neither linear attention nor recurrences of chunks."""
 
 
 def draw_vectors(length: int, dim: int, seed: int = 0) -> Tensor:

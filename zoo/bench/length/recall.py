@@ -18,7 +18,7 @@ CUES, NOISE = 8, 8
 QUESTION = CUES + NOISE
 CHANCE = 1 / CUES
 BATCH = 32
-RATES = (1e-3, 3e-3, 1e-2)
+RATES = (3e-3, 1e-2)
 """Learning rates of AdamW, the same for every family; one is chosen on validation."""
 HELD_OUT = 512
 """Sequences of the validation, and of the test."""

@@ -15,7 +15,6 @@ from zoo.bench.length.families import FAMILIES
 from zoo.bench.length.recall import CHANCE
 from zoo.bench.study.marks import marks
 from zoo.bench.study.report import Cell, Report, ReportTable
-from zoo.factory.create import info
 
 
 def report(records: Sequence[Record]) -> Report:
@@ -23,7 +22,7 @@ def report(records: Sequence[Record]) -> Report:
     scores = accuracies([record for record in records if record["config"]["part"] == "recall"])
     models = [record for record in records if record["config"]["part"] == "model"]
     layers = [record for record in records if record["config"]["part"] == "layer"]
-    tables = [each for each in (_recalled(scores), _costs(models), _complexity(layers)) if each.rows]
+    tables = [each for each in (_recalled(scores), _costs(models), _complexity(layers), _forms(layers)) if each.rows]
     return Report(lines=_found(scores), tables=tables, figures={"length": draw(scores, models)})
 
 
@@ -122,6 +121,19 @@ def _complexity(records: Sequence[Record]) -> ReportTable:
     return ReportTable(name="complexity", title=title, columns=columns, rows=rows)
 
 
+def _forms(records: Sequence[Record]) -> ReportTable:
+    """Compare a layer over a whole sequence with the same layer token by token; runs from before have no such time."""
+    rows: list[list[Cell]] = []
+    for record in records:
+        if (stepwise := record.get("stepwise_seconds")) is not None:
+            name, whole = record["config"]["family"], record["seconds"]
+            form, length = FAMILIES[name].form, record["config"]["length"]
+            rows.append([name, form, length, 1000 * whole, 1000 * stepwise, stepwise / whole])
+    columns = ["family", "a whole sequence by", "length", "whole, ms", "token by token, ms", "ratio"]
+    title = f"A layer of {LAYER_DIMS[1]} channels over a whole sequence, and token by token with its state"
+    return ReportTable(name="forms", title=title, columns=columns, rows=rows)
+
+
 def _fitted(records: Sequence[Record], what: str, axis: str) -> float | None:
     """Fit the exponent along an axis, where the other has its fixed value; None with fewer than two sizes."""
     other, fixed = ("dim", LAYER_DIMS[1]) if axis == "length" else ("length", LAYER_LENGTHS[1])
@@ -139,7 +151,7 @@ def draw(scores: Scores, models: Sequence[Record]) -> Figure:
     """Draw accuracy over distance, and the time and the memory of a training step over length."""
     figure = Figure(figsize=(13, 4.4), dpi=110, layout="constrained")
     recall, time, memory = figure.subplots(1, 3)
-    for family, mark in marks({name: info(family.model).kind for name, family in FAMILIES.items()}).items():
+    for family, mark in marks({name: family.kind for name, family in FAMILIES.items()}).items():
         style: dict[str, Any] = {"color": mark.light, "marker": mark.marker, "label": family}
         points = {distance: _mean(runs) for distance, runs in scores.get(family, {}).items()}
         recall.plot(list(points), list(points.values()), **style)

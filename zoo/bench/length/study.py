@@ -28,7 +28,7 @@ def measures_time(config: Mapping[str, Any]) -> bool:
 
 def runs(
     distances: Annotated[
-        str, typer.Option(help="Tokens from the cue to the question: 8,32,128, with --quick 8,64.", show_default=False)
+        str, typer.Option(help="Tokens from the cue to the question: 8,32,64, with --quick 8,32.", show_default=False)
     ] = "",
     lengths: Annotated[
         str, typer.Option(help="Lengths for time and memory: 256,1024,4096, with --quick 256,1024.", show_default=False)
@@ -37,20 +37,20 @@ def runs(
         int | None, typer.Option(min=1, help="Trainings of each rate: 3, with --quick 1.", show_default=False)
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Optimizer steps at most: 400, with --quick 200.", show_default=False)
+        int | None, typer.Option(min=1, help="Optimizer steps at most: 300, with --quick 200.", show_default=False)
     ] = None,
     fast: Annotated[bool, typer.Option("--quick", help="A smaller study.")] = False,
 ) -> Iterator[dict[str, Any]]:
     """Over what distance does a model remember, and what does length cost?
 
-    Self-attention, full, to a window and linear, LSTM, GRU and dilated convolutions, of about the same number of
-    parameters: accuracy over the distance that must be remembered, time and memory over length, and the exponents of
-    the complexity table of arXiv:1706.03762.
+    Self-attention, full, to a window and linear, linear recurrences, LSTM, GRU and dilated convolutions, of about the
+    same number of parameters: accuracy over the distance that must be remembered, time and memory over length, whole
+    sequences against token by token, and the exponents of the complexity table of arXiv:1706.03762.
     """
-    far = numbers_in(distances or ("8,64" if fast else "8,32,128"), "--distances")
+    far = numbers_in(distances or ("8,32" if fast else "8,32,64"), "--distances")
     long = numbers_in(lengths or ("256,1024" if fast else "256,1024,4096"), "--lengths")
-    rates, most = recall.RATES[1:] if fast else recall.RATES, steps or (200 if fast else 400)
-    for distance, seed, rate in product(far, range(seeds or (1 if fast else 3)), rates):
+    most = steps or (200 if fast else 300)
+    for distance, seed, rate in product(far, range(seeds or (1 if fast else 3)), recall.RATES):
         same = {"distance": distance, "steps": most, "learning_rate": rate, "seed": seed}
         yield from ({"part": "recall", "family": family, **same} for family in FAMILIES)
     for family in FAMILIES:

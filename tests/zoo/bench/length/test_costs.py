@@ -1,21 +1,30 @@
 """Costs of the families: the exponents of arXiv:1706.03762 table 1 hold for the operations that are counted."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from zoo.bench.length import costs
-from zoo.bench.length.costs import exponent, layer, model, operations
-from zoo.bench.length.families import FAMILIES, AttentionMixer, RecurrentMixer, draw_vectors
+from zoo.bench.length.costs import exponent, layer, model, operations, stepwise
+from zoo.bench.length.families import FAMILIES, AttentionMixer, draw_vectors
 from zoo.core import Attention, Causal, Tokens
 
-LENGTHS, DIMS = (256, 512, 1024), (32, 64, 128)
+LENGTHS, DIMS = (128, 256), (32, 64, 128)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_operations_grow_as_the_paper_says(family: str) -> None:
-    of_n = exponent(LENGTHS, [operations(family, length, 32) for length in LENGTHS])
-    of_d = exponent(DIMS, [operations(family, 256, dim) for dim in DIMS])
-    assert (of_n, of_d) == pytest.approx(FAMILIES[family].exponents, abs=0.08)
+    growth = FAMILIES[family].growth
+    counted = [[operations(family, length, 32) for length in LENGTHS], [operations(family, 64, dim) for dim in DIMS]]
+    said = [[growth(length, 32) for length in LENGTHS], [growth(64, dim) for dim in DIMS]]
+    for sizes, ours, theirs in zip((LENGTHS, DIMS), counted, said, strict=True):
+        assert exponent(sizes, ours) == pytest.approx(exponent(sizes, theirs), abs=0.08)
+
+
+def test_the_projections_of_attention_are_not_counted() -> None:
+    assert operations("full attention", 16, 8) == 2 * (2 * 16 * 16 * 8)
+    assert operations("retention", 16, 8) == 2 * (2 * 16 * 16 * 8 + 2 * 16 * 8 * 2)
 
 
 def test_an_exponent_is_that_of_a_power_law_and_scale_free() -> None:
@@ -30,6 +39,7 @@ def test_a_layer_and_a_model_are_measured(family: str, monkeypatch: pytest.Monke
     assert found["seconds"] > 0
     assert found["operations"] > 0
     assert ("decoding_seconds" in found) == ("convolution" not in family)
+    assert "stepwise_seconds" not in found
     assert all(value > 0 for value in model({"family": family, "length": 12}).values())
 
 
@@ -47,9 +57,20 @@ def test_a_step_of_decoding_attends_to_all_that_was_read(make: object) -> None:
         torch.testing.assert_close(mixer.decoder(x[:, :5])(x[:, 5:]), whole[:, 5:])
 
 
-def test_a_step_of_an_lstm_goes_on_from_its_state() -> None:
-    mixer = RecurrentMixer(torch.nn.LSTM, 8)
-    x = draw_vectors(6, 8)
-    stepped = mixer.decoder(x[:, :5])(x[:, 5:])
-    assert isinstance(stepped, tuple)
-    torch.testing.assert_close(stepped[0], mixer(x)[:, 5:])
+@pytest.mark.parametrize("family", [name for name in FAMILIES if "convolution" not in name])
+def test_token_by_token_gives_what_the_whole_sequence_does(family: str) -> None:
+    mixer: Any = FAMILIES[family].mixer(8).eval()
+    x = draw_vectors(150, 8)
+    with torch.no_grad():
+        whole = mixer.attention(Tokens(x, Causal())) if isinstance(mixer, AttentionMixer) else mixer(x)
+        torch.testing.assert_close(stepwise(mixer.decoder, x), whole[:, 1:], atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("family", ["delta rule", "GRU", "dilated convolution"])
+def test_the_width_at_which_the_length_varies_is_measured_token_by_token(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "LAYER_DIMS", (4, 8, 16))
+    monkeypatch.setattr(costs, "ROUNDS", 1)
+    found = layer({"family": family, "length": 5, "dim": 8})
+    assert found.get("stepwise_seconds", 0) > 0 or "convolution" in family

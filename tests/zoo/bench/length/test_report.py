@@ -44,3 +44,12 @@ def test_exponents_are_fitted_along_one_axis_with_the_other_held() -> None:
     (row,) = table.rows
     assert row[:2] == ["full attention", FAMILIES["full attention"].operations]
     assert [round(float(cell or 0), 6) for cell in row[2:]] == [2, 1, 1, 1, 0.256, 2.048]
+
+
+def test_a_whole_sequence_stands_beside_token_by_token_where_that_was_measured() -> None:
+    config = {"part": "layer", "family": "delta rule", "length": 256, "dim": 128}
+    measured: Record = {"config": config, "operations": 5, "seconds": 0.002, "stepwise_seconds": 0.05}
+    before: Record = {"config": config | {"length": 512}, "operations": 5, "seconds": 0.004}
+    tables = {table.name: table for table in report([measured, before]).tables}
+    assert tables["forms"].rows == [["delta rule", FAMILIES["delta rule"].form, 256, 2.0, 50.0, 25.0]]
+    assert "forms" not in {table.name for table in report([before]).tables}

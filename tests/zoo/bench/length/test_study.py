@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from zoo.bench.length.families import FAMILIES
+from zoo.bench.length.recall import RATES
 from zoo.bench.length.study import STUDY, measures_time, runs, shapes
 
 
@@ -16,7 +17,7 @@ def parts(**options: Any) -> dict[str, list[dict[str, Any]]]:
 
 def test_every_family_has_the_same_budget() -> None:
     found = parts(distances="8,16", lengths="32", seeds=2, steps=5)
-    assert len(found["recall"]) == len(FAMILIES) * 2 * 2 * 3
+    assert len(found["recall"]) == len(FAMILIES) * 2 * 2 * len(RATES)
     budgets = {family: [] for family in FAMILIES}  # type: dict[str, list[Any]]
     for config in found["recall"]:
         budgets[config["family"]].append({key: value for key, value in config.items() if key != "family"})
