@@ -25,11 +25,11 @@ def layer(config: Mapping[str, Any]) -> dict[str, Any]:
     with torch.no_grad():
         found: dict[str, Any] = {
             "operations": operations(config["family"], config["length"], config["dim"]),
-            "seconds": _typical(lambda: mixer(x)),
+            "seconds": typical(lambda: mixer(x)),
         }
         if decoder := getattr(mixer, "decoder", None):
             step, token = decoder(x), x[:, :1]
-            found["decoding_seconds"] = _typical(lambda: step(token))
+            found["decoding_seconds"] = typical(lambda: step(token))
     return found
 
 
@@ -38,10 +38,10 @@ def model(config: Mapping[str, Any]) -> dict[str, Any]:
     made = build(config["family"])
     ids, cues = draw(1, config["length"] - 1, torch.Generator().manual_seed(0))
     optimizer = torch.optim.AdamW(made.parameters(), 1e-3)
-    step = _typical(lambda: train_step(made, optimizer, ids, cues))
+    step = typical(lambda: train_step(made, optimizer, ids, cues))
     held = peak_bytes(lambda: train_step(made, optimizer, ids, cues))
     with torch.no_grad():
-        return {"forward": _typical(lambda: made.eval()(ids)), "step": step, "bytes": held}
+        return {"forward": typical(lambda: made.eval()(ids)), "step": step, "bytes": held}
 
 
 def operations(family: str, length: int, dim: int) -> int:
@@ -55,8 +55,8 @@ def exponent(sizes: Sequence[int | float], values: Sequence[int | float]) -> flo
     return statistics.linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope
 
 
-def _typical(job: Callable[[], object]) -> float:
-    """Give the median time of a job, which runs once untimed first."""
+def typical(job: Callable[[], object]) -> float:
+    """Give the median time of a job in seconds; it runs once untimed first."""
     seconds(job)
     taken = seconds(job)
     return statistics.median([taken] + [seconds(job) for _ in range(min(ROUNDS, int(MOST / max(taken, 1e-9))))])

@@ -42,6 +42,15 @@ def test_a_mechanism_that_is_made_for_a_length_reads_it_all() -> None:
         assert model(torch.zeros(1, 700, dtype=torch.long)).shape == (1, 700, 20)
 
 
+def test_a_token_knows_the_one_before_it_and_none_that_comes() -> None:
+    stem: Any = build(FULL, **SIZES).stem
+    ids = torch.arange(6)[None]
+    other = ids.clone()
+    other[0, 2] = 9
+    changed = (stem(ids).x != stem(other).x).any(-1)[0]
+    assert changed.tolist() == [False, False, True, True, False, False]
+
+
 def test_models_are_known_from_attentions() -> None:
     assert [is_model(name) for name in ("lstm-micro", "full", "window:16 | globals:0")] == [True, False, False]
 
