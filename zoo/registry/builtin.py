@@ -208,6 +208,12 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="attention",
+            entry="zoo.bench.attention.study:STUDY",
+            description="Which efficient attention, for what: accuracy at equal steps and seconds, and costs.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="speed",
             entry="zoo.bench.speed.command:command",
             description="Speed of models on this machine, also against the same models in other libraries.",

@@ -142,7 +142,7 @@ def _counted(reasons: Sequence[str]) -> list[str]:
 
 
 def _score(data: Data, error: float) -> float:
-    """Turn an error into the score that users read; no accuracy is below 0, as far as an interval of the error may go."""
+    """Turn an error into the score that users read; no accuracy is below 0, however far an interval goes."""
     return data.shown(data.best - (min(error, 1.0) if data.metric == "accuracy" else error))
 
 

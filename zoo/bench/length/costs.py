@@ -16,8 +16,8 @@ from zoo.core import flops
 
 LAYER_LENGTHS, LAYER_DIMS = (256, 512, 1024, 2048), (64, 128, 256, 512)
 """Tokens n and channels d of the complexity table; each runs over its list while the other is the second of its own."""
-ROUNDS, MOST, BRIEF = 7, 2.0, 0.5
-"""Timed runs of each case, seconds that they take at most, and of what goes token by token."""
+ROUNDS, MOST = 7, 2.0
+"""Timed runs of each case, and seconds that they take at most; what goes token by token is timed once."""
 
 
 def layer(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,13 +29,13 @@ def layer(config: Mapping[str, Any]) -> dict[str, Any]:
     with torch.no_grad():
         found: dict[str, Any] = {
             "operations": operations(config["family"], config["length"], config["dim"]),
-            "seconds": _typical(lambda: mixer(x)),
+            "seconds": typical(lambda: mixer(x)),
         }
         if decoder := getattr(mixer, "decoder", None):
             step, token = decoder(x), x[:, :1]
-            found["decoding_seconds"] = _typical(lambda: step(token))
+            found["decoding_seconds"] = typical(lambda: step(token))
             if config["dim"] == LAYER_DIMS[1]:
-                found["stepwise_seconds"] = _typical(lambda: stepwise(decoder, x), BRIEF)
+                found["stepwise_seconds"] = seconds(lambda: stepwise(decoder, x))
     return found
 
 
@@ -50,10 +50,10 @@ def model(config: Mapping[str, Any]) -> dict[str, Any]:
     made = build(config["family"])
     ids, cues = draw(1, config["length"] - 1, torch.Generator().manual_seed(0))
     optimizer = torch.optim.AdamW(made.parameters(), 1e-3)
-    step = _typical(lambda: train_step(made, optimizer, ids, cues))
+    step = typical(lambda: train_step(made, optimizer, ids, cues))
     held = peak_bytes(lambda: train_step(made, optimizer, ids, cues))
     with torch.no_grad():
-        return {"forward": _typical(lambda: made.eval()(ids)), "step": step, "bytes": held}
+        return {"forward": typical(lambda: made.eval()(ids)), "step": step, "bytes": held}
 
 
 def operations(family: str, length: int, dim: int) -> int:
@@ -68,8 +68,8 @@ def exponent(sizes: Sequence[int | float], values: Sequence[int | float]) -> flo
     return statistics.linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope
 
 
-def _typical(job: Callable[[], object], most: float = MOST) -> float:
-    """Give the median time of a job, which runs once untimed first; of few runs where they take more seconds."""
+def typical(job: Callable[[], object]) -> float:
+    """Give the median time of a job in seconds; it runs once untimed first."""
     seconds(job)
     taken = seconds(job)
-    return statistics.median([taken] + [seconds(job) for _ in range(min(ROUNDS, int(most / max(taken, 1e-9))))])
+    return statistics.median([taken] + [seconds(job) for _ in range(min(ROUNDS, int(MOST / max(taken, 1e-9))))])

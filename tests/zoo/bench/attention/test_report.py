@@ -1,0 +1,64 @@
+"""The report: who is ahead, at equal steps and at equal seconds, beside what a shortcut reaches."""
+
+from typing import Any
+
+import pytest
+
+from zoo.bench.attention.report import last_within, report, scores
+
+TASK = "neighbours:16"
+
+
+def trained(mechanism: str, accuracy: float, seed: int = 0, rate: float = 0.01) -> dict[str, Any]:
+    config = {"part": "score", "mechanism": mechanism, "task": TASK, "learning_rate": rate, "seed": seed, "steps": 100}
+    looks = [[25, accuracy / 2], [100, accuracy]]
+    return {"config": config, "looks": looks, "accuracy": {"16": accuracy}, "parameters": 5}
+
+
+def cost(mechanism: str, step: float) -> dict[str, Any]:
+    return {"config": {"part": "cost", "mechanism": mechanism, "task": TASK}, "step": step, "bytes": 1_000_000}
+
+
+RUNS = [trained(name, score, seed) for name, score in (("full", 0.9), ("linear", 0.25)) for seed in range(3)]
+
+
+def test_equal_seconds_end_where_the_cheapest_has_done_all_its_steps() -> None:
+    found = scores([*RUNS, cost("full", 0.02), cost("linear", 0.01)])
+    assert found[TASK, "linear"].in_time == pytest.approx(0.25)
+    assert found[TASK, "full"].in_time == pytest.approx(0.45)
+
+
+def test_a_look_counts_if_its_steps_fit_into_the_seconds() -> None:
+    looks = [[10, 0.1], [20, 0.2]]
+    assert [last_within(looks, 0.1, budget) for budget in (0.9, 1.0, 1.9, 2.0, 9.0)] == [None, 0.1, 0.1, 0.2, 0.2]
+
+
+def test_the_first_lines_say_who_is_ahead_and_who_shows_no_more_than_a_shortcut() -> None:
+    made = report([*RUNS, cost("full", 0.02), cost("linear", 0.01)])
+    assert made.lines == [
+        f"{TASK}: ahead at equal steps: full (0.900); at equal seconds: full (0.450). "
+        "Not clearly above guessing (0.250): linear."
+    ]
+    rows = {row[1]: row[2] for row in made.tables[0].rows}
+    assert rows == {"full": pytest.approx(0.9), "linear": pytest.approx(0.25), "(guessing)": 0.25}
+
+
+def test_nobody_is_ahead_where_all_guess() -> None:
+    assert report([trained("full", 0.26), trained("full", 0.2, 1)]).lines[0].startswith(f"{TASK}: no mechanism")
+
+
+def test_one_seed_is_told_to_have_no_interval() -> None:
+    assert "One seed" in report([trained("full", 0.9)]).lines[-1]
+
+
+def test_what_was_refused_is_left_out_with_its_reason() -> None:
+    refused = {"config": {"part": "score", "mechanism": "linformer:8,8", "task": TASK}, "refused": "too long"}
+    made = report([*RUNS, refused])
+    assert [table.name for table in made.tables] == ["scores", "left-out"]
+    assert made.tables[1].rows == [[TASK, "linformer:8,8", "too long"]]
+
+
+def test_greater_lengths_have_a_table_of_their_own() -> None:
+    made = report([trained("full", 0.9) | {"accuracy": {"8": 0.8, "16": 0.4}}])
+    assert made.tables[0].rows[0][2] == pytest.approx(0.8)
+    assert made.tables[1].rows == [[TASK, "full", 8, 0.8], [TASK, "full", 16, 0.4]]

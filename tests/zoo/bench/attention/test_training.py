@@ -1,0 +1,86 @@
+"""A training of the study: what it tells, what it refuses, and who can solve what."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from zoo.bench.attention import training
+from zoo.bench.attention.training import LONGER, accuracy, cost, longer, train
+from zoo.data.sequences import Drawn, Induction, Neighbours
+from zoo.errors import ConfigError
+
+
+def config(mechanism: str, task: str, **options: Any) -> dict[str, Any]:
+    same = {"steps": 3, "learning_rate": 1e-2, "seed": 0}
+    return {"mechanism": mechanism, "task": task, **same} | options
+
+
+def test_a_training_gives_the_same_on_every_call_and_tells_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "LOOK", 2)
+    first, second = (train(config("linear", "neighbours:8")) for _ in range(2))
+    assert first == second
+    assert [steps for steps, _ in first["looks"]] == [2, 3]
+    assert first["accuracy"].keys() == {8}
+
+
+def test_another_seed_draws_other_weights_and_sequences() -> None:
+    assert train(config("full", "neighbours:8")) != train(config("full", "neighbours:8", seed=1))
+
+
+def test_induction_is_tested_at_greater_lengths_too() -> None:
+    assert train(config("full", "induction:8", steps=1))["accuracy"].keys() == {8, *(8 * times for times in LONGER)}
+    assert longer(Neighbours(length=8)) == []
+    assert [each.length for each in longer(Induction(length=8))] == [16, 32, 64]
+
+
+def test_what_refuses_the_length_is_told_and_no_crash() -> None:
+    for work in (train, cost):
+        assert "32" in work(config("linformer:4,16", "neighbours:32"))["refused"]
+
+
+def test_a_typing_error_is_no_refusal() -> None:
+    with pytest.raises(ConfigError, match="linfromer"):
+        train(config("linfromer:4", "neighbours:8"))
+
+
+def test_a_training_ends_when_the_task_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "LOOK", 1)
+    monkeypatch.setattr(training, "SOLVED", 0.0)
+    assert len(train(config("full", "neighbours:8", steps=9))["looks"]) == 1
+
+
+def test_only_what_asks_counts_and_validation_is_not_the_test() -> None:
+    class Knows(nn.Module):
+        def forward(self, ids: torch.Tensor) -> torch.Tensor:
+            return nn.functional.one_hot((ids.roll(1, 1) + ids.roll(2, 1)) % 4, 4).float()
+
+    found = accuracy(Knows(), Neighbours(length=50), 64, 0)
+    assert 0.95 < found < 1  # all but the first two, which have fewer neighbours
+    drawn = [Neighbours().draw(4, torch.Generator().manual_seed(seed)).ids for seed in _seeds()]
+    assert (drawn[0] != drawn[1]).any()
+
+
+def _seeds() -> tuple[int, int]:
+    return training.VALIDATION_SEED, training.TEST_SEED
+
+
+def test_padding_is_told_where_sequences_have_several_lengths() -> None:
+    seen: list[int] = []
+
+    class Counts(nn.Module):
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            seen.append(len(inputs))
+            return torch.zeros(*inputs[0].shape, 2)
+
+    ids = torch.zeros(2, 3, dtype=torch.long)
+    for lengths in ([3, 3], [3, 2]):
+        training.answers(Counts(), Drawn(ids, torch.tensor(lengths), ids))
+    assert seen == [1, 2]
+
+
+def test_a_step_is_measured() -> None:
+    found = cost(config("full", "neighbours:8"))
+    assert found["step"] > 0
+    assert found["bytes"] > 0

@@ -1,0 +1,1 @@
+"""The study `attention`: which efficient attention, for what?"""

@@ -1,0 +1,94 @@
+"""`zoo bench attention`: which efficient attention, for what?"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Annotated, Any
+
+import typer
+
+from zoo.bench.attention import training
+from zoo.bench.attention.mechanisms import DEFAULT, check
+from zoo.bench.attention.report import report
+from zoo.bench.speed.stored import here
+from zoo.bench.study.definition import GridStudy
+from zoo.bench.study.options import names_in
+from zoo.data.sequences.named import task_named
+from zoo.errors import ConfigError
+
+TASKS = "mqar:4,32,32 induction:32 neighbours:32"
+QUICK_TASKS = "mqar:4,32,32 neighbours:32"
+RATES, QUICK_RATES = "3e-3,1e-2", "1e-2"
+PARTS = {"score": training.train, "cost": training.cost}
+
+
+def execute(config: dict[str, Any]) -> dict[str, Any]:
+    """Do a run of any part: the work of the grid."""
+    return PARTS[config["part"]](config)
+
+
+def measures_time(config: Mapping[str, Any]) -> bool:
+    """Tell whether a run measures time."""
+    return config["part"] == "cost"
+
+
+def runs(
+    tasks: Annotated[
+        str,
+        typer.Option(help=f"Tasks, with spaces between: '{TASKS}', with --quick '{QUICK_TASKS}'.", show_default=False),
+    ] = "",
+    mechanisms: Annotated[
+        str, typer.Option(help=f"Attentions or models, with spaces between: '{' '.join(DEFAULT)}'.", show_default=False)
+    ] = "",
+    rates: Annotated[
+        str, typer.Option(help=f"Learning rates of AdamW: {RATES}, with --quick {QUICK_RATES}.", show_default=False)
+    ] = "",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Trainings of each rate: 3, with --quick 1.", show_default=False)
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Optimizer steps at most: 250, with --quick 200.", show_default=False)
+    ] = None,
+    fast: Annotated[bool, typer.Option("--quick", help="A smaller study.")] = False,
+) -> Iterator[dict[str, Any]]:
+    """Which efficient attention, for what?
+
+    Ten mechanisms of about the same number of parameters on tasks whose sequences are drawn anew in each step:
+    accuracy at equal steps and at equal seconds, beside what a shortcut reaches, and what a step costs.
+    """
+    asked = (tasks or (QUICK_TASKS if fast else TASKS)).split()
+    compared = mechanisms.split() or DEFAULT
+    for task in asked:
+        task_named(task)
+    for mechanism in compared:
+        check(mechanism)
+    tried = rates_in(rates or (QUICK_RATES if fast else RATES))
+    known = {"steps": steps or (200 if fast else 250)}
+    for task, mechanism in product(asked, compared):
+        for seed, rate in product(range(seeds or (1 if fast else 3)), tried):
+            same = {"mechanism": mechanism, "task": task, "seed": seed}
+            yield {"part": "score", **same, "learning_rate": rate, **known}
+        yield {"part": "cost", "mechanism": mechanism, "task": task, **here()}
+
+
+def rates_in(text: str) -> list[float]:
+    """Read learning rates with commas between.
+
+    Raises:
+        ConfigError: If a part is no number above 0.
+    """
+    try:
+        found = [float(part) for part in names_in(text)]
+    except ValueError as error:
+        raise ConfigError(f"--rates {text}: write numbers with commas between, such as {RATES}") from error
+    if not found or not all(0 < rate < float("inf") for rate in found):
+        raise ConfigError(f"--rates {text}: a rate is a number above 0, such as {RATES}")
+    return found
+
+
+STUDY = GridStudy(
+    name="attention",
+    work="zoo.bench.attention.study:execute",
+    configs=runs,
+    report=report,
+    alone=measures_time,
+)
