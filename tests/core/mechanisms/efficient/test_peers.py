@@ -46,7 +46,7 @@ def close(ours: Tensor, theirs: Tensor) -> None:
 def load(layer: Any, *parts: nn.Linear, out: nn.Linear | None = None) -> Any:
     """Give a layer the projections of a peer; no projection out where that has none."""
     weights = {"qkv.weight": torch.cat([part.weight for part in parts])}
-    biases = [part.bias for part in parts if part.bias is not None]
+    biases: list[Tensor] = [part.bias for part in parts if part.bias is not None]
     weights["qkv.bias"] = torch.cat(biases) if biases else torch.zeros(len(weights["qkv.weight"]))
     weights["out.weight"] = torch.eye(DIM) if out is None else out.weight
     weights["out.bias"] = torch.zeros(DIM) if out is None or out.bias is None else out.bias
@@ -229,10 +229,15 @@ def test_hugging_face_s_big_bird_in_training_and_its_missing_random_blocks_in_ev
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In evaluation each random block of it is block 0, which counts again; here a pattern is the same in both."""
-    x, drawn = torch.cat([X, X.flip(0)], 1), []
+    x, drawn = torch.cat([X, X.flip(0)], 1), list[Tensor]()
     peer = hugging_face_big_bird(2)
     gather = type(peer).torch_gather_b2
-    monkeypatch.setattr(peer, "torch_gather_b2", lambda params, at: drawn.append(at[0, 0]) or gather(params, at))
+
+    def noted(params: Tensor, at: Tensor) -> Tensor:
+        drawn.append(at[0, 0])
+        return gather(params, at)
+
+    monkeypatch.setattr(peer, "torch_gather_b2", noted)
     trained = big_bird_of(peer.train(), x)
     local = big_bird(x.shape[1], 2, window=1, randoms=0).reads
     reads = [local[0], *(tuple({*own, *at}) for own, at in zip(local[1:-1], drawn[0].tolist(), strict=True)), local[-1]]
