@@ -184,6 +184,50 @@ def test_gated_delta_whose_gate_is_1_has_the_steps_of_delta() -> None:
 
 
 @torch.no_grad()
+def test_gla_and_ssd_whose_gates_are_those_of_retention_are_retention_as_layers() -> None:
+    """With softplus(b) = 1 nothing scales the values of ssd; its head norm is the other's, which has a mean."""
+    made, x = {name: layer(name) for name in ("retention", "gla", "ssd")}, draw(70)
+    gamma = 1 - 2.0 ** (-5 - torch.arange(2, dtype=torch.float64))
+    shared = made["retention"].state_dict()
+    for other in (made["gla"], made["ssd"]):
+        other.load_state_dict({**other.state_dict(), **shared})
+    gla, ssd = made["gla"], made["ssd"]
+    assert isinstance(gla, GatedLinearAttention)
+    assert isinstance(ssd, StateSpaceAttention)
+    gla.decay[1].weight.zero_()
+    gla.decay[1].bias.copy_((gamma**16).logit().repeat_interleave(4))
+    ssd.step_sizes.linear.weight.zero_()
+    ssd.step_sizes.bias.fill_(torch.tensor(1.0, dtype=torch.float64).expm1().log())
+    ssd.step_sizes.log_rate.copy_((-gamma.log()).log())
+    ssd.head_norm = made["retention"].head_norm
+    wanted = made["retention"](Tokens(x))
+    for other in (gla, ssd):
+        torch.testing.assert_close(other(Tokens(x)), wanted, rtol=0, atol=1e-10)
+
+
+@every
+@torch.no_grad()
+def test_a_row_of_one_token_and_an_empty_row_are_read(name: str) -> None:
+    made, x = layer(name), draw(4)
+    one = made(Tokens(x, keys=Lengths(torch.tensor([1, 0]))))
+    torch.testing.assert_close(one[:1, :1], made(Tokens(x[:1, :1])))
+    assert bool(one.isfinite().all())
+    assert made(Tokens(x[:, :0])).shape == (2, 0, 8)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["gla", "ssd", "gated-delta"])
+def test_a_gate_that_falls_to_0_leaves_each_token_what_it_writes_itself(name: str) -> None:
+    made, x = layer(name), draw(6)
+    steps = made._steps(Tokens(x), None, None)
+    assert steps.decay is not None
+    for nothing in (-1e30, -torch.inf):
+        read = chunked(steps._replace(decay=torch.full_like(steps.decay, nothing)))[0]
+        written = steps.v if steps.rate is None else steps.rate * steps.v
+        torch.testing.assert_close(read, (steps.q * steps.k).sum(-1, keepdim=True) * written, rtol=0, atol=1e-10)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("name", ["delta", "gated-delta"])
 def test_keys_of_the_delta_rule_have_norm_1_at_most_however_large_the_tokens_are(name: str) -> None:
     """Keys of any norm gave NaN in float16 (fla-org/flash-linear-attention #99, #736)."""
