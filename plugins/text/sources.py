@@ -82,5 +82,6 @@ SOURCES = (
         "lra",
         "nested lists of digits (arXiv:1804.06028); lra: those of the Long Range Arena",
     ),
+    _task("pathfinder", "SIZE", "pictures as grey levels: are two dots joined? 32 by 32 (arXiv:1810.08214)"),
     _drawn("topics", "", "short texts, with all their topics in alphabetical order"),
 )

@@ -1,4 +1,4 @@
-"""Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, neighbours."""
+"""Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, contours."""
 
 from zoo.core.lazy_exports import attach
 

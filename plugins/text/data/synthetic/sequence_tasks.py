@@ -1,4 +1,4 @@
-"""Tasks on sequences of tokens as texts: the sources `mqar`, `selective-copy`, `induction` and `listops`."""
+"""Tasks on sequences of tokens as texts: the sources `mqar`, `selective-copy`, `induction`, `listops`, `pathfinder`."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
@@ -8,7 +8,7 @@ import torch
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import IGNORED
 from zoo.data import names_of
-from zoo.data.sequences import Induction, ListOps, Recall, SelectiveCopy, SequenceTask
+from zoo.data.sequences import Induction, ListOps, Pathfinder, Recall, SelectiveCopy, SequenceTask
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
@@ -32,6 +32,11 @@ def open_selective_copy(argument: str, spec: ModelSpec, seed: int, tokenizer: st
 def open_induction(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:
     """Open letters of which one follows a mark, and the mark again (arXiv:2312.00752); the argument is `LENGTH`."""
     return _tagged("induction", argument, "length", Induction, spec, seed, tokenizer)
+
+
+def open_pathfinder(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:
+    """Open pictures with two dots, joined by a contour or not (arXiv:1810.08214); the argument is `SIZE`."""
+    return _tagged("pathfinder", argument, "size", Pathfinder, spec, seed, tokenizer)
 
 
 def open_listops(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LabelledCorpus:

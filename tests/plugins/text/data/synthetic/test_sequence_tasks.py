@@ -46,7 +46,9 @@ def test_lists_of_digits_have_their_value_as_label() -> None:
     assert len(arena.lengths["test"]) == 3
 
 
-@pytest.mark.parametrize("source", ["mqar:4", "mqar:a,b", "induction:2", "selective-copy:9,10", "listops:long"])
+@pytest.mark.parametrize(
+    "source", ["mqar:4", "mqar:a,b", "induction:2", "selective-copy:9,10", "listops:long", "pathfinder:8"]
+)
 def test_sizes_that_do_not_fit_are_repeated_in_the_error(source: str) -> None:
     with pytest.raises(DataError, match=f"'{source}'"):
         open_corpus(source, SPEC)
