@@ -1,4 +1,4 @@
-"""Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, contours."""
+"""Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, neighbours, contours."""
 
 from zoo.core.lazy_exports import attach
 

@@ -49,7 +49,8 @@ class Scene(NamedTuple):
 class Pathfinder:
     """Tell whether two dots lie on the same contour; pixels row by row, the question in the place of the last.
 
-    A picture of 32 pixels a side has contours of 14 dashes and of 4, as in the arena; smaller ones have fewer.
+    A picture of 32 pixels a side has contours of 14 dashes and of 4, as in the arena; smaller ones have fewer. With 16
+    pixels the distance of the dots alone, which is a little longer between the ends of one contour, is right in 58 %.
 
     Args:
         size: pixels along each side.

@@ -60,12 +60,12 @@ def test_the_question_comes_last_and_asks_whether_the_dots_are_joined() -> None:
 
 @pytest.mark.slow
 def test_labels_are_balanced_and_counts_of_grey_levels_do_not_tell_them() -> None:
-    pictures, joined = Pathfinder(size=16).pictures(4000, torch.Generator().manual_seed(0))
-    assert abs(joined.float().mean() - 0.5) < 0.03
+    pictures, joined = Pathfinder().pictures(1200, torch.Generator().manual_seed(0))
+    assert abs(joined.float().mean() - 0.5) < 0.05
     counts = torch.nn.functional.one_hot(pictures.flatten(1), LEVELS).sum(1)[:, 1:].numpy() / 10
     for seen in (counts, counts.sum(1, keepdims=True)):
-        fitted = LogisticRegression(max_iter=1000).fit(seen[:2000], joined[:2000])
-        assert fitted.score(seen[2000:], joined[2000:]) <= 0.55
+        fitted = LogisticRegression(max_iter=1000).fit(seen[:600], joined[:600])
+        assert fitted.score(seen[600:], joined[600:]) < 0.57
 
 
 def test_a_picture_without_room_is_refused() -> None:
