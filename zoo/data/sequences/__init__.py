@@ -1,4 +1,4 @@
-"""Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, neighbours, contours."""
+"""Tasks on sequences of tokens, drawn by rules without end: recall, copying, induction, ListOps, pictures."""
 
 from zoo.core.lazy_exports import attach
 
