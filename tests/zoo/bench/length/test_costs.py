@@ -10,7 +10,7 @@ from zoo.bench.length.costs import exponent, layer, model, operations, stepwise
 from zoo.bench.length.families import FAMILIES, AttentionMixer, draw_vectors
 from zoo.core import Attention, Causal, Tokens
 
-LENGTHS, DIMS = (256, 512, 1024), (32, 64, 128)
+LENGTHS, DIMS = (256, 512), (32, 64, 128)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
