@@ -1,4 +1,4 @@
-"""`zoo plan PATTERN`: the backend chosen for an attention, and the cost of each; torch is imported when it runs."""
+"""`zoo plan ATTENTION`: the backend chosen for a pattern, and the cost of each; torch is imported when it runs."""
 
 import importlib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,9 +24,18 @@ KNOWN = {
     "device": ("cpu", "cuda"),
 }
 
+OF_MECHANISMS = ("pattern", "length", "heads", "head_dim", "batch", "dtype", "grad", "measure", "threads")
+"""Arguments that go with a mechanism, too."""
+
 
 def plan(
-    pattern: Annotated[str, typer.Argument(help="Pattern, such as full, causal, window:16, 'window:64 | globals:0'.")],
+    context: typer.Context,
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            help="Pattern, such as full, causal, window:16, 'window:64 | globals:0', or mechanism, such as gla."
+        ),
+    ],
     length: Annotated[int, typer.Option(min=1, help="Sequence length: number of keys and of queries.")] = 1024,
     heads: Annotated[int, typer.Option(min=1, help="Number of query heads.")] = 8,
     head_dim: Annotated[int, typer.Option(min=1, help="Channels of each head.")] = 64,
@@ -54,6 +63,9 @@ def plan(
     Patterns are combined with & and |, & first: 'window:16,0 & causal', '(window:64 | globals:0) & causal'.
 
     The predicted time is relative to the chosen backend; operations are those of a forward pass.
+
+    A mechanism, such as linformer:64,1024, is shown beside full attention of the same sizes. --measure times whole
+    layers then, with their projections.
     """
     given = {"dtype": dtype, "bias": bias, "norm": norm, "score": score, "device": device}
     for option, value in given.items():
@@ -63,9 +75,17 @@ def plan(
     if not 0 <= dropout < 1:
         raise ConfigError(f"--dropout {dropout} is not in [0, 1)")
     from zoo.bench.speed import backends
+    from zoo.cli.plan_mechanism import Sizes, show
     from zoo.core.backends.problem import Problem
     from zoo.core.scoring.normalizers import Hard, Kernel
+    from zoo.factory.attention_argument import names_mechanism
     from zoo.factory.attention_argument import pattern as read
+
+    numbers = getattr(importlib.import_module("torch"), DTYPES[dtype])
+    if names_mechanism(pattern):
+        _check_of_mechanism(context, pattern)
+        sizes = Sizes(batch=batch, length=length, heads=heads, head_dim=head_dim, dtype=numbers, grad=grad)
+        return show(pattern, sizes, measure=measure, threads=threads)
 
     norms: dict[str, Any] = {"softmax": "softmax", "kernel": Kernel(), "hard": Hard()}
     problem = Problem(
@@ -76,7 +96,7 @@ def plan(
         heads=heads,
         head_dim=head_dim,
         kv_heads=kv_heads,
-        dtype=getattr(importlib.import_module("torch"), DTYPES[dtype]),
+        dtype=numbers,
         device=device,
         grad=grad,
         start=start,
@@ -98,6 +118,15 @@ def _check_known(option: str, value: str) -> None:
     known = KNOWN[option]
     if value not in known:
         raise ConfigError(f"--{option} {value!r} is not one of {', '.join(known)}.{did_you_mean(value, known)}")
+
+
+def _check_of_mechanism(context: typer.Context, mechanism: str) -> None:
+    """Refuse the options that say something of a pattern and its backends only."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if source and source.name == "COMMANDLINE" and parameter.name not in OF_MECHANISMS:
+            shown = f"{parameter.opts[0]} {context.params[str(parameter.name)]}"
+            raise ConfigError(f"{shown} belongs to patterns, and {mechanism!r} is a mechanism: leave it out")
 
 
 def _fitting(pattern: "Pattern", length: int, queries: int | None, start: int) -> "Pattern":
@@ -168,8 +197,10 @@ def _table(answers: "list[Offer]", measured: bool) -> "Table":
 
 
 def _figures(offer: "Offer", measured: bool) -> list[str]:
+    from zoo.cli.plan_mechanism import short
+
     assert offer.plan
-    shown = [_short(offer.plan.flops, ""), _short(offer.plan.bytes, "B"), f"x {offer.predicted:.3g}"]
+    shown = [short(offer.plan.flops, ""), short(offer.plan.bytes, "B"), f"x {offer.predicted:.3g}"]
     if measured:
         shown += [
             f"{1000 * offer.measured:.3g} ms" if offer.measured else "-",
@@ -183,11 +214,3 @@ def _why(offer: "Offer") -> str:
         return f"cannot: {offer.refusal}"
     reason = offer.plan.why
     return f"{reason} ({offer.skipped})" if offer.skipped else reason
-
-
-def _short(value: int, unit: str) -> str:
-    """Write a number with three digits: `41.2 G`."""
-    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.3g} {letter}{unit}"
-    return f"{value:.3g} {unit}".rstrip()

@@ -87,6 +87,17 @@ def pattern(text: str) -> "Pattern":
     return found
 
 
+def names_mechanism(text: str) -> bool:
+    """Tell whether a text names a mechanism, rather than a pattern.
+
+    Raises:
+        ConfigError: If it names neither.
+    """
+    from zoo.core.patterns.pattern import Pattern
+
+    return not isinstance(_read(text), Pattern)
+
+
 JOINS = {"|": (0, or_), "&": (1, and_)}
 """What joins two patterns: what binds more is read first."""
 

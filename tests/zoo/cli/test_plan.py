@@ -99,7 +99,6 @@ def test_measured_times_stand_beside_the_predictions() -> None:
     [
         (["windw:2"], "Unknown attention (windw:2). Did you mean 'window'?"),
         (["window:x"], "'x' is not a whole number"),
-        (["qk-norm"], "'qk-norm' is a mechanism, and not a pattern"),
         (["neighbourhood:3,3,1", "--length", "10"], "is a grid of 3 x 3: 9 positions, and there are 10 (--length 10)"),
         (["full", "--dtype", "fp8"], "--dtype 'fp8' is not one of fp32, bf16, fp16, fp64"),
         (["full", "--bias", "relativ"], "--bias 'relativ' is not one of none, dense, relative, edges"),
@@ -225,7 +224,7 @@ def test_the_command_is_offered_without_torch() -> None:
 
 def test_every_field_of_a_problem_is_an_option_or_follows_from_the_others() -> None:
     follows = {"keys", "value_dim", "together", "placed", "bias_grad", "bias_values", "weights"}
-    options = set(inspect.signature(command).parameters) - {"length", "measure", "threads"}
+    options = set(inspect.signature(command).parameters) - {"context", "length", "measure", "threads"}
     assert options | follows == {field.name for field in dataclasses.fields(Problem)}
     assert not options & follows
 
