@@ -1,12 +1,16 @@
 """The report of `zoo bench attention`: scores at equal steps and at equal seconds, costs, and what was left out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from zoo.bench.attention.choice import chosen
+from zoo.bench.attention.facts import ABILITIES, abilities_of
+from zoo.bench.attention.figures import Point, draw_front, draw_lengths, draw_speed, draw_state
 from zoo.bench.decision.bootstrap import Interval, bootstrap_seeds, interval
 from zoo.bench.grid.engine import Record
 from zoo.bench.study.report import Cell, Report, ReportTable
@@ -38,9 +42,47 @@ def report(records: Sequence[Record]) -> Report:
     """Make the report of the runs there are."""
     left_out = [record for record in records if "refused" in record]
     done = [record for record in records if "refused" not in record]
-    found = scores(done)
-    tables = [_scores(found), _lengths(found), _costs(found), _refused(left_out)]
-    return Report(lines=[*_answers(found), *_cautions(found)], tables=[each for each in tables if each.rows])
+    trained = [record for record in done if record["config"]["part"] != "untrained"]
+    untrained = [record for record in done if record["config"]["part"] == "untrained"]
+    found = scores(trained)
+    compared = dict.fromkeys(record["config"]["mechanism"] for record in records)
+    tables = [
+        _scores(found),
+        _lengths(found),
+        _costs(found),
+        _untrained(untrained),
+        _able(compared),
+        _refused(left_out),
+    ]
+    return Report(
+        lines=[*_answers(found), *_cautions(found)],
+        tables=[each for each in tables if each.rows],
+        figures=_figures(found, untrained),
+    )
+
+
+def _figures(found: "Mapping[Key, Score]", untrained: Sequence[Record]) -> dict[str, Figure]:
+    points = [_point(key, score, score.cost) for key, score in found.items() if score.cost]
+    drawn: dict[str, Figure | None] = {}
+    if points:
+        drawn = {"speed": draw_speed(points), "front": draw_front(points), "state": draw_state(points)}
+    if untrained:
+        drawn["length"] = draw_lengths(untrained)
+    return {name: figure for name, figure in drawn.items() if figure}
+
+
+def _point(key: Key, score: "Score", cost: Record) -> Point:
+    return Point(
+        task=key[0],
+        mechanism=key[1],
+        score=score.accuracy.value,
+        low=score.accuracy.low,
+        high=score.accuracy.high,
+        step=cost["step"],
+        steps=fmean(run["looks"][-1][0] for run in score.runs),
+        memory=cost["bytes"],
+        state=cost.get("state"),
+    )
 
 
 def scores(records: Sequence[Record]) -> dict[Key, Score]:
@@ -151,15 +193,44 @@ def _lengths(found: Mapping[Key, Score]) -> ReportTable:
 
 def _costs(found: Mapping[Key, Score]) -> ReportTable:
     rows: list[list[Cell]] = [
-        [task, mechanism, 1000 * score.cost["step"], score.cost["bytes"] / 1e6]
+        [task, mechanism, 1000 * score.cost["step"], score.cost["bytes"] / 1e6, _kilobytes(score.cost.get("state"))]
         for (task, mechanism), score in found.items()
         if score.cost
     ]
-    columns = ["task", "mechanism", "training step, ms", "memory of a step, MB"]
+    columns = ["task", "mechanism", "training step, ms", "memory of a step, MB", "state of a layer in decoding, kB"]
     return ReportTable(name="costs", title="What a training step takes", columns=columns, rows=rows)
 
 
+def _kilobytes(size: int | None) -> float | None:
+    return None if size is None else size / 1e3
+
+
+def _untrained(records: Sequence[Record]) -> ReportTable:
+    rows: list[list[Cell]] = []
+    for record in records:
+        config = record["config"]
+        times = 1000 * record["forward"], 1000 * record["step"]
+        rows.append([config["mechanism"], config["length"], *times, record["bytes"] / 1e6])
+    columns = ["mechanism", "length", "forward, ms", "training step, ms", "memory of a step, MB"]
+    title = "Untrained models on one sequence, by its length"
+    return ReportTable(name="untrained", title=title, columns=columns, rows=rows)
+
+
+def _able(mechanisms: Iterable[str]) -> ReportTable:
+    """Tell what each attention can and cannot do; whole models are no attention and have no row."""
+    rows: list[list[Cell]] = []
+    for mechanism in mechanisms:
+        if able := abilities_of(mechanism):
+            rows.append([mechanism, *("yes" if getattr(able, name) else "no" for name in ABILITIES)])
+    columns = ["mechanism", *(name.replace("_", " ") for name in ABILITIES)]
+    return ReportTable(name="abilities", title="What each can and cannot", columns=columns, rows=rows)
+
+
 def _refused(records: Sequence[Record]) -> ReportTable:
-    rows = dict.fromkeys((r["config"]["task"], r["config"]["mechanism"], r["refused"]) for r in records)
+    rows = dict.fromkeys((_where(r["config"]), r["config"]["mechanism"], r["refused"]) for r in records)
     columns = ["task", "mechanism", "reason"]
     return ReportTable(name="left-out", title="Left out", columns=columns, rows=[list(row) for row in rows])
+
+
+def _where(config: Mapping[str, Any]) -> str:
+    return config["task"] if "task" in config else f"{config['length']:,} tokens"

@@ -11,14 +11,15 @@ from zoo.bench.attention.mechanisms import DEFAULT, check
 from zoo.bench.attention.report import report
 from zoo.bench.speed.stored import here
 from zoo.bench.study.definition import GridStudy
-from zoo.bench.study.options import names_in
+from zoo.bench.study.options import names_in, numbers_in
 from zoo.data.sequences.named import task_named
 from zoo.errors import ConfigError
 
 TASKS = "mqar:4,32,32 induction:32 neighbours:32"
 QUICK_TASKS = "mqar:4,32,32 neighbours:32"
 RATES, QUICK_RATES = "3e-3,1e-2", "1e-2"
-PARTS = {"score": training.train, "cost": training.cost}
+LENGTHS, QUICK_LENGTHS = "256,1024,4096", "256,1024"
+PARTS = {"score": training.train, "cost": training.cost, "untrained": training.untrained}
 
 
 def execute(config: dict[str, Any]) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def execute(config: dict[str, Any]) -> dict[str, Any]:
 
 def measures_time(config: Mapping[str, Any]) -> bool:
     """Tell whether a run measures time."""
-    return config["part"] == "cost"
+    return config["part"] != "score"
 
 
 def runs(
@@ -48,12 +49,20 @@ def runs(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Optimizer steps at most: 250, with --quick 200.", show_default=False)
     ] = None,
+    lengths: Annotated[
+        str,
+        typer.Option(
+            help=f"Lengths at which untrained models are measured: {LENGTHS}, with --quick {QUICK_LENGTHS}.",
+            show_default=False,
+        ),
+    ] = "",
     fast: Annotated[bool, typer.Option("--quick", help="A smaller study.")] = False,
 ) -> Iterator[dict[str, Any]]:
     """Which efficient attention, for what?
 
     Ten mechanisms of about the same number of parameters on tasks whose sequences are drawn anew in each step:
-    accuracy at equal steps and at equal seconds, beside what a shortcut reaches, and what a step costs.
+    accuracy at equal steps and at equal seconds, beside what a shortcut reaches, what a step costs, what untrained
+    models cost over length, and what each mechanism cannot do.
     """
     asked = (tasks or (QUICK_TASKS if fast else TASKS)).split()
     compared = mechanisms.split() or DEFAULT
@@ -62,12 +71,15 @@ def runs(
     for mechanism in compared:
         check(mechanism)
     tried = rates_in(rates or (QUICK_RATES if fast else RATES))
+    long = numbers_in(lengths or (QUICK_LENGTHS if fast else LENGTHS), "--lengths")
     known = {"steps": steps or (200 if fast else 250)}
     for task, mechanism in product(asked, compared):
         for seed, rate in product(range(seeds or (1 if fast else 3)), tried):
             same = {"mechanism": mechanism, "task": task, "seed": seed}
             yield {"part": "score", **same, "learning_rate": rate, **known}
         yield {"part": "cost", "mechanism": mechanism, "task": task, **here()}
+    for mechanism, length in product(compared, long):
+        yield {"part": "untrained", "mechanism": mechanism, "length": length, **here()}
 
 
 def rates_in(text: str) -> list[float]:

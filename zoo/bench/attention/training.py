@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from zoo.bench.attention.facts import check_room, state_bytes
 from zoo.bench.attention.mechanisms import build, check, parameters
 from zoo.bench.length.costs import typical
 from zoo.bench.speed.memory import peak_bytes
@@ -30,6 +31,8 @@ SOLVED = 0.995
 WARMUP = 0.1
 """Share of the steps in which the rate rises; then it is constant, so that a look does not depend on those to come."""
 VALIDATION_SEED, TEST_SEED = 1_000_001, 1_000_002
+WORDS, CLASSES = 64, 16
+"""Of the sequences on which untrained models are measured."""
 LONGER = (2, 4, 8)
 """Multiples of the length at which the induction task is tested, too."""
 
@@ -57,12 +60,34 @@ def train(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cost(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure a training step of a mechanism on a task: its seconds, and how much memory its tensors take at most."""
+    """Measure a training step of a mechanism on a task: seconds, bytes of its tensors, and of a layer's state."""
     task = task_named(config["task"])
     model = tried(config["mechanism"], task)
     if isinstance(model, str):
         return {"refused": model}
     drawn, optimizer = task.draw(BATCH, torch.Generator().manual_seed(0)), torch.optim.AdamW(model.parameters())
+    found = measured(model, optimizer, drawn)
+    return found | {"state": state_bytes(config["mechanism"], task.length)}
+
+
+def untrained(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure a model that has learned nothing on one sequence: forward, a training step and its memory."""
+    mechanism, length = config["mechanism"], config["length"]
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(WORDS, (1, length), generator=generator)
+    drawn = Drawn(ids, torch.tensor([length]), ids.roll(1, 1) % CLASSES)
+    try:
+        model = build(mechanism, vocab_size=WORDS, num_classes=CLASSES, length=length)
+        check_room(mechanism, length)
+        found = measured(model, torch.optim.AdamW(model.parameters()), drawn)
+    except (ConfigError, InputError) as error:
+        return {"refused": str(error)}
+    with torch.no_grad():
+        return {"forward": typical(lambda: model.eval()(ids))} | found
+
+
+def measured(model: nn.Module, optimizer: torch.optim.Optimizer, drawn: Drawn) -> dict[str, Any]:
+    """Give the seconds of a training step, and the most bytes that its tensors take."""
     step = typical(lambda: train_step(model, optimizer, drawn))
     return {"step": step, "bytes": peak_bytes(lambda: train_step(model, optimizer, drawn))}
 

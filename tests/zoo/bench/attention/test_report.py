@@ -54,11 +54,36 @@ def test_one_seed_is_told_to_have_no_interval() -> None:
 def test_what_was_refused_is_left_out_with_its_reason() -> None:
     refused = {"config": {"part": "score", "mechanism": "linformer:8,8", "task": TASK}, "refused": "too long"}
     made = report([*RUNS, refused])
-    assert [table.name for table in made.tables] == ["scores", "left-out"]
-    assert made.tables[1].rows == [[TASK, "linformer:8,8", "too long"]]
+    assert [table.name for table in made.tables] == ["scores", "abilities", "left-out"]
+    assert made.tables[2].rows == [[TASK, "linformer:8,8", "too long"]]
 
 
 def test_greater_lengths_have_a_table_of_their_own() -> None:
     made = report([trained("full", 0.9) | {"accuracy": {"8": 0.8, "16": 0.4}}])
     assert made.tables[0].rows[0][2] == pytest.approx(0.8)
     assert made.tables[1].rows == [[TASK, "full", 8, 0.8], [TASK, "full", 16, 0.4]]
+
+
+def test_what_each_can_is_what_its_class_says() -> None:
+    runs = [*RUNS, trained("linformer:4,16", 0.5), trained("lstm-micro", 0.5)]
+    (table,) = (table for table in report(runs).tables if table.name == "abilities")
+    assert table.columns == ["mechanism", "causal", "padding exact", "any length", "streams", "weights"]
+    assert table.rows == [
+        ["full", "yes", "yes", "yes", "no", "yes"],
+        ["linear", "yes", "yes", "yes", "yes", "yes"],
+        ["linformer:4,16", "no", "yes", "no", "no", "yes"],
+    ]
+
+
+def test_untrained_models_have_a_table_and_a_figure() -> None:
+    config = {"part": "untrained", "mechanism": "full", "length": 1024}
+    made = report([*RUNS, {"config": config, "forward": 0.001, "step": 0.004, "bytes": 3_000_000}])
+    (table,) = (table for table in made.tables if table.name == "untrained")
+    assert table.rows == [["full", 1024, 1.0, 4.0, 3.0]]
+    assert set(made.figures) == {"length"}
+
+
+def test_scores_are_drawn_where_costs_are_known() -> None:
+    assert set(report([*RUNS, cost("full", 0.02), cost("linear", 0.01)]).figures) == {"speed", "front"}
+    with_state = [cost("full", 0.02) | {"state": 5000}, cost("linear", 0.01) | {"state": 400}]
+    assert set(report([*RUNS, *with_state]).figures) == {"speed", "front", "state"}
