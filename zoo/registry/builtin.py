@@ -214,6 +214,12 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="approximation",
+            entry="zoo.bench.approximation.study:STUDY",
+            description="How near efficient attentions come to softmax, by what they are given and how scores spread.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="speed",
             entry="zoo.bench.speed.command:command",
             description="Speed of models on this machine, also against the same models in other libraries.",

@@ -1,0 +1,1 @@
+"""The study `approximation`: how near do efficient attentions come to softmax?"""
