@@ -16,8 +16,8 @@ from zoo.factory.attention_argument import attention
 from zoo.factory.create import info
 from zoo.spec import Kind
 
-DIM, HEADS = 64, 4
-"""Of the layer whose state is measured: that of the study's encoder."""
+DIM = 64
+"""Channels of the layer whose state is measured: those of the study's encoder."""
 KEPT = 8
 """Times the numbers of a forward pass of a layer that a training step of two layers holds, by experience."""
 ABILITIES = tuple(field.name for field in fields(Abilities))
@@ -48,11 +48,11 @@ def abilities_of(mechanism: str) -> Abilities | None:
 
 
 @torch.no_grad()
-def state_bytes(mechanism: str, length: int) -> int | None:
+def state_bytes(mechanism: str, length: int, heads: int) -> int | None:
     """Measure what a layer of 64 channels keeps after so many tokens of one sequence; None where it cannot decode."""
     if is_model(mechanism):
         return None
-    layer: Any = _layer(mechanism).eval()
+    layer: Any = _layer(mechanism, heads).eval()
     try:
         state = layer.state(1, Causal(), capacity=length)
         layer(Tokens(torch.zeros(1, length, DIM), Causal()), None, state)
@@ -61,18 +61,19 @@ def state_bytes(mechanism: str, length: int) -> int | None:
     return sum(each.nbytes for each in state.tensors.values())
 
 
-def check_room(mechanism: str, length: int) -> None:
+def check_room(mechanism: str, length: int, heads: int) -> None:
     """Refuse what the memory that is free here does not hold.
 
     Args:
         mechanism: whose layer says what it holds at once; others are not checked, none of which makes a matrix of all
             pairs.
         length: of the sequence.
+        heads: of the layer.
 
     Raises:
         ConfigError: If a training step would take more than half of it.
     """
-    layer = None if is_model(mechanism) else _layer(mechanism)
+    layer = None if is_model(mechanism) else _layer(mechanism, heads)
     if isinstance(layer, Mechanism):
         needs = KEPT * 4 * layer.cost(length).numbers
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -80,5 +81,5 @@ def check_room(mechanism: str, length: int) -> None:
             raise ConfigError(f"about {needs / 1e9:.3g} GB do not fit the half of {free / 1e9:.3g} GB free")
 
 
-def _layer(mechanism: str) -> nn.Module:
-    return attention(mechanism)(DIM, HEADS)
+def _layer(mechanism: str, heads: int = 1) -> nn.Module:
+    return attention(mechanism)(DIM, heads)

@@ -19,7 +19,7 @@ DEFAULT = (
 )  # fmt: skip
 """Softmax, local, kernel, random features, low rank, hashing, and recurrences of the linear and the older kind."""
 HOST = "bert-micro"
-"""The encoder around an attention: width 64, two layers, four heads."""
+"""The encoder around an attention: width 64, two layers."""
 POSITION = "sinusoidal"
 """Of every attention: the only encoding that goes with all of them and is defined at any length."""
 SCALE = 2**-0.5
@@ -54,7 +54,7 @@ class ShiftedStem(nn.Module):
 
 
 def build(
-    mechanism: str, *, vocab_size: int, num_classes: int, length: int, task: str = "tag", depth: int = 2
+    mechanism: str, *, vocab_size: int, num_classes: int, length: int, heads: int, task: str = "tag", depth: int = 2
 ) -> nn.Module:
     """Make the model of a mechanism, of about as many parameters as with full attention.
 
@@ -66,6 +66,7 @@ def build(
         vocab_size: tokens there are.
         num_classes: of a token, or of the sequence.
         length: of the longest sequence.
+        heads: of an attention; a model that is named itself has its own.
         task: `tag` or `classify`.
         depth: layers of attention.
 
@@ -73,7 +74,8 @@ def build(
         ConfigError: If there is no such mechanism, or its arguments do not fit.
     """
     sizes: dict[str, Any] = {"vocab_size": vocab_size, "num_classes": num_classes, "task": task}
-    return _made(mechanism, sizes, length, depth, _width(mechanism, vocab_size, num_classes, length, task, depth))
+    shape = length, heads, depth
+    return _made(mechanism, sizes, *shape, _width(mechanism, vocab_size, num_classes, task, *shape))
 
 
 def parameters(model: nn.Module) -> int:
@@ -100,11 +102,12 @@ def is_model(mechanism: str) -> bool:
     return True
 
 
-def _made(mechanism: str, sizes: dict[str, Any], length: int, depth: int, width: int) -> nn.Module:
+def _made(mechanism: str, sizes: dict[str, Any], length: int, heads: int, depth: int, width: int) -> nn.Module:
     if is_model(mechanism):
         return create(mechanism, **sizes, dim=width)
     own: dict[str, Any] = {
         "attention": _of_length(mechanism, length),
+        "num_heads": heads,
         "position": POSITION,
         "max_len": length,
         "dropout": 0.0,
@@ -123,14 +126,14 @@ def _of_length(mechanism: str, length: int) -> str:
 
 
 @cache
-def _width(mechanism: str, vocab_size: int, num_classes: int, length: int, task: str, depth: int) -> int:
+def _width(mechanism: str, vocab_size: int, num_classes: int, task: str, length: int, heads: int, depth: int) -> int:
     """Find the width that comes nearest to the parameters of full attention; whatever is drawn is drawn apart."""
     sizes: dict[str, Any] = {"vocab_size": vocab_size, "num_classes": num_classes, "task": task}
 
     def count(width: int) -> int:
-        return parameters(_made(mechanism, sizes, length, depth, width))
+        return parameters(_made(mechanism, sizes, length, heads, depth, width))
 
     with torch.random.fork_rng(devices=[]):
-        goal = parameters(_made(FULL, sizes, length, depth, info(HOST).config["mlp_dim"]))
+        goal = parameters(_made(FULL, sizes, length, heads, depth, info(HOST).config["mlp_dim"]))
         above = bisect_left(SIZES, goal, hi=len(SIZES) - 1, key=count)
         return min(SIZES[max(0, above - 1) : above + 1], key=lambda width: abs(count(width) - goal))

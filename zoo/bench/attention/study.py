@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from zoo.bench.attention import training
+from zoo.bench.attention.facts import DIM
 from zoo.bench.attention.mechanisms import DEFAULT, check
 from zoo.bench.attention.report import report
 from zoo.bench.speed.stored import here
@@ -49,6 +50,7 @@ def runs(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Optimizer steps at most: 250, with --quick 200.", show_default=False)
     ] = None,
+    heads: Annotated[int, typer.Option(min=1, help="Heads of an attention; 64 channels are cut among them.")] = 1,
     lengths: Annotated[
         str,
         typer.Option(
@@ -70,16 +72,18 @@ def runs(
         task_named(task)
     for mechanism in compared:
         check(mechanism)
+    if DIM % heads:
+        raise ConfigError(f"--heads {heads}: {DIM} channels are no multiple of it; give 1, 2, 4, 8, 16, 32 or 64")
     tried = rates_in(rates or (QUICK_RATES if fast else RATES))
     long = numbers_in(lengths or (QUICK_LENGTHS if fast else LENGTHS), "--lengths")
-    known = {"steps": steps or (200 if fast else 250)}
+    known = {"steps": steps or (200 if fast else 250), "heads": heads}
     for task, mechanism in product(asked, compared):
         for seed, rate in product(range(seeds or (1 if fast else 3)), tried):
             same = {"mechanism": mechanism, "task": task, "seed": seed}
             yield {"part": "score", **same, "learning_rate": rate, **known}
-        yield {"part": "cost", "mechanism": mechanism, "task": task, **here()}
+        yield {"part": "cost", "mechanism": mechanism, "task": task, "heads": heads, **here()}
     for mechanism, length in product(compared, long):
-        yield {"part": "untrained", "mechanism": mechanism, "length": length, **here()}
+        yield {"part": "untrained", "mechanism": mechanism, "length": length, "heads": heads, **here()}
 
 
 def rates_in(text: str) -> list[float]:

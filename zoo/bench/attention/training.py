@@ -41,7 +41,7 @@ def train(config: Mapping[str, Any]) -> dict[str, Any]:
     """Train the model of a mechanism on a task, and test it; a mechanism that refuses the task gives the reason."""
     task, steps, rate = task_named(config["task"]), config["steps"], config["learning_rate"]
     torch.manual_seed(config["seed"])
-    model = tried(config["mechanism"], task)
+    model = tried(config["mechanism"], task, config["heads"])
     if isinstance(model, str):
         return {"refused": model}
     (optimizer,) = optimizers_for("adamw", model, rate, 0.01)
@@ -62,23 +62,23 @@ def train(config: Mapping[str, Any]) -> dict[str, Any]:
 def cost(config: Mapping[str, Any]) -> dict[str, Any]:
     """Measure a training step of a mechanism on a task: seconds, bytes of its tensors, and of a layer's state."""
     task = task_named(config["task"])
-    model = tried(config["mechanism"], task)
+    model = tried(config["mechanism"], task, config["heads"])
     if isinstance(model, str):
         return {"refused": model}
     drawn, optimizer = task.draw(BATCH, torch.Generator().manual_seed(0)), torch.optim.AdamW(model.parameters())
     found = measured(model, optimizer, drawn)
-    return found | {"state": state_bytes(config["mechanism"], task.length)}
+    return found | {"state": state_bytes(config["mechanism"], task.length, config["heads"])}
 
 
 def untrained(config: Mapping[str, Any]) -> dict[str, Any]:
     """Measure a model that has learned nothing on one sequence: forward, a training step and its memory."""
-    mechanism, length = config["mechanism"], config["length"]
+    mechanism, length, heads = config["mechanism"], config["length"], config["heads"]
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(WORDS, (1, length), generator=generator)
     drawn = Drawn(ids, torch.tensor([length]), ids.roll(1, 1) % CLASSES)
     try:
-        model = build(mechanism, vocab_size=WORDS, num_classes=CLASSES, length=length)
-        check_room(mechanism, length)
+        check_room(mechanism, length, heads)
+        model = build(mechanism, vocab_size=WORDS, num_classes=CLASSES, length=length, heads=heads)
         found = measured(model, torch.optim.AdamW(model.parameters()), drawn)
     except (ConfigError, InputError) as error:
         return {"refused": str(error)}
@@ -92,11 +92,11 @@ def measured(model: nn.Module, optimizer: torch.optim.Optimizer, drawn: Drawn) -
     return {"step": step, "bytes": peak_bytes(lambda: train_step(model, optimizer, drawn))}
 
 
-def tried(mechanism: str, task: SequenceTask) -> nn.Module | str:
+def tried(mechanism: str, task: SequenceTask, heads: int) -> nn.Module | str:
     """Make the model of a mechanism for a task, or give the reason for which it refuses the task."""
     check(mechanism)
     try:
-        model = model_for(mechanism, task)
+        model = model_for(mechanism, task, heads)
         for test in (task, *longer(task)):
             accuracy(model, test, 1, VALIDATION_SEED)
     except (ConfigError, InputError) as error:
@@ -109,10 +109,10 @@ def longer(task: SequenceTask) -> list[SequenceTask]:
     return [replace(task, length=times * task.length) for times in LONGER] if isinstance(task, Induction) else []
 
 
-def model_for(mechanism: str, task: SequenceTask) -> nn.Module:
+def model_for(mechanism: str, task: SequenceTask, heads: int) -> nn.Module:
     """Make the model of a mechanism for a task: it labels each token, and only those that ask count."""
     length = max(each.length for each in (task, *longer(task)))
-    return build(mechanism, vocab_size=len(task.words), num_classes=len(task.classes), length=length)
+    return build(mechanism, vocab_size=len(task.words), num_classes=len(task.classes), length=length, heads=heads)
 
 
 def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, drawn: Drawn) -> None:

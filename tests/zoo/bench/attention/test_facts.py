@@ -12,11 +12,11 @@ def test_the_state_of_what_streams_does_not_grow(name: str) -> None:
     able = abilities_of(name)
     assert able
     assert able.streams
-    assert (state_bytes(name, 32) or 0) == state_bytes(name, 64) != 0
+    assert (state_bytes(name, 32, 4) or 0) == state_bytes(name, 64, 4) != 0
 
 
 def test_full_attention_keeps_every_key_and_value() -> None:
-    grown = (state_bytes("full", 64) or 0) - (state_bytes("full", 32) or 0)
+    grown = (state_bytes("full", 64, 1) or 0) - (state_bytes("full", 32, 1) or 0)
     assert grown >= 32 * 2 * facts.DIM * 4
 
 
@@ -25,7 +25,7 @@ def test_what_cannot_be_causal_has_no_state() -> None:
         able = abilities_of(name)
         assert able
         assert not able.causal
-        assert state_bytes(name, 16) is None
+        assert state_bytes(name, 16, 1) is None
 
 
 def test_a_whole_model_is_no_attention() -> None:
@@ -36,8 +36,8 @@ def test_a_whole_model_is_no_attention() -> None:
 
 
 def test_what_memory_does_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_room("doubly-stochastic", 256)
+    check_room("doubly-stochastic", 256, 4)
     with pytest.raises(ConfigError, match="GB do not fit"):
-        check_room("doubly-stochastic", 1_000_000)
-    check_room("linear", 1_000_000)
-    check_room("full", 1_000_000)
+        check_room("doubly-stochastic", 1_000_000, 4)
+    check_room("linear", 1_000_000, 4)
+    check_room("full", 1_000_000, 4)

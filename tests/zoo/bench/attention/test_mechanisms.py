@@ -8,7 +8,7 @@ import torch
 from zoo.bench.attention.mechanisms import DEFAULT, FULL, build, is_model, parameters
 from zoo.errors import ConfigError
 
-SIZES: dict[str, Any] = {"vocab_size": 40, "num_classes": 20, "length": 64}
+SIZES: dict[str, Any] = {"heads": 4, "vocab_size": 40, "num_classes": 20, "length": 64}
 OTHERS = ("retention", "gated-delta", "linformer:16", "sinkhorn:16", "synthesizer:dense", "gru-micro")
 
 

@@ -36,11 +36,16 @@ def test_an_unknown_mechanism_is_refused_before_anything_runs() -> None:
         list(runs(mechanisms="full perfomer:8"))
 
 
+def test_heads_divide_the_channels() -> None:
+    with pytest.raises(ConfigError, match="--heads 3: 64 channels are no multiple of it"):
+        list(runs(heads=3))
+
+
 @pytest.mark.slow
 def test_the_study_runs_and_reports(tmp_path: Path) -> None:
     options: dict[str, Any] = {"tasks": "neighbours:8 induction:8", "mechanisms": "full linformer:4,16 gru-micro"}
-    records = STUDY.run(tmp_path, **options, seeds=2, rates="1e-2", steps=2, workers=0, progress=False)
+    records = STUDY.run(tmp_path, **options, seeds=2, rates="1e-2", steps=2, lengths="16", workers=0, progress=False)
     assert not [record["error"] for record in records if "error" in record]
-    assert {"scores.csv", "costs.csv", "lengths.csv", "left-out.csv", "report.md"} <= {
+    assert {"scores.csv", "costs.csv", "lengths.csv", "left-out.csv", "untrained.csv", "speed.png", "report.md"} <= {
         p.name for p in tmp_path.iterdir()
     }

@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 from zoo.bench.attention import training
-from zoo.bench.attention.training import LONGER, accuracy, cost, longer, train
+from zoo.bench.attention.training import LONGER, accuracy, cost, longer, train, untrained
 from zoo.data.sequences import Drawn, Induction, Neighbours
 from zoo.errors import ConfigError
 
 
 def config(mechanism: str, task: str, **options: Any) -> dict[str, Any]:
-    same = {"steps": 3, "learning_rate": 1e-2, "seed": 0}
+    same = {"steps": 3, "learning_rate": 1e-2, "seed": 0, "heads": 4}
     return {"mechanism": mechanism, "task": task, **same} | options
 
 
@@ -84,3 +84,18 @@ def test_a_step_is_measured() -> None:
     found = cost(config("full", "neighbours:8"))
     assert found["step"] > 0
     assert found["bytes"] > 0
+
+
+def test_a_recurrence_of_fewer_heads_has_a_larger_state_and_as_many_parameters() -> None:
+    one, four = (cost(config("delta", "neighbours:8", heads=heads))["state"] for heads in (1, 4))
+    assert one == 4 * four
+    sizes = [train(config("delta", "neighbours:8", heads=heads))["parameters"] for heads in (1, 4)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.1)
+
+
+def test_an_untrained_model_is_measured_or_says_why_not() -> None:
+    found = untrained({"mechanism": "linear", "length": 16, "heads": 1})
+    assert found.keys() == {"forward", "step", "bytes"}
+    assert min(found.values()) > 0
+    assert "no place behind" in untrained({"mechanism": "linformer:4,8", "length": 16, "heads": 1})["refused"]
+    assert "do not fit" in untrained({"mechanism": "doubly-stochastic", "length": 2**21, "heads": 1})["refused"]
