@@ -45,8 +45,15 @@ class Walk(nn.Module, ABC):
         return vectors[point.clamp(min=0)].masked_fill((point < 0)[..., None], 0)
 
     def _first(self, n: int) -> Float[Tensor, "m d"]:
-        """Give at least n vectors; without gradients they are cached, as a decoder needs one more at each step."""
-        if torch.is_grad_enabled() or torch.compiler.is_compiling() or self.start.is_inference():
+        """Give at least n vectors; without gradients they are cached, as a decoder needs one more at each step.
+
+        A call with gradients forgets them: a step of an optimizer may follow, and a fused one leaves the parameters'
+        version counters as they are.
+        """
+        if torch.compiler.is_compiling() or self.start.is_inference():
+            return self.line(n)
+        if torch.is_grad_enabled():
+            self._cached = None
             return self.line(n)
         made_of = [(id(p), p._version, p.dtype, p.device) for p in self.parameters()]
         if self._cached is None or self._cached[0] != made_of or len(self._cached[1]) < n:

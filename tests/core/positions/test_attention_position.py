@@ -37,6 +37,15 @@ def test_a_learned_grid_is_interpolated_in_its_own_precision() -> None:
     assert len(position((5, 5))[:, 0].unique()) > 1
 
 
+def test_products_of_sinusoids_know_the_distance_only() -> None:
+    vectors = Sinusoidal(16)((40,)).double()
+    products = vectors @ vectors.mT
+    for distance in (0, 1, 7, 30):
+        along = products.diagonal(distance)
+        torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=0)
+    assert products[0].argmax() == 0
+
+
 def test_a_grid_of_sinusoids_joins_its_axes() -> None:
     table = Sinusoidal(8)((2, 3)).view(2, 3, 8)
     torch.testing.assert_close(table[:, 0, :4], table[:, 2, :4])

@@ -142,6 +142,26 @@ def test_vectors_that_are_cached_follow_a_change_of_the_parameters(encoding: Flo
     assert encoding((9,))[7:8].float().sub(after).abs().max() < 1e-5
 
 
+@pytest.mark.parametrize("make", [Floater, Recurrent])
+def test_vectors_that_are_cached_follow_a_step_of_a_fused_optimizer(make: type[Floater | Recurrent]) -> None:
+    encoding = make(4)
+    optimizer = torch.optim.AdamW(encoding.parameters(), 0.1, fused=True)  # it leaves version counters as they are
+    with torch.no_grad():
+        before = encoding((5,)).clone()
+    encoding((5,)).square().sum().backward()
+    optimizer.step()
+    with torch.no_grad():
+        assert encoding((5,)).equal(encoding.line(8)[:5])
+        assert not encoding((5,)).equal(before)
+
+
+def test_without_dynamics_every_position_has_the_vector_of_the_start() -> None:
+    encoding = Floater(4, dynamics=Dynamics(4))
+    for parameter in encoding.dynamics.parameters():
+        torch.nn.init.zeros_(parameter)
+    assert encoding((6,)).equal(encoding.start.expand(6, -1))
+
+
 def test_what_does_not_fit_is_refused_with_its_value() -> None:
     with pytest.raises(ConfigError, match=r"step=-0.1 is not positive"):
         Floater(4, step=-0.1)
