@@ -171,7 +171,7 @@ ORDER = {
     "zoo.data": "sequences cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
-    "length attention approximation",
+    "length attention approximation positions",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
     "zoo.plugins": "shared vision text speech graph conformer",
     "zoo.plugins.shared": "text audio images",

@@ -214,6 +214,12 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="positions",
+            entry="zoo.bench.positions.study:STUDY",
+            description="Position vectors that were trained, as pictures, and how far each encoding reaches.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="approximation",
             entry="zoo.bench.approximation.study:STUDY",
             description="How near efficient attentions come to softmax, by what they are given and how scores spread.",

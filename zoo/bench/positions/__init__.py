@@ -1,0 +1,1 @@
+"""The study `positions`: what do position vectors look like once they are trained?"""
