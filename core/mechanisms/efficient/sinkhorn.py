@@ -31,7 +31,8 @@ class SinkhornAttention(SelfAttention):
     permutation, and this is attention to two blocks. A sorted place counts by its share of what is there (a logarithm
     added to its scores), since the last block may be filled in part.
     It is refused where it had to be causal: a column of R is normed over all blocks of queries, so later blocks change
-    what earlier ones read, and with R lower triangular the only balanced matrix is the identity.
+    what earlier ones read, and with R lower triangular the only balanced matrix is the identity. The causal form of the
+    paper masks the sort and gives the balance up: another mechanism, which is not here.
 
     Args:
         dim: channels in and out.

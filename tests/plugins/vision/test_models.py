@@ -214,3 +214,14 @@ def test_an_unknown_position_encoding_is_refused() -> None:
         ConfigError, match="position='rotari' is not one of learned, sinusoidal, floater, recurrent, none, rotary"
     ):
         zoo.create("vit-micro", position="rotari")
+
+
+@torch.no_grad()
+def test_with_patches_of_one_pixel_every_pixel_is_a_token() -> None:
+    model = zoo.create("vit-micro", **TINY | {"image_size": 6, "patch_size": 1}).eval()
+    image = torch.randn(1, 3, 6, 6)
+    assert model.stem(image).x.shape[1] == 6 * 6
+    moved = image.clone()
+    moved[..., 2, 4] += 1
+    changed = (model.stem(moved).x != model.stem(image).x).any(-1)[0]
+    assert changed.nonzero().tolist() == [[2 * 6 + 4]]

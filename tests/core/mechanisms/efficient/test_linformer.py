@@ -33,3 +33,12 @@ def test_more_places_than_there_are_and_longer_rows_are_refused() -> None:
         linformer("0")
     with pytest.raises(InputError, match="a row of 6 for Linformer of length=5, whose matrices have no place behind"):
         linformer("3", "5")(8, 2)(Tokens(X.float()))
+
+
+@torch.no_grad()
+def test_keys_are_projected_by_e_and_values_by_f() -> None:
+    layer = linformer("3", "6")(8, 2).double()
+    q, k, v = (part.transpose(1, 2) for part in layer.project(X))
+    weights = (q @ (layer.of_keys @ k).mT / 2).softmax(-1)  # heads of 4 channels
+    mixed = weights @ (layer.of_values @ v)
+    torch.testing.assert_close(layer(Tokens(X)), layer.out(mixed.transpose(1, 2).flatten(2)))

@@ -70,3 +70,9 @@ def test_the_convolution_adds_the_values_around_a_place_head_by_head() -> None:
     for head, taps in enumerate(([1, 2, 3], [4, 5, 6])):
         wanted = sum(tap * band for tap, band in zip(taps, bands, strict=True))
         torch.testing.assert_close(added[0, head], wanted)
+
+
+def test_a_set_of_nothing_and_segments_of_nothing_have_no_mean() -> None:
+    assert segment_means(torch.zeros(1, 4, dtype=torch.bool), 3).equal(torch.zeros(1, 3, 4, dtype=torch.float64))
+    few = segment_means(torch.tensor([[True, True, False]]), 4)
+    assert few.sum(-1).tolist() == [[1, 1, 0, 0]]

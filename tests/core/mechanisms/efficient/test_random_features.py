@@ -80,3 +80,9 @@ def test_running_sums_are_the_sum_over_the_pairs(n: int) -> None:
         rest, *ended = running_sums(*two, kept[0], kept[1])
         torch.testing.assert_close(rest, y[:, :, cut:])
         torch.testing.assert_close(ended, [sums, peak])
+
+
+def test_a_feature_far_below_the_greatest_still_counts() -> None:
+    directions = torch.eye(2, dtype=torch.float64)
+    features, _ = positive_features(torch.tensor([[0.0, -30.0]], dtype=torch.float64), directions)
+    torch.testing.assert_close(features, torch.tensor([[0.0, -30.0]], dtype=torch.float64).exp(), rtol=1e-9, atol=0)
