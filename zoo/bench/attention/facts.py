@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from zoo.bench.attention.mechanisms import is_model
-from zoo.core import Attention, Causal, Tokens
+from zoo.core import AttentionLayer, Causal, Tokens
 from zoo.core.errors import ConfigError
 from zoo.core.mechanisms.abilities import Abilities, Mechanism
 from zoo.core.mechanisms.recurrence.layer import RecurrentAttention
@@ -41,7 +41,7 @@ def abilities_of(mechanism: str) -> Abilities | None:
     layer = _layer(mechanism)
     if isinstance(layer, Mechanism):
         return layer.abilities
-    if isinstance(layer, Attention):
+    if isinstance(layer, AttentionLayer):
         bounded = layer.pattern.cover().left is not None
         return Abilities(causal=True, padding_exact=True, any_length=True, streams=bounded, weights=True)
     return None
