@@ -175,7 +175,7 @@ def test_no_page_with_python_is_left_out() -> None:
     assert {page for page in PAGES if blocks(page)} == {*PRELUDES, "docs/data.md", "docs/data-size.md"}
     text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
     languages = set(re.findall(r"^```(.+)$", text, re.MULTILINE))
-    assert languages == {"python", "toml", "mermaid"}  # commands stand in blocks without a language
+    assert languages == {"python", "mermaid"}  # commands stand in blocks without a language
 
 
 @pytest.mark.slow
