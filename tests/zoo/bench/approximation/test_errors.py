@@ -68,6 +68,11 @@ def test_a_seed_gives_the_same_numbers_and_another_gives_others(mechanism: str) 
         assert measured(mechanism, [32]) != measured(mechanism, [32], seed=1)
 
 
+@pytest.mark.parametrize("mechanism", ["performer", "reformer", "linformer"])
+def test_a_size_has_the_same_error_whichever_others_are_asked_for(mechanism: str) -> None:
+    assert measured(mechanism, [32])["weights"][32] == measured(mechanism, [16, 32])["weights"][32]
+
+
 def test_sizes_that_a_mechanism_cannot_have_are_left_out() -> None:
     assert list(measured("nystrom", [8, 64])["weights"]) == [8]
     assert list(measured("reformer", [8, 32])["weights"]) == [32]
