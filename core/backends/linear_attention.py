@@ -21,6 +21,8 @@ from zoo.core.scoring.normalizers import Kernel, divided, upcast
 
 CHUNK = 64
 """Queries that are compared pair by pair; more of them cost products, fewer cost sums that are kept."""
+SEGMENT = 16 * CHUNK
+"""Queries whose chunks are computed at once: their tensors stay in the cache of a processor, however long the rows."""
 
 
 class Linear:
@@ -126,17 +128,34 @@ def running(
     before: Float[Tensor, "b g f c"],
 ) -> Float[Tensor, "b g r n c"]:
     """Let each query read the keys up to its own and those summed up before: tril(q kᵀ) v + q S, chunk by chunk."""
-    b, g, r, n = q.shape[:4]
+    if q.shape[3] <= SEGMENT:
+        return _segment(q, k, v, before)[0]
+    read = []
+    for queries, keys, values in zip(q.split(SEGMENT, 3), k.split(SEGMENT, 2), v.split(SEGMENT, 2), strict=True):
+        y, sums = _segment(queries, keys, values, before)
+        before = sums + total(keys[:, :, -CHUNK:], values[:, :, -CHUNK:])
+        read.append(y)
+    return torch.cat(read, 3)
+
+
+def _segment(
+    q: Float[Tensor, "b g r n f"],
+    k: Float[Tensor, "b g n f"],
+    v: Float[Tensor, "b g n c"],
+    before: Float[Tensor, "b g f c"],
+) -> tuple[Float[Tensor, "b g r n c"], Float[Tensor, "b g f c"]]:
+    """Give what `running` gives for tokens whose chunks are computed at once, and the sums before the last chunk."""
+    r, n = q.shape[2:4]
+    if not n:
+        return q.new_zeros(*q.shape[:4], v.shape[-1]), before
     chunks, length = cut(n)
-    if chunks == 0:
-        return q.new_zeros(b, g, r, 0, v.shape[-1])
     behind = (0, 0, 0, chunks * length - n)
     q, k, v = (pad(x, behind).unflatten(-2, (chunks, length)) for x in (q, k, v))
     q = q.transpose(2, 3).flatten(3, 4)
     pairs = (q @ k.mT).unflatten(3, (r, length)).tril().flatten(3, 4)
     sums = torch.cat([before[:, :, None], total(k[:, :, :-1], v[:, :, :-1])], dim=2).cumsum(2)
     y = pairs @ v + q @ sums
-    return y.unflatten(3, (r, length)).transpose(2, 3).flatten(3, 4)[:, :, :, :n]
+    return y.unflatten(3, (r, length)).transpose(2, 3).flatten(3, 4)[:, :, :, :n], sums[:, :, -1]
 
 
 BACKEND = Linear()

@@ -64,3 +64,4 @@ from zoo.data.workers import (
     default_workers as default_workers,
     read_ahead as read_ahead,
 )
+from zoo.processors import available_memory as available_memory

@@ -14,7 +14,6 @@ import shutil
 import warnings
 import weakref
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from zoo.data import cache_folder
+from zoo.data import available_memory, cache_folder
 from zoo.plugins.vision.data.folder_index import FolderIndex
 
 _VERSION = 1
@@ -186,15 +185,3 @@ def _checksum(pixels: Any) -> int:
 def _fits(index: FolderIndex, size: int) -> bool:
     free = available_memory()
     return free is not None and len(index) * size * size * 3 <= free * _SHARE_OF_MEMORY
-
-
-def available_memory() -> int | None:
-    """Give the memory that can be used without swapping, in bytes; None where the system does not tell."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return None
-    with suppress(OSError, ValueError):  # "max" where a container has no limit
-        free = min(free, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    return free

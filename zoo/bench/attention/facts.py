@@ -1,6 +1,5 @@
 """What is known of a mechanism without training: what it can do, its kind, and the state that decoding keeps."""
 
-import os
 from dataclasses import fields
 from typing import Any
 
@@ -14,6 +13,7 @@ from zoo.core.mechanisms.abilities import Abilities, Mechanism
 from zoo.core.mechanisms.recurrence.layer import RecurrentAttention
 from zoo.factory.attention_argument import attention
 from zoo.factory.create import info
+from zoo.processors import available_memory
 from zoo.spec import Kind
 
 DIM = 64
@@ -61,6 +61,13 @@ def state_bytes(mechanism: str, length: int, heads: int) -> int | None:
     return sum(each.nbytes for each in state.tensors.values())
 
 
+def recurrent_bytes(model: nn.Module) -> int | None:
+    """Give what the largest layer of LSTM or GRU in a model keeps of one sequence; None of a model without one."""
+    layers = (layer for layer in model.modules() if isinstance(layer, nn.RNNBase))
+    kept = [4 * layer.hidden_size * (1 + isinstance(layer, nn.LSTM)) for layer in layers]
+    return max(kept, default=None)
+
+
 def check_room(mechanism: str, length: int, heads: int) -> None:
     """Refuse what the memory that is free here does not hold.
 
@@ -76,8 +83,8 @@ def check_room(mechanism: str, length: int, heads: int) -> None:
     layer = None if is_model(mechanism) else _layer(mechanism, heads)
     if isinstance(layer, Mechanism):
         needs = KEPT * 4 * layer.cost(length).numbers
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if needs > free / 2:
+        free = available_memory()
+        if free is not None and needs > free / 2:
             raise ConfigError(f"about {needs / 1e9:.3g} GB do not fit the half of {free / 1e9:.3g} GB free")
 
 

@@ -1,6 +1,7 @@
 """The mechanisms that `zoo bench attention` compares: from their text to a model, all of about the same size."""
 
 from bisect import bisect_left
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from zoo.core import Tokens
+from zoo.core import Causal, Tokens
 from zoo.errors import UnknownModelError
 from zoo.factory.attention_argument import attention
 from zoo.factory.create import create, info
@@ -40,21 +41,31 @@ class ShiftedStem(nn.Module):
     Args:
         stem: gives the vectors.
         dim: channels.
+        causal: whether no layer behind it may read what comes later.
     """
 
-    def __init__(self, stem: nn.Module, dim: int) -> None:
+    def __init__(self, stem: nn.Module, dim: int, causal: bool) -> None:
         super().__init__()
-        self.stem = stem
+        self.stem, self.causal = stem, causal
         self.shift = nn.Conv1d(dim, dim, 2, groups=dim)
 
     def forward(self, *inputs: Tensor) -> Tokens:
         """Give the vectors; padding stands behind the tokens, so that none of them reads it."""
         tokens: Tokens = self.stem(*inputs)
-        return tokens.with_x(tokens.x + self.shift(pad(tokens.x.mT, (1, 0))).mT)
+        tokens = tokens.with_x(tokens.x + self.shift(pad(tokens.x.mT, (1, 0))).mT)
+        return replace(tokens, pattern=Causal()) if self.causal else tokens
 
 
 def build(
-    mechanism: str, *, vocab_size: int, num_classes: int, length: int, heads: int, task: str = "tag", depth: int = 2
+    mechanism: str,
+    *,
+    vocab_size: int,
+    num_classes: int,
+    length: int,
+    heads: int,
+    task: str = "tag",
+    depth: int = 2,
+    causal: bool = False,
 ) -> nn.Module:
     """Make the model of a mechanism, of about as many parameters as with full attention.
 
@@ -69,13 +80,15 @@ def build(
         heads: of an attention; a model that is named itself has its own.
         task: `tag` or `classify`.
         depth: layers of attention.
+        causal: whether no attention may read what comes later; a model that is named itself reads as it does.
 
     Raises:
         ConfigError: If there is no such mechanism, or its arguments do not fit.
     """
     sizes: dict[str, Any] = {"vocab_size": vocab_size, "num_classes": num_classes, "task": task}
     shape = length, heads, depth
-    return _made(mechanism, sizes, *shape, _width(mechanism, vocab_size, num_classes, task, *shape))
+    width = _width(mechanism, vocab_size, num_classes, task, *shape)
+    return _made(mechanism, sizes, *shape, width, causal=causal)
 
 
 def parameters(model: nn.Module) -> int:
@@ -102,7 +115,9 @@ def is_model(mechanism: str) -> bool:
     return True
 
 
-def _made(mechanism: str, sizes: dict[str, Any], length: int, heads: int, depth: int, width: int) -> nn.Module:
+def _made(
+    mechanism: str, sizes: dict[str, Any], length: int, heads: int, depth: int, width: int, *, causal: bool = False
+) -> nn.Module:
     if is_model(mechanism):
         return create(mechanism, **sizes, dim=width)
     own: dict[str, Any] = {
@@ -115,7 +130,7 @@ def _made(mechanism: str, sizes: dict[str, Any], length: int, heads: int, depth:
     model: Any = create(HOST, **sizes, **own, depth=depth, mlp_dim=width)
     embed = model.stem.tokens.embed
     nn.init.normal_(embed.weight, std=SCALE)
-    model.stem = ShiftedStem(model.stem, embed.embedding_dim)
+    model.stem = ShiftedStem(model.stem, embed.embedding_dim, causal)
     return model
 
 

@@ -44,10 +44,13 @@ def report(records: Sequence[Record]) -> Report:
     done = [record for record in records if "refused" not in record]
     trained = [record for record in done if record["config"]["part"] != "untrained"]
     untrained = [record for record in done if record["config"]["part"] == "untrained"]
-    found = scores(trained)
+    found = scores([record for record in trained if "self_pretrain" not in record["config"]])
+    pretrained = scores([record for record in trained if "self_pretrain" in record["config"]])
     compared = dict.fromkeys(record["config"]["mechanism"] for record in records)
     tables = [
         _scores(found),
+        _bits(found),
+        _pretrained(found, pretrained),
         _lengths(found),
         _costs(found),
         _untrained(untrained),
@@ -109,6 +112,13 @@ def _score(key: Key, runs: Sequence[Record], costs: Mapping[Key, Record]) -> Sco
     return Score(runs=runs, accuracy=interval(fmean(reached), drawn), in_time=in_time, cost=own)
 
 
+def shortcuts(task: str, of: Mapping[str, Score]) -> Mapping[str, float]:
+    """Give what can be reached on a task without solving it; of the user's data, as the runs found it."""
+    stored: Record = next(iter(of.values())).runs[0]
+    known: Mapping[str, float] = stored["shortcuts"] if "shortcuts" in stored else task_named(task).shortcuts()
+    return known
+
+
 def trained_length(run: Record) -> float:
     """Give the test accuracy at the length of the training, which is the shortest."""
     return run["accuracy"][min(run["accuracy"], key=int)]
@@ -131,7 +141,7 @@ def _answers(found: Mapping[Key, Score]) -> list[str]:
     for task, of in _by_task(found):
         best = max(of.values(), key=lambda score: score.accuracy.value).accuracy
         ahead = [f"{name} ({each.accuracy})" for name, each in of.items() if each.accuracy.high >= best.low]
-        way, level = max(task_named(task).shortcuts().items(), key=lambda item: item[1])
+        way, level = max(shortcuts(task, of).items(), key=lambda item: item[1])
         none = [name for name, each in of.items() if each.accuracy.low <= level]
         if best.low <= level:
             lines.append(f"{task}: no mechanism is clearly above {level:.3f}, which {way} reaches.")
@@ -160,8 +170,7 @@ def _scores(found: Mapping[Key, Score]) -> ReportTable:
             rate, size = runs[0]["config"]["learning_rate"], runs[0]["parameters"]
             levels = accuracy.value, accuracy.low, accuracy.high, score.in_time
             rows.append([task, mechanism, *levels, len(runs), taken, rate, size])
-        shortcuts = task_named(task).shortcuts().items()
-        rows += [[task, f"({way})", level, *[None] * 7] for way, level in shortcuts]
+        rows += [[task, f"({way})", level, *[None] * 7] for way, level in shortcuts(task, of).items()]
     columns = [
         "task",
         "mechanism",
@@ -178,6 +187,33 @@ def _scores(found: Mapping[Key, Score]) -> ReportTable:
         "Test accuracy at equal steps with 95 % intervals, validation accuracy at equal seconds; shortcuts in brackets"
     )
     return ReportTable(name="scores", title=title, columns=columns, rows=rows)
+
+
+def _bits(found: Mapping[Key, Score]) -> ReportTable:
+    rows: list[list[Cell]] = []
+    for task, of in _by_task(found):
+        told = {name: fmean(run["bits"] for run in each.runs) for name, each in of.items() if "bits" in each.runs[0]}
+        if told:
+            counted = next(iter(of.values())).runs[0]["shortcut_bits"]
+            rows += [[task, name, value] for name, value in told.items()]
+            rows += [[task, f"({name})", value] for name, value in counted.items()]
+    title = "Bits that a character of the test takes; what counting reaches in brackets"
+    return ReportTable(name="bits", title=title, columns=["task", "mechanism", "bits a character"], rows=rows)
+
+
+def _pretrained(found: Mapping[Key, Score], pretrained: Mapping[Key, Score]) -> ReportTable:
+    rows: list[list[Cell]] = []
+    for key, scratch in found.items():
+        if key in pretrained:
+            rows.append([*key, *_reached(scratch), *_reached(pretrained[key])])
+    columns = ["task", "mechanism", "from scratch", "interval", "steps", "self-pretrained", "its interval", "its steps"]
+    title = "Test accuracy from scratch and after self-pretraining, and the steps that the training with answers took"
+    return ReportTable(name="self-pretrained", title=title, columns=columns, rows=rows)
+
+
+def _reached(score: Score) -> list[Cell]:
+    taken = fmean(run["looks"][-1][0] for run in score.runs)
+    return [score.accuracy.value, f"{score.accuracy.low:.3f} to {score.accuracy.high:.3f}", taken]
 
 
 def _lengths(found: Mapping[Key, Score]) -> ReportTable:

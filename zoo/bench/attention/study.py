@@ -9,7 +9,9 @@ import typer
 from zoo.bench.attention import training
 from zoo.bench.attention.facts import DIM
 from zoo.bench.attention.mechanisms import DEFAULT, check
+from zoo.bench.attention.own_data import content_of, is_own, task_of
 from zoo.bench.attention.report import report
+from zoo.bench.attention.text_file import TextFile
 from zoo.bench.speed.stored import here
 from zoo.bench.study.definition import GridStudy
 from zoo.bench.study.options import names_in, numbers_in
@@ -38,6 +40,14 @@ def runs(
         str,
         typer.Option(help=f"Tasks, with spaces between: '{TASKS}', with --quick '{QUICK_TASKS}'.", show_default=False),
     ] = "",
+    data: Annotated[
+        str,
+        typer.Option(
+            help="Your own data in place of the tasks: text:FILE asks for the next character of a long text,"
+            " labelled:FILE, or what else zoo train opens, for the class of a text; with the length behind a comma:"
+            " text:notes.txt,512 (256 if not given)."
+        ),
+    ] = "",
     mechanisms: Annotated[
         str, typer.Option(help=f"Attentions or models, with spaces between: '{' '.join(DEFAULT)}'.", show_default=False)
     ] = "",
@@ -48,8 +58,16 @@ def runs(
         int | None, typer.Option(min=1, help="Trainings of each rate: 3, with --quick 1.", show_default=False)
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Optimizer steps at most: 250, with --quick 200.", show_default=False)
+        int | None, typer.Option(min=1, help="Optimizer steps at most: 250, with --quick 180.", show_default=False)
     ] = None,
+    self_pretrain: Annotated[
+        bool,
+        typer.Option(
+            "--self-pretrain",
+            help="Train each model a second time, after it has told masked or next tokens of the same sequences for"
+            " as many steps, and show both (arXiv:2310.02980).",
+        ),
+    ] = False,
     heads: Annotated[int, typer.Option(min=1, help="Heads of an attention; 64 channels are cut among them.")] = 1,
     lengths: Annotated[
         str,
@@ -66,22 +84,34 @@ def runs(
     accuracy at equal steps and at equal seconds, beside what a shortcut reaches, what a step costs, what untrained
     models cost over length, and what each mechanism cannot do.
     """
-    asked = (tasks or (QUICK_TASKS if fast else TASKS)).split()
+    asked = tasks.split() + [data] * bool(data) or (QUICK_TASKS if fast else TASKS).split()
     compared = mechanisms.split() or DEFAULT
+    if data and not is_own(data):
+        raise ConfigError(f"--data {data}: give text:FILE or labelled:FILE; tasks by their name go to --tasks")
     for task in asked:
-        task_named(task)
+        if task != data:
+            task_named(task)
     for mechanism in compared:
         check(mechanism)
     if DIM % heads:
         raise ConfigError(f"--heads {heads}: {DIM} channels are no multiple of it; give 1, 2, 4, 8, 16, 32 or 64")
     tried = rates_in(rates or (QUICK_RATES if fast else RATES))
     long = numbers_in(lengths or (QUICK_LENGTHS if fast else LENGTHS), "--lengths")
-    known = {"steps": steps or (200 if fast else 250), "heads": heads}
+    known = {"steps": steps or (180 if fast else 250), "heads": heads}
+    if self_pretrain and data and isinstance(task_of(data), TextFile):
+        raise ConfigError(
+            f"--self-pretrain: {data} already asks for each next token; give it with labelled:FILE or tasks"
+        )
+    content = {"content": content_of(data)} if data else {}
     for task, mechanism in product(asked, compared):
+        own = content if task == data else {}
         for seed, rate in product(range(seeds or (1 if fast else 3)), tried):
-            same = {"mechanism": mechanism, "task": task, "seed": seed}
-            yield {"part": "score", **same, "learning_rate": rate, **known}
-        yield {"part": "cost", "mechanism": mechanism, "task": task, "heads": heads, **here()}
+            same = {"mechanism": mechanism, "task": task, "seed": seed, **own}
+            score = {"part": "score", **same, "learning_rate": rate, **known}
+            yield score
+            if self_pretrain:
+                yield score | {"self_pretrain": True}
+        yield {"part": "cost", "mechanism": mechanism, "task": task, "heads": heads, **own, **here()}
     for mechanism, length in product(compared, long):
         yield {"part": "untrained", "mechanism": mechanism, "length": length, "heads": heads, **here()}
 

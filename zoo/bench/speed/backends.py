@@ -1,6 +1,6 @@
 """Predicted and measured time of every attention backend for one problem, for `zoo plan`."""
 
-import os
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from zoo.core.patterns.padding import Keys, Lengths, Segments
 from zoo.core.patterns.pattern import And, Or, Pattern
 from zoo.core.scoring.bias import Bias
 from zoo.core.scoring.relative_bias import RelativeTable
+from zoo.processors import available_memory
 
 SLOWEST = 30
 """Times the predicted time of the chosen backend; what is predicted slower is not measured."""
@@ -121,7 +122,8 @@ def _room(device: str) -> float:
     """Give the bytes that may be used: half of what is free."""
     if device == "cuda":
         return torch.cuda.mem_get_info()[0] / 2
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
+    free = available_memory()
+    return math.inf if free is None else free / 2
 
 
 def _in_turns(

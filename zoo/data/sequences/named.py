@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from zoo.data.sequences.induction import Induction
 from zoo.data.sequences.listops import ListOps
 from zoo.data.sequences.neighbours import Neighbours
+from zoo.data.sequences.pathfinder import Pathfinder
 from zoo.data.sequences.recall import Recall
 from zoo.data.sequences.selective_copy import SelectiveCopy
 from zoo.data.sequences.task import SequenceTask
@@ -16,6 +17,7 @@ TASKS: Mapping[str, tuple[Callable[..., SequenceTask], tuple[str, ...]]] = {
     "selective-copy": (SelectiveCopy, ("letters", "length", "alphabet")),
     "induction": (Induction, ("length", "alphabet")),
     "neighbours": (Neighbours, ("length", "symbols")),
+    "pathfinder": (Pathfinder, ("size",)),
     "listops": (ListOps, ("shortest", "longest")),
 }
 """Name to the class and what the numbers behind the colon are, of which the last may be left out."""

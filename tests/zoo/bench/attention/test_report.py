@@ -87,3 +87,30 @@ def test_scores_are_drawn_where_costs_are_known() -> None:
     assert set(report([*RUNS, cost("full", 0.02), cost("linear", 0.01)]).figures) == {"speed", "front"}
     with_state = [cost("full", 0.02) | {"state": 5000}, cost("linear", 0.01) | {"state": 400}]
     assert set(report([*RUNS, *with_state]).figures) == {"speed", "front", "state"}
+
+
+def test_bits_stand_beside_those_of_counting() -> None:
+    stored = {"shortcuts": {"guessing": 0.25}, "shortcut_bits": {"frequencies of pairs": 3.5}, "bits": 2.5}
+    config = {
+        "part": "score",
+        "task": "text:gone.txt",
+        "mechanism": "full",
+        "seed": 0,
+        "steps": 1,
+        "learning_rate": 0.1,
+    }
+    run = {"config": config, "accuracy": {"8": 0.5}, "looks": [[1, 0.5]], "parameters": 9, **stored}
+    found = {table.name: table.rows for table in report([run]).tables}
+    assert found["bits"] == [["text:gone.txt", "full", 2.5], ["text:gone.txt", "(frequencies of pairs)", 3.5]]
+    assert ["text:gone.txt", "(guessing)", 0.25] in [row[:3] for row in found["scores"]]
+
+
+def test_what_was_pretrained_stands_beside_what_was_not_and_not_among_it() -> None:
+    config = {"part": "score", "task": "neighbours:8", "mechanism": "full", "seed": 0, "steps": 9, "learning_rate": 1}
+    scratch = {"config": config, "accuracy": {"8": 0.5}, "looks": [[9, 0.5]], "parameters": 9}
+    again = scratch | {"config": config | {"self_pretrain": True}, "accuracy": {"8": 0.75}, "looks": [[5, 0.75]]}
+    found = {table.name: table.rows for table in report([scratch, again]).tables}
+    assert found["self-pretrained"] == [
+        ["neighbours:8", "full", 0.5, "0.500 to 0.500", 9, 0.75, "0.750 to 0.750", 5],
+    ]
+    assert [row[2] for row in found["scores"] if row[1] == "full"] == [0.5]

@@ -41,6 +41,31 @@ def test_heads_divide_the_channels() -> None:
         list(runs(heads=3))
 
 
+def test_own_data_take_the_place_of_the_tasks_and_are_known_by_their_content(tmp_path: Path) -> None:
+    place = tmp_path / "own.txt"
+    place.write_text("ab" * 300)
+    found = [config for config in runs(data=f"text:{place},8", fast=True) if config["part"] != "untrained"]
+    assert {config["task"] for config in found} == {f"text:{place},8"}
+    assert len({config["content"] for config in found}) == 1
+    beside = list(runs(data=f"text:{place},8", tasks="neighbours:8", fast=True))
+    assert {config["task"]: "content" in config for config in beside if "task" in config} == {
+        "neighbours:8": False,
+        f"text:{place},8": True,
+    }
+    with pytest.raises(ConfigError, match="--data digits"):
+        list(runs(data="digits"))
+
+
+def test_self_pretraining_adds_runs_and_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    more = list(runs(self_pretrain=True, fast=True))
+    assert [config for config in more if "self_pretrain" not in config] == list(runs(fast=True))
+    added = [config for config in more if "self_pretrain" in config]
+    assert len(added) == sum(config["part"] == "score" for config in runs(fast=True))
+    (tmp_path / "own.txt").write_text("ab" * 300)
+    with pytest.raises(ConfigError, match="--self-pretrain: text:"):
+        list(runs(data=f"text:{tmp_path / 'own.txt'},8", self_pretrain=True))
+
+
 @pytest.mark.slow
 def test_the_study_runs_and_reports(tmp_path: Path) -> None:
     options: dict[str, Any] = {"tasks": "neighbours:8 induction:8", "mechanisms": "full linformer:4,16 gru-micro"}

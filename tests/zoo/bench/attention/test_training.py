@@ -1,15 +1,34 @@
 """A training of the study: what it tells, what it refuses, and who can solve what."""
 
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from zoo.bench.attention import training
-from zoo.bench.attention.training import LONGER, accuracy, cost, longer, train, untrained
+from zoo.bench.attention.text_file import TextFile
+from zoo.bench.attention.training import (
+    LONGER,
+    accuracy,
+    answers,
+    bits,
+    cost,
+    longer,
+    model_for,
+    pretrain,
+    reads_ahead,
+    train,
+    untrained,
+)
+from zoo.core import IGNORED
 from zoo.data.sequences import Drawn, Induction, Neighbours
 from zoo.errors import ConfigError
+
+PRETRAIN = {"self_pretrain": True}
 
 
 def config(mechanism: str, task: str, **options: Any) -> dict[str, Any]:
@@ -99,3 +118,80 @@ def test_an_untrained_model_is_measured_or_says_why_not() -> None:
     assert min(found.values()) > 0
     assert "no place behind" in untrained({"mechanism": "linformer:4,8", "length": 16, "heads": 1})["refused"]
     assert "do not fit" in untrained({"mechanism": "doubly-stochastic", "length": 2**21, "heads": 1})["refused"]
+
+
+def test_a_text_is_learned_by_what_reads_no_later_character(tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("".join(random.Random(0).choices("abcdef", k=2000)))
+    task = f"text:{tmp_path / 'own.txt'},16"
+    for mechanism in ("full", "delta", "reformer:4,1,4", "lstm-micro"):
+        assert {"bits", "shortcut_bits", "shortcuts"} <= train(config(mechanism, task, steps=1)).keys()
+    assert "later" in train(config("dilated-cnn-micro", task))["refused"]
+    assert "causal" in train(config("linformer:4", task))["refused"]
+
+
+def test_self_pretraining_changes_what_is_learned_and_nothing_of_a_run_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    classes: list[int] = []
+    step = training.train_step
+
+    def noted(model: nn.Module, optimizer: torch.optim.Optimizer, drawn: Drawn) -> None:
+        classes.append(answers(model, drawn).shape[-1])
+        step(model, optimizer, drawn)
+
+    monkeypatch.setattr(training, "train_step", noted)
+    scratch, first, again = (train(config("full", "neighbours:8", **more)) for more in ({}, PRETRAIN, PRETRAIN))
+    assert first == again
+    assert first["looks"] != scratch["looks"]
+    assert len(first["looks"]) == len(scratch["looks"]) == 1
+    task = Neighbours(length=8)
+    asked, words = [len(task.classes)] * 3, [len(task.words)] * 3
+    assert classes == [*asked, *words, *asked, *words, *asked]
+
+
+@pytest.mark.parametrize("mechanism", ["full", "delta"])
+def test_pretraining_learns_what_tokens_there_are(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Same:
+        words, classes, length = tuple("abcd"), ("no", "yes"), 8
+
+        def draw(self, count: int, generator: torch.Generator) -> Drawn:
+            ids = torch.randint(4, (count, 1), generator=generator).repeat(1, 8)
+            return Drawn(ids, torch.full((count,), 8), torch.full_like(ids, IGNORED))
+
+        def shortcuts(self) -> dict[str, float]:
+            return {}
+
+    torch.manual_seed(0)
+    losses: list[float] = []
+    monkeypatch.setattr(training, "cross_entropy", lambda *given, **more: noted(losses, cross_entropy(*given, **more)))
+    model: Any = model_for(mechanism, Same(), 1, masks=1)
+    pretrain(model, Same(), 40, 1e-2, torch.Generator().manual_seed(0))
+    assert losses[-1] < 0.3 < 1.2 < losses[0]
+    assert model.head.linear.out_features == 2
+
+
+def noted(losses: list[float], loss: torch.Tensor) -> torch.Tensor:
+    losses.append(loss.item())
+    return loss
+
+
+def test_bits_of_a_model_that_knows_nothing_are_those_of_the_alphabet(tmp_path: Path) -> None:
+    class Even(nn.Module):
+        def forward(self, ids: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(*ids.shape, 4)
+
+    (tmp_path / "own.txt").write_text("abc" * 300)
+    assert bits(Even(), TextFile(tmp_path / "own.txt", 8, 2)) == pytest.approx(2)
+
+
+def test_a_model_is_seen_to_read_ahead() -> None:
+    class Ahead(nn.Module):
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+        def forward(self, ids: torch.Tensor) -> torch.Tensor:
+            return ids.roll(self.by, 1)[..., None].float()
+
+    assert reads_ahead(Ahead(-1), Neighbours(length=8))
+    assert not reads_ahead(Ahead(0), Neighbours(length=8))
