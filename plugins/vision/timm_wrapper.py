@@ -8,6 +8,7 @@ from typing import Any
 import timm
 import torch
 from jaxtyping import Float
+from timm.models import group_parameters
 from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
@@ -161,6 +162,11 @@ class TimmModel(nn.Module):
     def reset_classifier(self, num_classes: int) -> None:
         """Replace the classifier by a fresh one; 0 for none."""
         (self.net.reset_classifier if self.head is None else self.head.reset)(num_classes)
+
+    def parameter_depths(self) -> dict[str, int]:
+        """Give the depth of each parameter as timm orders its layers: 0 for the first, the last for the classifier."""
+        groups = group_parameters(self.net, self.net.group_matcher(coarse=False), reverse=True)
+        return {f"net.{name}": depth for name, depth in groups.items()}
 
     @property
     def num_features(self) -> int:

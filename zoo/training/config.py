@@ -26,6 +26,7 @@ COUNT = Limit(lambda value: value >= 1, "{name}={value}: at least 1 is needed")
 POSITIVE = Limit(lambda value: value > 0, "{name}={value}: more than 0 is needed")
 FINITE = Limit(lambda value: value < math.inf, "{name}={value}: a finite number is needed")
 WEIGHT = Limit(lambda value: 0 <= value < math.inf, "{name}={value}: a finite number of at least 0 is needed")
+FACTOR = Limit(lambda value: 0 < value <= 1, "{name}={value} is not in (0, 1]")
 RATE = Limit(lambda value: 0 <= value <= 1, "{name}={value}: a rate in [0, 1] is needed")
 SHARE = Limit(lambda value: 0 <= value < 1, "{name}={value} is not in [0, 1)")
 SEED = Limit(lambda value: value >= 0, "{name}={value} is negative")
@@ -110,6 +111,39 @@ class Settings:
     )
     reinforce_draws: int | None = setting(
         None, "Draws of each example in a step of choice=hard, arXiv:1502.03044 eq. 9.", COUNT, shown="1"
+    )
+    freeze: str | None = setting(
+        None,
+        "Parts that are not trained: encoder (all but the head), stem, or patterns of parameter names with commas"
+        " between, such as 'encoder.blocks.0.*'.",
+        shown="none",
+    )
+    layer_decay: float | None = setting(
+        None, "Factor of the learning rate from a layer to the one below it, such as 0.75.", FACTOR, shown="1"
+    )
+    lora: str | None = setting(
+        None,
+        "LoRA, arXiv:2106.09685: RANK or RANK:LAYERS, such as 8 or 8:q,v. Trains matrices of that rank beside layers,"
+        " and the head; LAYERS are q, k, v, o, all, or patterns of names.",
+        shown="none; LAYERS q,v",
+    )
+    ema: float | None = setting(
+        None,
+        "Moving average of the weights with this decay, such as 0.999; it is validated and saved in their place.",
+        SHARE,
+        shown="none",
+    )
+    class_weights: str | None = setting(
+        None,
+        "Weights of the classes in the loss: balanced lets rare ones count as much as frequent ones.",
+        one_of(("balanced",)),
+        shown="equal",
+    )
+    checkpointing: bool | None = setting(
+        None,
+        "Activation checkpointing: blocks are computed again in the backward pass; less memory, about a third more"
+        " time.",
+        shown="no",
     )
     workers: int | None = setting(
         None,

@@ -27,14 +27,13 @@ from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.criterion import Criterion, goodness
 from zoo.training.data_wait import DataWait
 from zoo.training.distributed.fsdp import copy_weights, follow, in_training
+from zoo.training.fine_tuning.averaging import WeightAverage
+from zoo.training.objective import Objective
 from zoo.training.optimizers import Schedule
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.train_state import DivergedError, Outcome, Training, Validation
 
 __all__ = ["DivergedError", "Objective", "Outcome", "Plan", "Validation", "fit", "plain", "shuffled"]
-
-Objective = Callable[[Any, Batch, int], Tensor]
-"""Model, batch and step to the loss: the mean over the targets of the batch. The model is wrapped by Fabric."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +48,7 @@ class Plan:
         validations: number of validations, evenly spaced, the last at the end.
         patience: validations without improvement after which it stops, counted once a score has moved; None for never.
         criterion: chooses the best checkpoint, and says what an improvement is.
+        average: decay of a moving average of the weights, which is validated and kept in their place; None for none.
     """
 
     steps: int
@@ -58,6 +58,7 @@ class Plan:
     validations: int = 5
     patience: int | None = None
     criterion: Criterion = Criterion()
+    average: float | None = None
 
     def __post_init__(self) -> None:
         counts = {"steps": self.steps, "accumulate": self.accumulate, "validations": self.validations}
@@ -127,10 +128,13 @@ def fit(
         loss = update(parts, shares, step)
         wait.computed()
         training.add(loss, time.perf_counter() - started, wait.take())
+        if training.average is not None:
+            training.average.update(step + 1)
         callback.on_step(step + 1, loss)
         if step + 1 in due:
-            _validate(training, validate)
-            callback.on_validation(training.outcome)
+            with training.averaged():
+                _validate(training, validate)
+                callback.on_validation(training.outcome)
         if request.save or request.stop or step + 1 in due:
             callback.on_checkpoint(training.snapshot())
         if request.stop and step + 1 < plan.steps:
@@ -161,7 +165,10 @@ def _prepare(
     rates = _Rates(optimizers, plan.schedule)
     copy_weights(model, trained)
     update = _Update(objective, forward, steppers, rates, plan.clip, fabric)
-    return Training(model, trained, optimizers, fabric, plan.criterion), update
+    average = None if plan.average is None else WeightAverage(trained, plan.average)
+    if average is not None and trained is not model:
+        raise ConfigError(f"ema={plan.average} with sharded weights: leave one of them out")
+    return Training(model, trained, optimizers, fabric, plan.criterion, average), update
 
 
 class _Rates:

@@ -22,6 +22,7 @@ from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
 from zoo.training.attention_losses import DoublyStochastic, GuidedAttention
 from zoo.training.config import Settings
+from zoo.training.fine_tuning.class_weights import Balanced
 from zoo.training.loop import Objective
 
 
@@ -218,6 +219,10 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objec
     assert settings.label_smoothing is not None
     assert settings.steps
     objective: Objective = TeacherForcing(corpus, settings.label_smoothing)
+    if settings.class_weights:
+        if settings.reinforce:
+            raise ConfigError(f"class_weights={settings.class_weights!r} with reinforce={settings.reinforce}: take one")
+        objective = Balanced(corpus, model, settings.label_smoothing)
     if hard_alignments(model):
         objective = AlignmentReinforce(
             corpus,

@@ -41,7 +41,7 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
     if name in ("muon", "muon-hidden"):
         matrices = block_matrices(model) if name == "muon" else hidden_weights(model)
         inside = {id(matrix) for matrix in matrices}
-        others = [p for p in model.parameters() if id(p) not in inside]
+        others = [p for p in model.parameters() if p.requires_grad and id(p) not in inside]
         rest = [adamw(others, learning_rate, weight_decay)] if others else []
         if not matrices:
             return [*rest]
@@ -55,7 +55,7 @@ def block_matrices(model: nn.Module) -> list[Tensor]:
     """Find the weights of the linear layers inside the blocks of encoders and decoders, of whatever kind they are."""
     stacks = (module for module in model.modules() if isinstance(module, Stack | Decoder))
     layers = (part for stack in stacks for part in stack.blocks.modules() if isinstance(part, nn.Linear))
-    return [layer.weight for layer in layers]
+    return [layer.weight for layer in layers if isinstance(layer.weight, nn.Parameter) and layer.weight.requires_grad]
 
 
 def hidden_weights(model: nn.Module) -> list[Tensor]:

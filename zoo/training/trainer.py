@@ -28,6 +28,9 @@ from zoo.training.criterion import Criterion, check_metric, criterion_for
 from zoo.training.defaults import resolved
 from zoo.training.distributed.devices import accelerator_of, launch
 from zoo.training.distributed.shared_corpus import open_shared
+from zoo.training.fine_tuning.chosen_weights import adapted, choose_weights
+from zoo.training.fine_tuning.layer_decay import decay_by_layer
+from zoo.training.fine_tuning.low_rank import merge
 from zoo.training.initial_model import InitialModel
 from zoo.training.loop import Objective, Plan, fit
 from zoo.training.objectives import objective_for
@@ -135,6 +138,7 @@ class Trainer:
         seed_all(self.given.seed)
         check_task(corpus, self.initial.spec)
         model = self.initial.make(corpus.overrides())
+        choose_weights(model, self.given)
         fabric = self.fabric
         sampler = Sampler(corpus, self.given.batch_size, self.given.seed, fabric.global_rank, fabric.world_size)
         per_epoch = sampler.per_epoch / (self.given.accumulate * fabric.world_size)
@@ -143,7 +147,7 @@ class Trainer:
             tuned=self.initial.tuned, precision=self.precision,
             workers=default_workers(self._processes, shared=fabric.device.type == "cpu"),
         )  # fmt: skip
-        objective = objective_for(corpus, model, settings)
+        objective = adapted(objective_for(corpus, model, settings), model, settings)
         if settings.metric and callable(known := getattr(corpus, "metrics", None)):
             check_metric(settings.metric, known(model))
         return _Parts(model, corpus, sampler, settings, objective, self._facts(corpus, data, settings))
@@ -174,6 +178,8 @@ class Trainer:
         assert settings.learning_rate
         assert settings.weight_decay is not None
         optimizers = optimizers_for(settings.optimizer, parts.model, settings.learning_rate, settings.weight_decay)
+        if settings.layer_decay is not None:
+            decay_by_layer(optimizers, parts.model, settings.layer_decay)
 
         def evaluate(model: nn.Module, split: str = "validation") -> dict[str, float]:
             with torch.no_grad(), self.fabric.autocast():
@@ -190,6 +196,7 @@ class Trainer:
             scores = evaluate(parts.model.eval(), "test") if corpus.sizes.get("test") and finished else {}
             if saver is not None and self.fabric.is_global_zero:
                 saver.finish(outcome, scores if finished else None)
+        merge(parts.model)
         return outcome, scores
 
     def _stored(self, parts: _Parts, end: Snapshot, record: dict[str, Any]) -> Trained:
@@ -198,6 +205,7 @@ class Trainer:
         outcome = replace(outcome_of(end, criterion), ended=record["ended"])
         model = self.fabric.strategy.precision.convert_module(parts.model).to(self.fabric.device).eval()
         model.load_state_dict(best_weights(end))
+        merge(model)
         first = self.fabric.is_global_zero
         return Trained(model, self.folder.path, record["test"], outcome, parts.settings, first, was_finished=True)
 
@@ -244,4 +252,5 @@ def _plan(settings: Settings, criterion: Criterion) -> Plan:
         validations=settings.validations,
         patience=settings.patience,
         criterion=criterion,
+        average=settings.ema,
     )

@@ -16,6 +16,7 @@ from zoo.data.corpus import Corpus
 from zoo.errors import WeightsError
 from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.callbacks.loss_curve import LossCurve, draw
+from zoo.training.fine_tuning.low_rank import merged
 from zoo.training.resume import checkpoint
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.run_folder import FIGURE, RECORD, STATE, UNENDED, UNFINISHED
@@ -89,7 +90,7 @@ class SaveRunFolder(Callback):
 
     def save_model(self) -> None:
         """Save the model with its present weights."""
-        weights.save(self.model, self.folder, getattr(self.corpus, "preparation", None))
+        weights.save(merged(self.model), self.folder, getattr(self.corpus, "preparation", None))
 
     def draw(self, outcome: Outcome) -> None:
         """Draw the figure."""

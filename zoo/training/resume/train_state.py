@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from zoo.errors import WeightsError, ZooError
 from zoo.training.criterion import Criterion
 from zoo.training.distributed.fsdp import copy_weights, full, placed
+from zoo.training.fine_tuning.averaging import WeightAverage
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.random_state import random_state, set_random_state
 
@@ -119,6 +120,7 @@ class Training:
         optimizers: over the parameters of `trained`.
         fabric: device, precision and strategy.
         criterion: chooses the best checkpoint.
+        average: of the weights, which is validated in their place; None for none.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class Training:
         optimizers: Sequence[Optimizer],
         fabric: Fabric,
         criterion: Criterion | None = None,
+        average: WeightAverage | None = None,
     ) -> None:
         self.model = model
         self.trained = trained
@@ -135,6 +138,7 @@ class Training:
         self.fabric = fabric
         self.outcome = Outcome(criterion=criterion or Criterion())
         self.losses = Losses()
+        self.average = average
         self.best = self.weights()
 
     def weights(self) -> Weights:
@@ -153,6 +157,10 @@ class Training:
         self.model.load_state_dict(self.best)
         self.model.to(self.fabric.device)
 
+    def averaged(self) -> AbstractContextManager[None]:
+        """Lend the model the average of its weights, where there is one."""
+        return nullcontext() if self.average is None else self.average.applied()
+
     @contextmanager
     def evaluated(self) -> Iterator[nn.Module]:
         """Lend the full model with the present weights, on Fabric's device; a copy leaves the device afterwards."""
@@ -167,6 +175,9 @@ class Training:
         copy_weights(self.trained, self.model)
         tensors = {"model": dict(self.model.state_dict()), "optimizer": optimizer_tensors(self.optimizers)}
         if outcome.best_step != outcome.steps:
+            tensors["best"] = self.best
+        if self.average is not None:
+            tensors["average"] = self.average.weights
             tensors["best"] = self.best
         facts = {
             "seconds": outcome.seconds,
@@ -196,6 +207,8 @@ class Training:
             self.model.load_state_dict(tensors["model"])
             copy_weights(self.model, self.trained)
             set_optimizer_tensors(self.optimizers, tensors["optimizer"])
+            if self.average is not None:
+                self.average.load(tensors["average"])
         except (RuntimeError, KeyError) as error:
             raise WeightsError(f"the checkpoint of step {snapshot.step} does not fit: {error}") from error
         best = best_weights(snapshot)

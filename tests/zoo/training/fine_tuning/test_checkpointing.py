@@ -1,0 +1,33 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import zoo
+from zoo.data.corpus import Batch
+from zoo.errors import ConfigError
+from zoo.training.fine_tuning.checkpointing import Checkpointed
+
+
+def objective(forward: Any, batch: Batch, step: int) -> Tensor:
+    return forward(*batch.inputs).square().sum()
+
+
+def test_gradients_are_the_same_and_blocks_go_forward_twice() -> None:
+    model = zoo.create("vit-micro", depth=2, dim=16, num_heads=2, mlp_dim=16, patch_size=4, image_size=8).double()
+    batch = Batch((torch.randn(2, 3, 8, 8, dtype=torch.float64),), torch.zeros(2))
+    objective(model, batch, 0).backward()
+    plain = [each.grad.clone() for each in model.parameters() if each.grad is not None]
+    model.zero_grad()
+    calls: list[None] = []
+    model.encoder.blocks[0].attention.register_forward_hook(lambda *_: calls.append(None))
+    Checkpointed(objective, model)(model, batch, 0).backward()
+    for ours, theirs in zip((each.grad for each in model.parameters() if each.grad is not None), plain, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    assert len(calls) == 2
+
+
+def test_a_model_without_blocks_is_refused() -> None:
+    with pytest.raises(ConfigError, match="checkpointing=True: Linear has no blocks"):
+        Checkpointed(objective, nn.Linear(2, 2))

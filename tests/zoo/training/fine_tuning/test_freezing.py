@@ -1,0 +1,62 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import zoo
+from zoo.data.corpus import Batch
+from zoo.errors import ConfigError
+from zoo.training.fine_tuning.freezing import KeepFrozen, freeze
+
+
+def made(name: str = "vit-micro") -> nn.Module:
+    return zoo.create(name, depth=2, dim=16, num_heads=2, mlp_dim=16, dropout=0.5, patch_size=4, image_size=8)
+
+
+def moved(model: nn.Module) -> set[str]:
+    return {name for name, each in model.named_parameters() if each.requires_grad}
+
+
+@pytest.mark.parametrize(
+    ("parts", "left"),
+    [
+        ("encoder", {"head"}),
+        ("stem", {"encoder", "head"}),
+        ("stem, encoder.blocks.0", {"encoder", "head"}),
+        ("*.bias,*.norm*", {"stem", "encoder", "head"}),
+    ],
+)
+def test_parts_are_frozen_and_the_others_are_not(parts: str, left: set[str]) -> None:
+    model = made()
+    freeze(model, parts)
+    assert {name.split(".")[0] for name in moved(model)} == left
+    if "blocks.0" in parts:
+        assert not [name for name in moved(model) if name.startswith("encoder.blocks.0.")]
+
+
+def test_a_cnn_keeps_its_own_head() -> None:
+    model = zoo.create("resnet-micro")
+    freeze(model, "encoder")
+    assert moved(model) == {"net.fc.weight", "net.fc.bias"}
+
+
+@pytest.mark.parametrize(("parts", "error"), [("trunk", "'trunk' matches no weights"), ("*", "nothing to train")])
+def test_what_matches_nothing_or_everything_is_an_error_that_names_the_parts(parts: str, error: str) -> None:
+    with pytest.raises(ConfigError, match=error) as raised:
+        freeze(made(), parts)
+    assert "encoder.blocks.0" in str(raised.value)
+
+
+def test_frozen_parts_are_in_evaluation_mode_and_their_statistics_stay() -> None:
+    model = zoo.create("resnet-micro").train()
+    freeze(model, "encoder")
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+
+    def loss(forward: Any, batch: Batch, step: int) -> Tensor:
+        assert forward.training
+        return forward(*batch.inputs).sum()
+
+    KeepFrozen(loss)(model, Batch((torch.randn(2, 3, 24, 24),), torch.zeros(2)), 0).backward()
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    assert model.net.fc.weight.grad is not None
