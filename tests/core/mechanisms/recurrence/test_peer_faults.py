@@ -82,7 +82,7 @@ def test_strong_decays_neither_overflow_nor_cancel() -> None:
 
 
 def test_a_chunk_reads_the_state_before_it() -> None:
-    """Equation 7 of RetNet's first version reads the one behind it (microsoft/unilm #1213, Jamie-Stirling/RetNet #10)."""
+    """Equation 7 of RetNet's first version reads the one behind it (microsoft/unilm #1213)."""
     q, k, v = drawn()
     gamma = torch.tensor(0.9, dtype=torch.float64)
     steps = Steps(q, k, v, gamma.log().expand(N, 1))
