@@ -119,5 +119,7 @@ def bits_of_pairs(text: str) -> float:
 def test_recurrent_language_models_learn_an_english_text(tmp_path: Path, name: str, steps: int, rate: float) -> None:
     text = topics_of_python(tmp_path)
     settings = {"batch_size": 32, "validations": 1, "tokenizer": "byte", "max_len": 128, "dropout": 0.0}
-    scores = learned(tmp_path, name, f"lines:{tmp_path}/topics.txt", steps=steps, learning_rate=rate, **settings)
+    scores = learned(
+        tmp_path / "run", name, f"lines:{tmp_path}/topics.txt", steps=steps, learning_rate=rate, **settings
+    )
     assert math.log2(-scores["-perplexity"]) < bits_of_pairs(text) - 0.3

@@ -109,7 +109,7 @@ def places_read(order: list[int], chunk: int, place: int) -> set[int]:
 def test_the_bucket_of_padding_changes_nothing_for_the_places_that_are_there() -> None:
     """Hugging Face's Reformer sorts padding behind all others (PR #5560): the first chunk looks back to it."""
     buckets = [1, 0, 1, 0]
-    orders = [sorted(range(len(row)), key=lambda place, row=row: row[place]) for row in (buckets, [*buckets, 4, 4])]
+    orders = [sorted(range(len(row)), key=row.__getitem__) for row in (buckets, [*buckets, 4, 4])]
     alone, padded = ({at for at in places_read(order, 2, 1) if at < 4} for order in orders)
     assert alone == {0, 1, 2, 3}
     assert padded == {1, 3}

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 from zoo.bench.recurrences import layers
+from zoo.core.mechanisms.efficient.performer import Performer
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +35,11 @@ def test_a_layer_is_timed_at_twice_the_length_and_at_it(name: str, monkeypatch: 
 
 def test_a_performer_is_timed_beside_softmax_attention_of_one_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes = []
-    known, mix = layers.scaled_dot_product_attention, layers.Performer.mix
+    mix = Performer.mix
 
     def full(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         shapes.append(q.shape)
-        return known(q, k, v)
+        return scaled_dot_product_attention(q, k, v)
 
     def ours(self: Any, parts: tuple[Tensor, ...], valid: Tensor, causal: bool) -> Tensor:
         assert causal
@@ -45,7 +47,7 @@ def test_a_performer_is_timed_beside_softmax_attention_of_one_shape(monkeypatch:
         return mix(self, parts, valid, causal)
 
     monkeypatch.setattr(layers, "scaled_dot_product_attention", full)
-    monkeypatch.setattr(layers.Performer, "mix", ours)
+    monkeypatch.setattr(Performer, "mix", ours)
     for job in layers.performer_beside_full():
         job()
     assert shapes == [torch.Size([1, 1, 9, 4])] * 2
