@@ -68,15 +68,40 @@ class Linear:
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
         assert isinstance(call.norm, Kernel)
-        q = query_features(call.norm, call.q, call.k.shape[1])
-        k, v = key_features(call.norm, call.k, call.v, call.valid)
         if isinstance(call.pattern, Full):
-            return divide(read(q, total(k, v))), None
-        start = call.start
-        assert isinstance(start, int)
-        before = total(k[:, :, : max(start, 0)], v[:, :, : max(start, 0)])
-        k, v = (stretch(x, start, q.shape[3]) for x in (k, v))
-        return divide(running(q, k, v, before)), None
+            q = query_features(call.norm, call.q, call.k.shape[1])
+            return divide(read(q, total(*key_features(call.norm, call.k, call.v, call.valid)))), None
+        return _causal(call, call.norm), None
+
+
+def _causal(call: Call, norm: Kernel) -> Float[Tensor, "b h q e"]:
+    """Let each query read the keys up to its own, a segment of queries at a time.
+
+    Features are made by segments, too: those of a whole long row are new memory at each step between them.
+    """
+    start, n, heads = call.start, call.q.shape[2], call.k.shape[1]
+    assert isinstance(start, int)
+    before, answers = total(*_keys(call, norm, 0, max(start, 0))), list[Tensor]()
+    for first in range(0, max(n, 1), SEGMENT):
+        q = query_features(norm, call.q[:, :, first : first + SEGMENT], heads)
+        at, count = start + first, q.shape[3]
+        k, v = (_behind(x, max(-at, 0), count) for x in _keys(call, norm, max(at, 0), max(at + count, 0)))
+        y, sums = _segment(q, k, v, before)
+        if first + SEGMENT < n:
+            before = sums + total(k[:, :, -CHUNK:], v[:, :, -CHUNK:])
+        answers.append(divide(y))
+    return answers[0] if len(answers) == 1 else torch.cat(answers, 2)
+
+
+def _keys(call: Call, norm: Kernel, first: int, end: int) -> tuple[Float[Tensor, "b g n f"], Float[Tensor, "b g n c"]]:
+    valid = None if call.valid is None else call.valid[:, first:end]
+    return key_features(norm, call.k[:, :, first:end], call.v[:, :, first:end], valid)
+
+
+def _behind(x: Float[Tensor, "b g k f"], front: int, n: int) -> Float[Tensor, "b g n f"]:
+    """Give n places: zeros in front, what there is, and zeros behind it."""
+    front = min(front, n)
+    return pad(x, (0, 0, front, n - front - x.shape[2]))
 
 
 def query_features(norm: Kernel, q: Float[Tensor, "b h q d"], heads: int) -> Float[Tensor, "b g r q f"]:
@@ -112,13 +137,6 @@ def cut(n: int) -> tuple[int, int]:
     """Give the number of chunks and their length; they are as equal as can be, so little is padded."""
     chunks = -(-n // CHUNK)
     return chunks, -(-n // max(chunks, 1))
-
-
-def stretch(x: Float[Tensor, "b g k f"], start: int, n: int) -> Float[Tensor, "b g n f"]:
-    """Give what stands at the positions of n queries, the first at `start`; zeros where nothing does."""
-    inside = x[:, :, max(start, 0) : max(start + n, 0)]
-    front = min(max(-start, 0), n)
-    return pad(inside, (0, 0, front, n - front - inside.shape[2]))
 
 
 def running(

@@ -1,6 +1,10 @@
 """Tasks learned from nothing on one core, with the settings of `docs/text.md`; what is judged was never trained on."""
 
+import math
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
+from pydoc_data.topics import topics
 from typing import Any
 
 import pytest
@@ -95,3 +99,27 @@ def test_words_are_given_their_part_of_speech(tmp_path: Path) -> None:
 
 def test_numbers_are_written_by_a_recurrent_decoder_with_attention(tmp_path: Path) -> None:
     assert learned(tmp_path, "rnn-attention-tiny", "numbers:en", steps=400, validations=1)["BLEU"] >= 98
+
+
+def topics_of_python(folder: Path) -> str:
+    """Write the paragraphs of Python's own help texts, a line each: 312,000 letters of English."""
+    found = [" ".join(text.split()) for topic in topics.values() for text in topic.split("\n\n")]
+    text = "\n".join(sorted({text for text in found if len(text) >= 80}))
+    (folder / "topics.txt").write_text(text, encoding="utf-8")
+    return text
+
+
+def bits_of_pairs(text: str) -> float:
+    """Give the bits of a letter by the letter before it, counted on the text itself."""
+    before, both = Counter(text[:-1]), Counter(pairwise(text))
+    return -sum(count * math.log2(count / before[first]) for (first, _), count in both.items()) / (len(text) - 1)
+
+
+@pytest.mark.parametrize(("name", "steps", "rate"), [("lstm-lm-micro", 400, 0.02), ("gru-lm-micro", 200, 0.01)])
+def test_recurrent_language_models_learn_an_english_text(tmp_path: Path, name: str, steps: int, rate: float) -> None:
+    text = topics_of_python(tmp_path)
+    settings = {"batch_size": 32, "validations": 1, "tokenizer": "byte", "max_len": 128, "dropout": 0.0}
+    scores = learned(
+        tmp_path / "run", name, f"lines:{tmp_path}/topics.txt", steps=steps, learning_rate=rate, **settings
+    )
+    assert math.log2(-scores["-perplexity"]) < bits_of_pairs(text) - 0.3

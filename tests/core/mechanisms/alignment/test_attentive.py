@@ -67,6 +67,26 @@ def test_previous_state_follows_the_equations_of_the_paper(make_decoder: Make, s
     torch.testing.assert_close(decoder(target, source).x[:1], torch.stack(expected, 1))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_the_gate_is_asked_with_the_state_before_the_token(
+    kind: str, make_decoder: Make, source: Tokens, target: Tokens
+) -> None:
+    decoder, given, states = make_decoder(kind, cell="gru"), list[Tensor](), list[Tensor]()
+    decoder.gate.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
+    decoder.cell.register_forward_hook(lambda _, inputs, answer: states.append(answer[0]))
+    decoder(target, source)
+    asked, reached = torch.cat(given, 1), torch.cat(states, 1)
+    torch.testing.assert_close(asked[:, 1:], reached[:, :-1])
+    torch.testing.assert_close(asked[:, 0], decoder.first(last_of(source)).tanh())
+
+
+def last_of(source: Tokens) -> Tensor:
+    valid = source.valid()
+    assert valid is not None
+    return torch.stack([row[there][-1] for row, there in zip(source.x, valid, strict=True)])
+
+
 @torch.no_grad()
 def test_input_feeding_gives_the_cell_the_answer_before(make_decoder: Make, source: Tokens, target: Tokens) -> None:
     decoder, given = make_decoder("feeding"), list[Tensor]()

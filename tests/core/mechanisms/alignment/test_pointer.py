@@ -41,6 +41,16 @@ def test_pointing_step_by_step_agrees_with_teacher_forcing() -> None:
     assert torch.equal(model(Tokens(X), found).argmax(-1), found)
 
 
+@torch.no_grad()
+def test_each_step_reads_the_vector_that_was_pointed_at_before() -> None:
+    model, given = network(), list[torch.Tensor]()
+    model.decoder.cell.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
+    model(Tokens(X), PLACES)
+    read = torch.cat(given, 1)
+    assert torch.equal(read[:, 0], model.begin.expand(2, -1))
+    assert torch.equal(read[:, 1:], X[torch.arange(2)[:, None], PLACES[:, :-1]])
+
+
 def test_every_parameter_learns() -> None:
     model = network()
     model(Tokens(X), PLACES)[..., 0].sum().backward()

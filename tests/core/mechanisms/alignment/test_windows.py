@@ -37,15 +37,18 @@ def test_local_m_moves_on_with_each_token_and_stops_at_the_end_of_the_source() -
 
 
 @torch.no_grad()
-def test_local_p_is_its_formula_and_is_not_normed_again() -> None:
-    window = Predictive(DIM, 2).double()
+@pytest.mark.parametrize("reach", [2, 3])
+def test_local_p_is_its_formula_and_is_not_normed_again(reach: int) -> None:
+    window = Predictive(DIM, reach).double()
     found = weights(window)
     for row, length in enumerate([LENGTH, 4]):
         for step, h in enumerate(H[row]):
             p = length * (window.outside.weight[0] @ (window.inside.weight @ h).tanh()).sigmoid().item()
-            inside = [s for s in range(length) if abs(s - p) <= 2]
+            inside = [s for s in range(length) if abs(s - p) <= reach]
             align = torch.stack([h @ SCORE.general.w[0] @ S[row, s] for s in inside]).softmax(0)
-            gauss = torch.tensor([math.exp(-((s - p) ** 2) / (2 * 1.0**2)) for s in inside], dtype=torch.float64)
+            gauss = torch.tensor(
+                [math.exp(-((s - p) ** 2) / (2 * (reach / 2) ** 2)) for s in inside], dtype=torch.float64
+            )
             torch.testing.assert_close(found[row, step, inside], align * gauss)
             assert found[row, step].count_nonzero() == len(inside)
     assert (found.sum(-1) < 1).all()

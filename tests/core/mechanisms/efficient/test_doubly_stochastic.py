@@ -34,6 +34,10 @@ def test_a_lower_triangular_one_would_be_the_identity() -> None:
     torch.testing.assert_close(balanced, torch.eye(4).double(), atol=1e-2, rtol=0)
 
 
+def test_by_name_it_ends_with_rows() -> None:
+    assert doubly_stochastic()(8, 2).iterations == 5
+
+
 def test_a_number_of_iterations_is_a_whole_one() -> None:
     with pytest.raises(ConfigError, match="ITERATIONS='0' is no whole number from 1 on"):
         doubly_stochastic("0")

@@ -42,3 +42,10 @@ def test_keys_are_projected_by_e_and_values_by_f() -> None:
     weights = (q @ (layer.of_keys @ k).mT / 2).softmax(-1)  # heads of 4 channels
     mixed = weights @ (layer.of_values @ v)
     torch.testing.assert_close(layer(Tokens(X)), layer.out(mixed.transpose(1, 2).flatten(2)))
+
+
+@torch.no_grad()
+def test_a_shorter_row_uses_the_first_columns() -> None:
+    layer, short = linformer("3", "9")(8, 2).double(), linformer("3", "6")(8, 2).double()
+    short.load_state_dict({**layer.state_dict(), "of_keys": layer.of_keys[:, :6], "of_values": layer.of_values[:, :6]})
+    torch.testing.assert_close(layer(Tokens(X)), short(Tokens(X)))

@@ -40,6 +40,14 @@ def test_the_second_projections_change_global_places_only() -> None:
 
 
 @torch.no_grad()
+def test_a_global_place_reads_all_by_the_second_queries_keys_and_values() -> None:
+    layer = make("1", "0", "5")
+    q, k, v = layer.global_qkv(X).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+    expected = ((q @ k.mT / 2).softmax(-1) @ v).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(layer(Tokens(X))[:, [0, 5]], layer.out(expected)[:, [0, 5]])
+
+
+@torch.no_grad()
 def test_a_global_place_behind_the_end_of_a_row_is_none() -> None:
     layer = make("1", "7")
     torch.testing.assert_close(layer(Tokens(X[:, :4])), layer(Tokens(X, keys=Lengths(torch.tensor([4, 4]))))[:, :4])

@@ -38,6 +38,12 @@ def test_it_approximates_smooth_sequences_better_with_more_landmarks() -> None:
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
+def test_by_name_it_has_the_six_steps_and_the_convolution_of_33_places_of_the_published_models() -> None:
+    layer = nystrom("4")(8, 2)
+    assert layer.steps == 6
+    assert layer.conv.weight.shape == (2, 1, 33, 1)
+
+
 def test_the_iteration_is_the_inverse_in_the_limit_of_each_matrix_alone() -> None:
     a = torch.randn(2, 3, 5, 5, dtype=torch.float64).softmax(-1)
     torch.testing.assert_close(pseudo_inverse(a, 60), torch.linalg.pinv(a), atol=1e-6, rtol=1e-6)

@@ -1,5 +1,6 @@
 """Sinkhorn attention sorts blocks: balanced always, and at a low temperature attention to blocks by a permutation."""
 
+import math
 from typing import Any
 
 import pytest
@@ -49,6 +50,54 @@ def test_at_a_low_temperature_it_is_attention_to_blocks_by_a_permutation(monkeyp
         own_q, own_k, own_v = (x[:, head : head + 1].transpose(1, 2) for x in (q, k, v))
         wanted = attend(own_q, own_k, own_v, Blocks(3, rows))
         torch.testing.assert_close(mixed[:, head : head + 1].transpose(1, 2), wanted, atol=1e-8, rtol=0)
+
+
+@torch.no_grad()
+def test_the_sorting_is_its_formula() -> None:
+    """P is relu of the sum of a block times a matrix, divided by tau; row i, of queries, is made of block i."""
+    layer = make(tau=0.5, iterations=5)
+    content = parts(layer, X)[2].unflatten(2, (4, 3))
+    scores = torch.stack(
+        [torch.stack([block.sum(0).relu() @ w for block in head]) for head, w in zip(content[0], layer.w, strict=True)]
+    )
+    expected = scores / 0.5
+    for axis in (-1, -2, -1, -2, -1):
+        expected = expected - expected.logsumexp(axis, keepdim=True)
+    torch.testing.assert_close(layer.sorting(content, torch.ones(1, 4, dtype=torch.bool))[0], expected.exp())
+
+
+@torch.no_grad()
+def test_the_noise_of_the_sorting_is_that_of_gumbel(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    layer: Any = SinkhornAttention(8, 2, block=1, length=64).train()
+    given: list[Tensor] = []
+
+    def noted(scores: Tensor, there: Tensor, iterations: int) -> Tensor:
+        given.append(scores)
+        return scores
+
+    monkeypatch.setattr("zoo.core.mechanisms.efficient.sinkhorn.balanced", noted)
+    layer.sorting(torch.zeros(20, 2, 64, 1, 4), torch.ones(20, 64, dtype=torch.bool))
+    noise = given[0] * layer.tau
+    assert abs(float(noise.mean()) - 0.5772) < 0.02  # Euler's constant
+    assert abs(float(noise.var()) - math.pi**2 / 6) < 0.05
+    assert float(((noise - noise.mean()) ** 3).mean() / noise.std() ** 3) > 1  # 1.14; of the minimum it is negative
+
+
+@torch.no_grad()
+def test_a_sorted_place_counts_by_its_share_of_what_is_there() -> None:
+    layer, n = make(), 7
+    q, k, content, v = (torch.nn.functional.pad(x, (0, 0, 0, 5)).unflatten(2, (4, 3)) for x in parts(layer, X[:, :n]))
+    there = (torch.arange(12) < n).view(1, 4, 3)
+    sort = layer.sorting(content, there.any(-1))
+    share = (sort @ there[:, None].double())[:, :, :, None]
+    own = (q @ k.mT / 2).exp() * there[:, None, :, None]
+    sorted_k, sorted_v = sorted_blocks(sort, k), sorted_blocks(sort, v)
+    moved = (q @ sorted_k.mT / 2).exp() * share
+    weights = torch.cat([own, moved], -1)
+    expected = weights / weights.sum(-1, keepdim=True) @ torch.cat([v, sorted_v], 3)
+    found = layer.mix(parts(layer, X[:, :n]), torch.ones(1, n, dtype=torch.bool), False)
+    torch.testing.assert_close(found, expected.flatten(2, 3)[:, :, :n])
 
 
 def test_sorted_blocks_follow_the_permutation() -> None:

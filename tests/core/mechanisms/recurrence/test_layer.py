@@ -270,6 +270,59 @@ def test_ssd_writes_values_scaled_by_the_step_and_its_first_steps_are_those_of_m
 
 
 @torch.no_grad()
+def test_ssd_begins_with_rates_between_1_and_16() -> None:
+    """As arXiv:2405.21060's code draws them: a head forgets within 1 to 1,000 tokens of a step of .1 to .001."""
+    made = layer("ssd", 64, 32)
+    assert isinstance(made, StateSpaceAttention)
+    rates = made.step_sizes.log_rate.exp()
+    assert bool(((rates >= 1) & (rates <= 16)).all())
+    assert float(rates.max() / rates.min()) > 4
+
+
+@torch.no_grad()
+def test_gla_takes_a_root_of_its_gates() -> None:
+    made, x = layer("gla"), draw(5)
+    assert isinstance(made, GatedLinearAttention)
+    decay = made._steps(Tokens(x), None, None).decay
+    assert decay is not None
+    gates = made.decay(x).sigmoid().unflatten(-1, (2, 4)).transpose(1, 2)
+    torch.testing.assert_close(decay.exp() ** 16, gates)
+
+
+@torch.no_grad()
+def test_queries_keys_and_rates_of_delta_are_those_of_the_paper() -> None:
+    made, x = layer("delta"), draw(5)
+    assert isinstance(made, DeltaAttention)
+    q, k, v = made.qkv(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+    steps = made._steps(Tokens(x), None, None)
+    for found, given in ((steps.q, q), (steps.k, k)):
+        torch.testing.assert_close(found, normalize(silu(given), dim=-1), rtol=1e-4, atol=1e-4)
+    assert torch.equal(steps.v, v)
+    assert steps.rate is not None
+    torch.testing.assert_close(steps.rate[..., 0], made.rate(x).sigmoid().mT)
+
+
+@pytest.mark.parametrize(
+    ("name", "gated", "mean"),
+    [
+        ("retention", True, True),
+        ("gla", True, True),
+        ("ssd", True, False),
+        ("delta", False, False),
+        ("gated-delta", True, False),
+    ],
+)
+@torch.no_grad()
+def test_answers_are_normed_and_gated_as_the_papers_say(name: str, gated: bool, mean: bool) -> None:
+    made, x = layer(name), draw(6)
+    y = recurrent(made._steps(Tokens(x), None, None))[0].transpose(1, 2)
+    y = y - y.mean(-1, keepdim=True) if mean else y
+    y = (y * (y.square().mean(-1, keepdim=True) + 1e-5).rsqrt()).flatten(2)
+    assert (made.gate is not None) is gated
+    torch.testing.assert_close(made(Tokens(x)), made.out(y if made.gate is None else y * silu(made.gate(x))))
+
+
+@torch.no_grad()
 def test_mqar_in_one_layer_delta_keeps_the_newest_value_where_sums_blur() -> None:
     keys = normalize(draw(4, 1, 4)[0] + 3 * torch.eye(4, dtype=torch.float64), dim=-1)
     k, v = keys.repeat(2, 1), draw(8, 1, 4)[0]
