@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError
 from zoo.core.layers.pooling import check_pool, pooled
 from zoo.core.ops.int8_matrix import Int8Matrix
-from zoo.core.ops.linear import Linear
+from zoo.core.ops.linear import Linear, scores
 from zoo.core.ops.products import multiply
 from zoo.core.tokens import Tokens
 
@@ -39,6 +39,10 @@ class Classifier(nn.Module):
         if like is not None:
             self.linear.to(like.device, like.dtype)
 
+    def scores(self, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n classes"]:
+        """Give a score for each label of each vector."""
+        return scores(self.linear, x)
+
 
 class Classify(Classifier):
     """Classifier of a sequence: linear layer on its first vector, or on the mean, sum or maximum of the valid ones.
@@ -56,7 +60,7 @@ class Classify(Classifier):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "sets classes"]:
         """Give a score for each label."""
-        return self.linear(self.pooled(tokens))
+        return self.scores(self.pooled(tokens))
 
     def pooled(self, tokens: Tokens) -> Float[Tensor, "sets d"]:
         """Give one vector for each set."""
@@ -96,8 +100,8 @@ class Tag(Classifier):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "b n classes"]:
         """Give a score for each label, for each vector; 0 where none is."""
-        scores, valid = self.linear(tokens.x[:, self.prefix :]), tokens.valid()
-        return scores if valid is None else scores.masked_fill(~valid[:, self.prefix :, None], 0)
+        labels, valid = self.scores(tokens.x[:, self.prefix :]), tokens.valid()
+        return labels if valid is None else labels.masked_fill(~valid[:, self.prefix :, None], 0)
 
 
 class Features(nn.Module):

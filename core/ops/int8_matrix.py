@@ -12,11 +12,14 @@ from torch.utils._pytree import tree_map_only
 from zoo.core.errors import ConfigError
 from zoo.core.ops import int8_products
 from zoo.core.ops.autocast import compute_dtype
+from zoo.core.ops.onednn import traced
 
 LARGEST = 127
 """The most that a weight can be, of both signs."""
 BLOCK = 2**22
 """Weights that are turned into floats at a time."""
+CACHED = 3 * 2**16
+"""Weights that are turned into the same floats one block after another, so that these stay in the processor's cache."""
 
 
 class Int8Matrix(nn.Module):
@@ -71,8 +74,15 @@ class Int8Matrix(nn.Module):
         if compute_dtype(x) is torch.float16:  # sums of whole numbers up to 127 would be infinite
             y = torch.cat([linear(x, (block * scale[:, None]).to(x.dtype)) for block, scale in parts], -1)
         else:
-            y = torch.cat([linear(x, block.to(x.dtype)) for block, _ in parts], -1) * self.scale.to(x.dtype)
+            products = self._cached(x) if _forgotten(x) else [linear(x, block.to(x.dtype)) for block, _ in parts]
+            y = torch.cat(products, -1) * self.scale.to(x.dtype)
         return y if bias is None else y + bias
+
+    def _cached(self, x: Float[Tensor, "*n d"]) -> list[Tensor]:
+        """Multiply by blocks that overwrite each other: for one vector .53 of the time of one block (AMD, AVX2)."""
+        size = max(1, CACHED // max(self.int8.shape[1], 1))
+        floats = x.new_empty(min(size, len(self.int8)), self.int8.shape[1])
+        return [linear(x, floats[: len(block)].copy_(block)) for block in self.int8.split(size)]
 
     def lookup(self, ids: Int[Tensor, "*n"]) -> Float[Tensor, "*n d"]:
         """Give rows."""
@@ -149,6 +159,12 @@ class Int8Matrix(nn.Module):
     def extra_repr(self) -> str:
         """Return rows and columns."""
         return f"{self.shape[0]}, {self.shape[1]}"
+
+
+def _forgotten(x: Tensor) -> bool:
+    """Tell whether a product with these vectors keeps nothing of the matrix for gradients, and nothing traces it."""
+    plain = type(x) in (Tensor, nn.Parameter) and x.is_cpu and not torch.is_autocast_enabled("cpu")
+    return plain and not (torch.is_grad_enabled() and x.requires_grad) and not traced()
 
 
 def _linear(input: Any, weight: Any, bias: Tensor | None = None) -> Tensor | None:

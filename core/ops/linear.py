@@ -1,4 +1,4 @@
-"""`Linear`: a linear layer that multiplies in the fastest way of the machine."""
+"""`Linear`: a linear layer that multiplies in the fastest way of the machine; and layers in other classes, likewise."""
 
 import torch
 from jaxtyping import Float
@@ -44,6 +44,17 @@ def activated(layer: nn.Module, x: Float[Tensor, "*n d"], activation: Activation
     if type(layer) is not Linear or _watched(layer):
         return activation(layer(x))
     return products.multiply(x, layer.weight, layer.bias, activation)
+
+
+def scores(layer: nn.Module, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n classes"]:
+    """Give `layer(x)` of a classifier: PyTorch's own linear layer is multiplied by the rule, too.
+
+    Under autocast it is called, since its answers have autocast's dtype.
+    """
+    if type(layer) is not nn.Linear or _watched(layer) or torch.is_autocast_enabled(x.device.type):
+        answer: Tensor = layer(x)
+        return answer
+    return products.multiply(x, layer.weight, layer.bias)
 
 
 def _watched(layer: nn.Module) -> bool:

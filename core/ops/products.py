@@ -75,7 +75,7 @@ def multiply(
         y = weight.multiply(x, bias)
         return activation(y) if activation else y
     rule = RULES["mkl" if torch.compiler.is_compiling() else chosen()]  # a compiler could not follow the choice
-    if not (rule.plain or activation in rule.fused):
+    if weight.numel() < rule.matrix or not (rule.plain or activation in rule.fused):
         y = _by_pytorch(x, weight, bias)
         return activation(y) if activation else y
     differentiated = torch.is_grad_enabled() and any(

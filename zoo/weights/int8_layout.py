@@ -38,8 +38,8 @@ def as_floats(state: Mapping[str, Tensor], label: str, quantization: Mapping[str
     if quantization is None:
         if holds_int8(state):
             raise WeightsError(
-                f"{label} holds int8 weights, and there is no config.json with them that says so: "
-                "zoo.create('local-dir:FOLDER') makes the int8 model of a folder that zoo.weights.save wrote"
+                f"{label} holds int8 weights, and no config.json was read with them: give the folder that "
+                "zoo.weights.save wrote, zoo.create('local-dir:FOLDER')"
             )
         return state
     if quantization.get("dtype") != "int8":

@@ -24,7 +24,7 @@ class NodeTag(Tag):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n classes"]:
         """Give a score for each label, for each node."""
-        return self.linear(tokens.x.squeeze(0))
+        return self.scores(tokens.x.squeeze(0))
 
 
 class NodeFeatures(Features):
@@ -53,7 +53,7 @@ class Link(Classifier):
         left, right = tokens.x.squeeze(0)[pairs]
         if not self.num_classes:
             return (left * right).sum(1) / math.sqrt(self.dim)
-        return self.linear(left * right)
+        return self.scores(left * right)
 
 
 class StandardizedHead(nn.Module):

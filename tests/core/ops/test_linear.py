@@ -1,13 +1,16 @@
-"""Linear layers, alone and with an activation."""
+"""Linear layers, alone and with an activation, and those of classifiers."""
+
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from zoo.core import Classify, Tag, Tokens
 from zoo.core.errors import ConfigError
-from zoo.core.ops import products
+from zoo.core.ops import onednn, products
 from zoo.core.ops.activations import gelu
-from zoo.core.ops.linear import Linear, activated
+from zoo.core.ops.linear import Linear, activated, scores
 
 
 def test_shapes_are_known_on_the_meta_device() -> None:
@@ -46,3 +49,33 @@ def test_a_wrong_rule_is_told_when_a_layer_is_made(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(products, "chosen", products.chosen.__wrapped__)
     with pytest.raises(ConfigError, match="ZOO_PRODUCTS='fast' is not one of auto, mkl"):
         Linear(4, 3)
+
+
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+@pytest.mark.parametrize("make", [lambda: Classify(16, 8), lambda: Tag(16, 8)])
+def test_classifiers_follow_the_rule(make: Callable[[], nn.Module], monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[torch.Size] = []
+    multiplied = onednn.multiply
+
+    def note(x: Tensor, weight: Tensor, bias: Tensor | None, activation: onednn.Activation | None = None) -> Tensor:
+        served.append(x.shape)
+        return multiplied(x, weight, bias, activation)
+
+    monkeypatch.setattr(onednn, "multiply", note)
+    head, x = make(), Tokens(torch.randn(2, 3, 16))
+    with torch.no_grad():
+        monkeypatch.setattr(products, "chosen", lambda: "mkl")
+        wanted = head(x)
+        assert not served
+        monkeypatch.setattr(products, "chosen", lambda: "onednn")
+        torch.testing.assert_close(head(x), wanted)
+    assert len(served) == 1
+
+
+def test_scores_have_the_dtype_of_autocast_and_are_seen_by_hooks() -> None:
+    layer, seen, x = nn.Linear(7, 5), [], torch.randn(3, 7)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert scores(layer, x).dtype is torch.bfloat16
+    layer.register_forward_hook(lambda module, inputs, answer: seen.append(answer))
+    torch.testing.assert_close([scores(layer, x)], seen)
+    assert scores(nn.Identity(), x) is x
