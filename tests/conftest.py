@@ -1,8 +1,18 @@
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
+
+if sys.dont_write_bytecode:  # then each process would compile torch, the zoo and the tests anew: half a minute
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(ROOT / ".pytest_cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix  # for workers, and commands that tests start
+
+# ruff: noqa: E402
 import jaxtyping
 import pytest
 import torch
