@@ -59,7 +59,7 @@ def checked_once(fn: Any = None, *, typechecker: Any, usual: Callable[..., Any] 
     return call
 
 
-jaxtyping.jaxtyped = checked_once  # what the import hook, which the options in pyproject.toml set up, decorates with
+vars(jaxtyping)["jaxtyped"] = checked_once  # what the import hook of the options in pyproject.toml decorates with
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -131,9 +131,9 @@ def test_what_plugins_name_is_told_without_heavy_libraries(name: str) -> None:
     assert not loaded_after(f"import {name}; [list(h()) for k, h in vars({name}).items() if k in {hooks}]")
 
 
-def loaded_after(code: str) -> set[str]:
+def loaded_after(code: str, heavy: tuple[str, ...] = HEAVY) -> set[str]:
     """Run code in a new process and give the heavy libraries it imported."""
-    script = f"import sys\n{code}\nprint('\\nloaded', *(m for m in {HEAVY} if m in sys.modules))"
+    script = f"import sys\n{code}\nprint('\\nloaded', *(m for m in {heavy} if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split()[1:])
 
@@ -153,6 +153,12 @@ def loaded_after(code: str) -> set[str]:
 )
 def test_looking_around_imports_nothing_heavy(code: str) -> None:
     assert not loaded_after(code)
+
+
+def test_a_model_answers_without_the_compiler_of_torch() -> None:
+    """Its import takes as long as the rest of the start of a command."""
+    names = ("vit-micro", "bert-micro", "decoder-tiny", "speech-tiny")
+    assert not loaded_after(f"import zoo\nfor n in {names}: zoo.create(n)(*zoo.example(n))", ("torch._dynamo",))
 
 
 def test_every_package_is_in_the_wheel() -> None:
