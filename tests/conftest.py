@@ -40,12 +40,13 @@ def checked_once(fn: Any = None, *, typechecker: Any, usual: Callable[..., Any] 
     """Check a call as `jaxtyping.jaxtyped` does, its arguments once, not twice, and its shapes only where it names any.
 
     The time of the tests is that of millions of small calls, and half of it was that of `jaxtyped`, which binds the
-    arguments of each to its signature. Annotations that are text, and what is no function, are left to it.
+    arguments of each to its signature. Annotations that are text, generators, and what is no function are left to it.
     """
     if fn is None:
         return functools.partial(checked_once, typechecker=typechecker)
     hints = [part for hint in getattr(fn, "__annotations__", {}).values() for part in parts(hint)]
-    if not inspect.isfunction(fn) or any(isinstance(hint, str) for hint in hints):
+    is_text = any(isinstance(hint, str) for hint in hints)
+    if is_text or not inspect.isfunction(fn) or inspect.isgeneratorfunction(fn):
         return usual(fn, typechecker=typechecker)
     checked = typechecker(fn)
     if any(map(is_shape, hints)):
