@@ -1,8 +1,20 @@
+import functools
+import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+ROOT = Path(__file__).parents[1]
+
+if sys.dont_write_bytecode:  # then each process would compile torch, the zoo and the tests anew: half a minute
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(ROOT / ".pytest_cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix  # for workers, and commands that tests start
+
+# ruff: noqa: E402
 import jaxtyping
 import pytest
 import torch
@@ -10,6 +22,45 @@ import torch
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each processor: threads would wait for each other
     os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)
+
+
+def parts(annotation: Any) -> Iterator[Any]:
+    """Give an annotation and all that it is made of."""
+    yield annotation
+    for part in annotation if isinstance(annotation, list) else get_args(annotation):
+        yield from parts(part)
+
+
+def is_shape(annotation: Any) -> bool:
+    """Tell whether jaxtyping reads it."""
+    return inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray)
+
+
+def checked_once(fn: Any = None, *, typechecker: Any, usual: Callable[..., Any] = jaxtyping.jaxtyped) -> Any:
+    """Check a call as `jaxtyping.jaxtyped` does, its arguments once, not twice, and its shapes only where it names any.
+
+    The time of the tests is that of millions of small calls, and half of it was that of `jaxtyped`, which binds the
+    arguments of each to its signature. Annotations that are text, generators, and what is no function are left to it.
+    """
+    if fn is None:
+        return functools.partial(checked_once, typechecker=typechecker)
+    hints = [part for hint in getattr(fn, "__annotations__", {}).values() for part in parts(hint)]
+    is_text = any(isinstance(hint, str) for hint in hints)
+    if is_text or not inspect.isfunction(fn) or inspect.isgeneratorfunction(fn):
+        return usual(fn, typechecker=typechecker)
+    checked = typechecker(fn)
+    if any(map(is_shape, hints)):
+        checked = usual(checked, typechecker=None)
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        return (fn if jaxtyping.config.jaxtyping_disable else checked)(*args, **kwargs)
+
+    return call
+
+
+vars(jaxtyping)["jaxtyped"] = checked_once  # what the import hook of the options in pyproject.toml decorates with
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch._compile import _disable_dynamo
 from torch.autograd.function import FunctionCtx
 
 from zoo.core.backends import costs
@@ -78,7 +79,7 @@ class ByEdges:
             calls=costs.EDGES.calls * -(-p.batch // rows) * -(-p.heads // heads),
         )
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @_disable_dynamo  # `torch.compiler.disable`, which imports the compiler when it is first called, not here
     def run(self, call: Call) -> tuple[Float[Tensor, "b h q e"], Float[Tensor, "b h q k"] | None]:
         """See `Backend.run`."""
         q, k, v = (upcast(x).transpose(1, 2) for x in (call.q, call.k, call.v))

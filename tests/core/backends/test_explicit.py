@@ -13,7 +13,7 @@ from zoo.testing.strategies import Case, cases, random_cases
 
 
 @given(data=st.data())
-@random_cases(30)
+@random_cases(16)
 def test_blocks_of_one_query_give_what_the_reference_gives(data: st.DataObject) -> None:
     case = data.draw(cases("explicit"))
     with pytest.MonkeyPatch.context() as patch:

@@ -53,7 +53,7 @@ def problems(draw_from: st.DrawFn) -> tuple[tuple[Tensor, Tensor, Tensor], Patte
 @pytest.mark.parametrize("features", [Kernel().features, doubled])
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @given(problem=problems())
-@random_cases(40)
+@random_cases(20)
 def test_values_and_gradients_equal_the_quadratic_form(
     dtype: torch.dtype, features: object, problem: tuple[tuple[Tensor, Tensor, Tensor], Pattern, Keys | None, int]
 ) -> None:

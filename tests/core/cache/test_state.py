@@ -192,7 +192,7 @@ _KEPT = st.sampled_from([Causal(), Window(0, 0), PATTERNS[7], *(Window(left, 0) 
 
 
 @given(first=st.integers(0, 12), events=_lives, spare=_SPARE, pattern=_KEPT)
-@random_cases(60)
+@random_cases(30)
 def test_after_any_crops_a_row_reads_what_a_fresh_state_would_keep(
     first: int, events: Lives, spare: int, pattern: Pattern
 ) -> None:

@@ -33,7 +33,7 @@ TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 6e-3, tor
 PRECISIONS = {"flex": [torch.float32, torch.bfloat16], "flash": [torch.float16, torch.bfloat16]}
 """Of backends that do not serve every one."""
 PRODUCTS = ("scaled_dot", "dot")
-few = random_cases(16)
+few = random_cases(8)
 
 
 def precisions(backend: str) -> list[torch.dtype]:

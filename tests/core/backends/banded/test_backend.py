@@ -73,7 +73,7 @@ LENGTHS = st.one_of(st.integers(0, 9), st.sampled_from([15, 16, 17, 33, 48, 70])
     bias=st.sampled_from(BIASES),
     seed=st.integers(0, 999),
 )
-@random_cases(80)
+@random_cases(40)
 def test_values_and_gradients_equal_the_reference(
     pattern: Pattern,
     batch: int,

@@ -107,7 +107,8 @@ def test_a_gradient_is_the_same_whichever_others_are_wanted(channels: int) -> No
         return with_gradients(y, [x for x in tensors if x.requires_grad])[1:]
 
     everything = gradients()
-    for needs in list(itertools.product([False, True], repeat=len(tensors)))[1:]:
+    subsets = itertools.product([False, True], repeat=len(tensors))
+    for needs in [needs for needs in subsets if sum(needs) in (1, 2, len(tensors) - 1)]:
         for x, need in zip(tensors, needs, strict=True):
             x.requires_grad_(need)
         torch.testing.assert_close(gradients(), [x for x, need in zip(everything, needs, strict=True) if need])

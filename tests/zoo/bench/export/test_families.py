@@ -21,6 +21,7 @@ def test_the_suite_has_each_family_in_float32_and_in_int8() -> None:
     assert {"vit-small, onnxruntime float32", "vit-small, onnxruntime int8"} <= set(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("int8", "tolerance"), [(False, 1e-4), (True, 0.1)])
 def test_both_sides_give_the_same_answers(int8: bool, tolerance: float) -> None:
     built = compared("vit-micro", int8)
