@@ -15,7 +15,7 @@ SOURCES = (
         takes="[FILE]",
         description=(
             "pictures with captions: drawn scenes of digits, or yours: COCO's captions_*.json, the splits of "
-            "dataset_coco.json, path<TAB>text (.tsv), or Flickr's .token file; FILE?images=FOLDER says where pictures are"
+            "dataset_coco.json, path<TAB>text (.tsv), Flickr's .token file; FILE?images=FOLDER says where pictures are"
         ),
         tasks=("generate",),
         requires=(TIMM, TOKENIZERS, SACREBLEU),

@@ -60,9 +60,7 @@ def draw(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple[int, 
     return figure
 
 
-def lay_over(
-    axes: Axes, pixels: Float[Tensor, "h w 3"], weights: Float[Tensor, "r k"] | None, most: float
-) -> None:
+def lay_over(axes: Axes, pixels: Float[Tensor, "h w 3"], weights: Float[Tensor, "r k"] | None, most: float) -> None:
     """Draw a picture, and weights of its places over it; the larger, the less of the picture shows.
 
     Args:

@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols, cross_attention_maps

@@ -36,6 +36,8 @@ class RecurrentCaptionerConfig:
         patch_size: pixels along a side of a place of the feature map.
         in_chans: channels of the picture.
         stem: `cnn` (a feature map), or `patches`.
+        position: of the places, added to them: `sinusoidal`, `learned` or `none`. The paper has none; its map has seen
+            where the picture ends.
         dim: channels of a place, of a token and of the state.
         depth: layers of the decoder.
         cell: `lstm` or `gru`.
@@ -51,6 +53,7 @@ class RecurrentCaptionerConfig:
     patch_size: int = 4
     in_chans: int = 3
     stem: str = "cnn"
+    position: str = "sinusoidal"
     dim: int = 96
     depth: int = 1
     cell: str = "lstm"
@@ -90,12 +93,13 @@ class RecurrentCaptioner(Generator):
             pool="mean",
             dropout=config.dropout,
         )
+        places = config.image_size, config.patch_size, config.in_chans, dim, config.position
         super().__init__(
             target,
             decoder,
             NextToken(dim, config.vocab_size, target.embed),
             encoder=Stack([]),
-            stem=make_stem(config.stem, config.image_size, config.patch_size, config.in_chans, dim),
+            stem=make_stem(config.stem, *places),
             symbols=of_vocabulary(config.symbols, config.vocab_size),
         )
         self.label_smoothing = config.label_smoothing
