@@ -6,7 +6,7 @@ from typing import Any
 from zoo import Kind, ModelSpec, SourceSpec, StudySpec, hookimpl
 from zoo.plugins.caption.sources import SACREBLEU, SKLEARN, SOURCES, TIMM, TOKENIZERS
 
-PICTURE: dict[str, Any] = {"vocab_size": 260, "image_size": 24, "patch_size": 4, "in_chans": 3, "label_smoothing": 0.0}
+PICTURE: dict[str, Any] = {"vocab_size": 260, "image_size": 20, "patch_size": 4, "in_chans": 3, "label_smoothing": 0.0}
 
 # name: (class, kind, what is added to `PICTURE`, parameters, source); for two cores
 CAPTIONERS: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {

@@ -35,7 +35,7 @@ def open_captions(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
     chosen = choose_tokenizer(tokenizer, "word", [item.texts[0] for item in parts["train"]])
     about = DatasetInfo(
         "captions",
-        f"`captions` are {SIZES['train']:,} drawn scenes of one to three handwritten digits on coloured cards, each "
+        f"`captions` are {SIZES['train']:,} drawn scenes of one or two handwritten digits on coloured cards, each "
         f"with its sentence; {SIZES[UNSEEN]:,} further scenes show pairs of colour and number that no training scene "
         "shows.",
         fingerprint(["captions-1", str(seed), chosen.content]),

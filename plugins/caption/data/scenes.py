@@ -1,6 +1,6 @@
 """Drawn scenes: coloured cards with handwritten digits on a grid, and the sentence that a grammar makes of them.
 
-Sentence = Thing (Relation Thing)*;   Thing = "a" Colour Number;   Relation = "left of" | "above"
+Sentence = Thing [Relation Thing];   Thing = "a" Colour Number;   Relation = "left of" | "above"
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from zoo.plugins.shared.images.digits import GROUND, HUES, NOISE, Digits
 
-CELL, GRID, SHIFT = 8, 3, 1
-"""Pixels of a card, cells along a side, and by how many pixels a card may lie off its cell."""
+CARD, CELL, GRID = 8, 10, 2
+"""Pixels of a card and of a cell, in which it lies anywhere, and cells along a side."""
 SIDE = CELL * GRID
 COLOURS = ("red", "green", "blue", "yellow")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-COUNTS = {1: 0.2, 2: 0.5, 3: 0.3}
+COUNTS = {1: 0.2, 2: 0.8}
 """How many things a scene has, and how often."""
 
 Pair = tuple[int, int]
@@ -66,10 +66,10 @@ def draw_scene(digits: Digits, rng: np.random.Generator, unseen: bool = False) -
     if unseen:
         pairs[rng.integers(number)] = UNSEEN[rng.integers(len(UNSEEN))]
     things = [Thing(pair, int(cell) // GRID, int(cell) % GRID) for pair, cell in zip(pairs, cells, strict=True)]
-    canvas = np.zeros((SIDE + 2 * SHIFT, SIDE + 2 * SHIFT, 3), np.float32)
+    canvas = np.zeros((SIDE, SIDE, 3), np.float32)
     corners = [_lay(canvas, thing, digits, rng) for thing in things]
-    picture = canvas[SHIFT:-SHIFT, SHIFT:-SHIFT] + NOISE * rng.standard_normal((SIDE, SIDE, 3), np.float32)
-    pixels = (picture.clip(0, 1) * 255).round().astype(np.uint8).transpose(2, 0, 1)
+    canvas += NOISE * rng.standard_normal(canvas.shape, np.float32)
+    pixels = (canvas.clip(0, 1) * 255).round().astype(np.uint8).transpose(2, 0, 1)
     return Scene(pixels, *describe(things, [_box(*corner) for corner in corners]))
 
 
@@ -88,16 +88,14 @@ def describe(things: Sequence[Thing], boxes: Sequence[Box]) -> tuple[str, tuple[
 
 
 def _lay(canvas: NDArray[np.float32], thing: Thing, digits: Digits, rng: np.random.Generator) -> tuple[int, int]:
-    """Lay a card into its cell, shifted; the brighter value wins. Give its corner in the picture."""
+    """Lay a card into its cell, anywhere, and give its corner."""
     hue, digit = thing.pair
     of_class = np.flatnonzero(digits.classes == digit)
     ink = digits.pictures[of_class[rng.integers(len(of_class))], :, :, None]
-    top, left = (CELL * cell + int(rng.integers(2 * SHIFT + 1)) for cell in (thing.row, thing.column))
-    cell = canvas[top : top + CELL, left : left + CELL]
-    np.maximum(cell, np.maximum(ink, GROUND * HUES[hue]), out=cell)
-    return top - SHIFT, left - SHIFT
+    top, left = (CELL * cell + int(rng.integers(CELL - CARD + 1)) for cell in (thing.row, thing.column))
+    canvas[top : top + CARD, left : left + CARD] = np.maximum(ink, GROUND * HUES[hue])
+    return top, left
 
 
 def _box(top: int, left: int) -> Box:
-    bottom, right = (min(corner + CELL, SIDE) / SIDE for corner in (top, left))
-    return Box(max(top, 0) / SIDE, max(left, 0) / SIDE, bottom, right)
+    return Box(top / SIDE, left / SIDE, (top + CARD) / SIDE, (left + CARD) / SIDE)

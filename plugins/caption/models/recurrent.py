@@ -49,7 +49,7 @@ class RecurrentCaptionerConfig:
     """
 
     vocab_size: int = 260
-    image_size: Size = 24
+    image_size: Size = 20
     patch_size: int = 4
     in_chans: int = 3
     stem: str = "cnn"

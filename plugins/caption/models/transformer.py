@@ -34,7 +34,7 @@ class TransformerCaptionerConfig(EncoderDecoderConfig):
     depth: int = 2
     num_heads: int = 4
     mlp_dim: int = 192
-    image_size: Size = 24
+    image_size: Size = 20
     patch_size: int = 4
     in_chans: int = 3
     stem: str = "patches"

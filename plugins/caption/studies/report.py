@@ -47,7 +47,7 @@ def table(of: Mapping[str, Runs]) -> ReportTable:
         for name, runs in of.items()
     ]  # fmt: skip
     return ReportTable(
-        name="scores", title="Captions of drawn scenes; uniform attention points with .11", columns=columns, rows=rows
+        name="scores", title="Captions of drawn scenes; uniform attention points with .16", columns=columns, rows=rows
     )
 
 

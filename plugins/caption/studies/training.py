@@ -23,7 +23,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 """Model and settings by name."""
 SHOWN = 4
 """Pictures of the test whose maps are kept, for the figure."""
-THINGS = 3
+THINGS = 2
 """In each of these."""
 
 

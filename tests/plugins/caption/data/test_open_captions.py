@@ -57,7 +57,7 @@ def test_absent_pictures_are_named_and_counted_and_the_others_read(tmp_path: Pat
     assert "gone.png: there is no such file in" in note
     assert sum(corpus.sizes[part] for part in ("validation", "test")) == 2
     batch = next(corpus.held_out("test", 2))
-    assert batch.inputs[0].shape == (1, 3, 24, 24)
+    assert batch.inputs[0].shape == (1, 3, 20, 20)
     assert corpus.reads_files
 
 

@@ -1,8 +1,10 @@
+import itertools
+
 import numpy as np
 import pytest
 
 from zoo.plugins.caption.data.scenes import (
-    CELL,
+    CARD,
     COLOURS,
     NUMBERS,
     PAIRS,
@@ -24,11 +26,7 @@ def drawn(count: int, unseen: bool = False) -> list[Scene]:
 
 def pairs_of(text: str) -> set[tuple[int, int]]:
     words = text.split()
-    return {
-        (COLOURS.index(word), NUMBERS.index(after))
-        for word, after in zip(words, words[1:], strict=False)
-        if word in COLOURS
-    }
+    return {(COLOURS.index(word), NUMBERS.index(after)) for word, after in itertools.pairwise(words) if word in COLOURS}
 
 
 def test_each_colour_and_each_number_of_an_unseen_pair_is_seen_with_others() -> None:
@@ -57,7 +55,7 @@ def test_the_place_of_a_word_holds_a_card_of_its_colour(scene: Scene) -> None:
         if word in COLOURS:
             assert box is not None
             top, left, bottom, right = (round(side * SIDE) for side in box)
-            assert CELL - 1 <= bottom - top <= CELL
+            assert bottom - top == right - left == CARD
             card = scene.pixels[:, top:bottom, left:right].astype(float) / 255
             ground = HUES[COLOURS.index(word)][:, None, None]
             assert (card - GROUND * ground).min() > -0.15  # no darker than the ground
