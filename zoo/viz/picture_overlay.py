@@ -27,7 +27,7 @@ def places_of(model: Any, inputs: Sequence[Any]) -> tuple[int, int] | None:
 
     Its stem says so by a method `grid`.
     """
-    stem = getattr(model, "stem", None)
+    stem: Any = getattr(model, "stem", None)
     return stem.grid(inputs[0]) if hasattr(stem, "grid") else None
 
 
@@ -73,7 +73,13 @@ def lay_over(axes: Axes, pixels: Float[Tensor, "h w 3"], weights: Float[Tensor, 
     axes.imshow(pixels.numpy(), extent=extent, interpolation="nearest")
     if weights is not None:
         share = (weights / most).clamp(0, 1)
-        layer = {"cmap": "magma", "vmin": 0.0, "vmax": 1.0, "extent": extent, "interpolation": "nearest"}
+        layer: dict[str, Any] = {
+            "cmap": "magma",
+            "vmin": 0.0,
+            "vmax": 1.0,
+            "extent": extent,
+            "interpolation": "nearest",
+        }
         axes.imshow(share.numpy(), alpha=(COVER * share**0.5).numpy(), **layer)
     axes.set_axis_off()
 

@@ -1,6 +1,7 @@
 """`TransformerCaptioner`: an encoder of pictures, and a Transformer decoder that reads it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -54,7 +55,7 @@ class TransformerCaptioner(Generator):
     @configured(TransformerCaptionerConfig)
     def __init__(self, config: TransformerCaptionerConfig) -> None:
         sizes = config.image_size, config.patch_size, config.in_chans, config.dim
-        blocks = {"block": PreNormBlock, "mlp": mlp_with("gelu")}
+        blocks: dict[str, Any] = {"block": PreNormBlock, "mlp": mlp_with("gelu")}
         parts = encoder_decoder_parts(
             config, config.encoder(**blocks), config.decoder(**blocks), stem=make_stem(config.stem, *sizes)
         )

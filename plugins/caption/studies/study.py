@@ -40,7 +40,7 @@ def runs(
         if variant not in VARIANTS:
             raise ConfigError(f"--variants {variant}: those there are: {', '.join(VARIANTS)}")
     known = {"steps": steps or (QUICK if fast else STEPS), "batch_size": BATCH}
-    for variant, seed in product(asked, range(seeds or (1 if fast else 3))):
+    for seed, variant in product(range(seeds or (1 if fast else 3)), asked):
         yield {"variant": variant, "seed": seed, **known}
 
 

@@ -43,13 +43,16 @@ def test_each_weight_covers_its_place_and_the_larger_the_more() -> None:
 def test_pictures_of_any_preparation_are_shown_from_0_to_1(channels: int) -> None:
     found = shown(torch.randn(channels, 4, 6))
     assert found.shape == (4, 6, 3)
-    assert (found.min(), found.max()) == (0, 1) or channels in (2, 4)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert found.max() - found.min() > 0.3
 
 
 def test_only_cross_attention_with_named_words_is_laid_over() -> None:
     own = Map("decoder", 1, (1,), torch.rand(1, 4, 4), Side(names=WORDS), Side(names=WORDS))
-    assert crossing([own, cross()], None) == crossing([own, cross()], "cross") != []
-    assert crossing([own, cross()], "decoder") == []
+    read = cross()
+    assert all(crossing([own, read], part)[0] is read for part in (None, "cross"))
+    assert crossing([own, read], "decoder") == []
     assert crossing([own, cross(())], None) == []
 
 

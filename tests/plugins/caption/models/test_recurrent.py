@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 
@@ -7,7 +9,7 @@ from zoo.plugins.caption.models.recurrent import RecurrentCaptioner
 IMAGES, IDS = torch.randn(2, 3, 8, 12), torch.randint(4, 9, (2, 5))
 
 
-def made(**changes: object) -> RecurrentCaptioner:
+def made(**changes: Any) -> RecurrentCaptioner:
     torch.manual_seed(0)
     return RecurrentCaptioner(vocab_size=9, image_size=(8, 12), dim=16, **changes)
 
