@@ -12,14 +12,15 @@ PICTURE: dict[str, Any] = {"vocab_size": 260, "image_size": 20, "patch_size": 4,
 CAPTIONERS: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
     "caption-rnn-tiny": (
         "recurrent:RecurrentCaptioner", "recurrent",
-        {"stem": "cnn", "dim": 96, "depth": 1, "cell": "lstm", "choice": "soft", "gate": True, "dropout": 0.1},
-        257_593, "arXiv:1502.03044",
+        {"stem": "cnn", "position": "sinusoidal", "dim": 64, "depth": 1, "cell": "lstm", "choice": "soft", "gate": True,
+         "dropout": 0.1},
+        128273, "arXiv:1502.03044",
     ),
     "caption-tiny": (
         "transformer:TransformerCaptioner", "attention",
-        {"stem": "patches", "dim": 96, "depth": 2, "num_heads": 4, "mlp_dim": 192, "position": "sinusoidal",
+        {"stem": "patches", "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 128, "position": "sinusoidal",
          "max_len": 512, "dropout": 0.1},
-        407_520, "arXiv:2010.11929, arXiv:1706.03762",
+        189_056, "arXiv:2010.11929, arXiv:1706.03762",
     ),
 }  # fmt: skip
 

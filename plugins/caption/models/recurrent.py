@@ -54,7 +54,7 @@ class RecurrentCaptionerConfig:
     in_chans: int = 3
     stem: str = "cnn"
     position: str = "sinusoidal"
-    dim: int = 96
+    dim: int = 64
     depth: int = 1
     cell: str = "lstm"
     choice: str = "soft"

@@ -14,8 +14,9 @@ from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images,
 class FeatureMap(nn.Module):
     """A CNN whose feature map is the L x D annotation vectors of arXiv:1502.03044 sec. 3.1.1.
 
-    Convolutions of 3x3, a batch norm and a ReLU behind each; all but the first halve the map. A vector has seen few
-    pixels around its place (9 with two halvings), so that attention to it is attention to that place.
+    Convolutions of 3x3, a batch norm and a ReLU behind each: one at each size of the map, and one that halves it. A
+    vector has seen few pixels around its place (13 with two halvings), so that attention to it is attention to that
+    place.
 
     Args:
         image_size: pixels, one number or (height, width); other sizes are read too, with interpolated positions.
@@ -37,11 +38,12 @@ class FeatureMap(nn.Module):
         if height % patch_size or width % patch_size or not height or not width:
             raise ConfigError(f"image_size={image_size} is not a multiple of patch_size={patch_size}")
         self.patch_size, self.in_chans = patch_size, in_chans
-        channels = [max(8, dim // 2 ** (halvings - level)) for level in range(halvings)] + [dim]
-        widths = zip([in_chans, *channels], channels, strict=False)
-        self.layers = nn.Sequential(
-            *(layer(before, after, 1 if level == 0 else 2) for level, (before, after) in enumerate(widths))
-        )
+        widths = [in_chans, *(max(8, dim // 2 ** (halvings - level)) for level in range(halvings)), dim]
+        self.layers = nn.Sequential()
+        for level in range(halvings):
+            width, after = widths[level + 1 : level + 3]
+            self.layers.append(layer(width if level else in_chans, width, 1))
+            self.layers.append(layer(width, after, 2))
         self.project = nn.Linear(dim, dim)
         self.position = position_encoding(position, dim, (height // patch_size, width // patch_size))
 

@@ -31,10 +31,10 @@ class TransformerCaptionerConfig(EncoderDecoderConfig):
     """
 
     vocab_size: int = 260
-    dim: int = 96
+    dim: int = 64
     depth: int = 2
     num_heads: int = 4
-    mlp_dim: int = 192
+    mlp_dim: int = 128
     image_size: Size = 20
     patch_size: int = 4
     in_chans: int = 3

@@ -45,6 +45,7 @@ def train(config: Mapping[str, Any]) -> dict[str, Any]:
         steps=config["steps"],
         batch_size=config["batch_size"],
         seed=config["seed"],
+        optimizer="muon",
         validations=2,
         **options,
     )
