@@ -14,7 +14,7 @@ CAPTIONERS: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
         "recurrent:RecurrentCaptioner", "recurrent",
         {"stem": "cnn", "position": "sinusoidal", "dim": 64, "depth": 1, "cell": "lstm", "choice": "soft", "gate": True,
          "dropout": 0.1},
-        128273, "arXiv:1502.03044",
+        115_473, "arXiv:1502.03044",
     ),
     "caption-tiny": (
         "transformer:TransformerCaptioner", "attention",

@@ -14,8 +14,8 @@ from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images,
 class FeatureMap(nn.Module):
     """A CNN whose feature map is the L x D annotation vectors of arXiv:1502.03044 sec. 3.1.1.
 
-    Convolutions of 3x3, a batch norm and a ReLU behind each: one at each size of the map, and one that halves it. A
-    vector has seen few pixels around its place (13 with two halvings), so that attention to it is attention to that
+    At each size of the map a convolution of 3x3, and one that makes a vector of 2x2; a batch norm and a ReLU behind each.
+    A vector has seen few pixels around its place (10 with two halvings), so that attention to it is attention to that
     place.
 
     Args:
@@ -42,8 +42,9 @@ class FeatureMap(nn.Module):
         self.layers = nn.Sequential()
         for level in range(halvings):
             width, after = widths[level + 1 : level + 3]
-            self.layers.append(layer(width if level else in_chans, width, 1))
-            self.layers.append(layer(width, after, 2))
+            around = nn.Conv2d(width if level else in_chans, width, 3, padding=1, bias=False)
+            halving = nn.Conv2d(width, after, 2, stride=2, bias=False)
+            self.layers.extend([around, nn.BatchNorm2d(width), nn.ReLU(), halving, nn.BatchNorm2d(after), nn.ReLU()])
         self.project = nn.Linear(dim, dim)
         self.position = position_encoding(position, dim, (height // patch_size, width // patch_size))
 
@@ -62,14 +63,8 @@ class FeatureMap(nn.Module):
 
     def grid(self, images: Tensor) -> tuple[int, int]:
         """Give the rows and columns of the vectors of images."""
-        height, width = (-(-side // self.patch_size) for side in images.shape[2:])
+        height, width = (side // self.patch_size for side in images.shape[2:])
         return height, width
-
-
-def layer(before: int, after: int, stride: int) -> nn.Sequential:
-    """Make a convolution of 3x3 with its norm."""
-    convolution = nn.Conv2d(before, after, 3, stride=stride, padding=1, bias=False)
-    return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU())
 
 
 class PatchMap(PatchStem):

@@ -20,8 +20,8 @@ def test_a_place_of_the_feature_map_has_seen_few_pixels_around_it() -> None:
     images = torch.randn(1, 1, 32, 32, requires_grad=True)
     stem(images).x[0, 3 * 8 + 5].sum().backward()
     rows, columns = (images.grad[0, 0].abs().sum(1 - axis).nonzero() for axis in (0, 1))
-    assert (int(rows.min()), int(rows.max())) == (6, 18)  # 13 pixels around those of the fourth row
-    assert (int(columns.min()), int(columns.max())) == (14, 26)
+    assert (int(rows.min()), int(rows.max())) == (9, 18)  # 10 pixels around the four of the fourth row
+    assert (int(columns.min()), int(columns.max())) == (17, 26)
 
 
 @pytest.mark.parametrize(
