@@ -14,9 +14,9 @@ from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images,
 class FeatureMap(nn.Module):
     """A CNN whose feature map is the L x D annotation vectors of arXiv:1502.03044 sec. 3.1.1.
 
-    At each size of the map a convolution of 3x3, and one that makes a vector of 2x2; a batch norm and a ReLU behind each.
-    A vector has seen few pixels around its place (10 with two halvings), so that attention to it is attention to that
-    place.
+    At each size of the map a convolution of 3x3, and one that makes a vector of 2x2; a batch norm and a ReLU behind
+    each. A vector has seen few pixels around its place (10 with two halvings), so that attention to it is attention to
+    that place.
 
     Args:
         image_size: pixels, one number or (height, width); other sizes are read too, with interpolated positions.
