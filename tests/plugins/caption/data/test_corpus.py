@@ -14,7 +14,9 @@ from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 
 BOX, OTHER = Box(0.0, 0.0, 0.5, 0.5), Box(0.5, 0.5, 1.0, 1.0)
 ITEM = Captioned(
-    np.full((8, 8, 3), 9, np.uint8), ("a red three above it", "another text"), (None, BOX, BOX, None, OTHER)
+    np.arange(192, dtype=np.uint8).reshape(8, 8, 3),
+    ("a red three above it", "another text"),
+    (None, BOX, BOX, None, OTHER),
 )
 SPEC = zoo.info("caption-rnn-tiny").with_config(image_size=8, dim=16)
 
