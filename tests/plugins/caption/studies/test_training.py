@@ -5,7 +5,7 @@ import pytest
 from zoo.plugins.caption.data import open_captions
 from zoo.plugins.caption.data.corpus import UNSEEN
 from zoo.plugins.caption.studies import training
-from zoo.plugins.caption.studies.study import STUDY, VARIANTS
+from zoo.plugins.caption.studies.study import STUDY
 
 
 @pytest.fixture(autouse=True)
@@ -15,9 +15,9 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     training.scenes.cache_clear()
 
 
-def test_the_study_trains_each_variant_and_draws_where_it_looks(tmp_path: Path) -> None:
-    records = STUDY.run(tmp_path, steps=1, seeds=1, workers=0, progress=False)
-    assert {record["config"]["variant"] for record in records} == set(VARIANTS)
+def test_the_study_trains_its_variants_and_draws_where_they_look(tmp_path: Path) -> None:
+    records = STUDY.run(tmp_path, variants="hard,transformer", steps=1, seeds=1, workers=0, progress=False)
+    assert [record["config"]["variant"] for record in records] == ["hard", "transformer"]
     assert {"scores.csv", "captions.png", "report.md"} <= {path.name for path in tmp_path.iterdir()}
     for record in records:
         assert 0 < record["seen"]["pointing"] < 1
