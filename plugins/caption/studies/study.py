@@ -11,7 +11,7 @@ from zoo.bench import GridStudy, names_in
 from zoo.plugins.caption.studies.report import report
 
 VARIANTS = ("soft", "hard", "doubly-stochastic", "transformer")
-STEPS, QUICK = 1500, 300
+STEPS, QUICK = 3000, 1000
 BATCH = 64
 
 
