@@ -3,6 +3,7 @@
 `attend` asks the same of a pattern at each call; a model knows more: its sets do not grow or shrink.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -43,16 +44,36 @@ def misfit(pattern: Pattern, length: int) -> str | None:
     return pattern.misfit(ShapeInfo(length, length, fixed=True))
 
 
-@torch.no_grad()
 def attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
     """Run a model once and give the weights of each attention in it, in the order in which they were used.
 
     Attention is a `WeighsPairs`, whose method `weights` takes what `forward` takes.
     """
+    return _recorded(model, inputs, lambda args, named: True)
+
+
+def cross_attention_maps(model: nn.Module, *inputs: object) -> list[Float[Tensor, "b h q k"]]:
+    """Run a model once and give the weights with which each layer of its decoder reads the encoder; none without one.
+
+    Row q are the weights while the token behind the q-th of the target is written.
+    """
+    return _recorded(model, inputs, lambda args, named: context_of(args, named) is not None)
+
+
+def context_of(args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    """Give the encoder's vectors among the arguments of an attention or of a decoder; None in self-attention."""
+    return named.get("context") if named.get("context") is not None else (*args, None)[1]
+
+
+@torch.no_grad()
+def _recorded(
+    model: nn.Module, inputs: tuple[object, ...], wanted: Callable[[tuple[Any, ...], dict[str, Any]], bool]
+) -> list[Float[Tensor, "b h q k"]]:
     maps: list[Tensor] = []
 
     def record(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        maps.append(module.weights(*args, **named))
+        if wanted(args, named):
+            maps.append(module.weights(*args, **named))
 
     layers = [module for module in model.modules() if issubclass(type(module), WeighsPairs)]
     hooks = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]

@@ -1,4 +1,4 @@
-"""The attention of a model for one input as a figure: heatmaps, or a graph where the model attends along edges."""
+"""The attention of a model for one input as a figure: heatmaps, a graph with its edges, or laid over a picture."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +35,8 @@ def attention_picture(
     """Draw attention weights, a panel for each layer and head, and return the figure and the number of layers.
 
     Where the model attends along the edges of a graph, the graph is drawn, and layers with global attention are left
-    out.
+    out. Where a decoder reads a picture, its cross-attention is laid over the picture, once for each word; the other
+    attentions are drawn as heatmaps where `part` asks for them.
 
     Args:
         model: of any kind.
@@ -46,16 +47,21 @@ def attention_picture(
         heads: their numbers from 1; all if empty.
     """
     require("zoo attention", MATPLOTLIB)
-    from zoo.viz import edge_maps, heatmap
+    from zoo.viz import edge_maps, heatmap, picture_overlay
     from zoo.viz.attention_maps import chosen, maps_of
 
     if on_edges := edge_maps.edge_maps_of(model, shown.inputs):
         require("zoo attention", NETWORKX)
         from zoo.viz import graph_plot
 
-        drawn = chosen(on_edges, part, layers, heads)
-        return graph_plot.draw(drawn, title), len(drawn)
-    maps = chosen(maps_of(model, shown.inputs, shown.source, shown.target), part, layers, heads)
+        along = chosen(on_edges, part, layers, heads)
+        return graph_plot.draw(along, title), len(along)
+    maps = maps_of(model, shown.inputs, shown.source, shown.target)
+    grid = picture_overlay.places_of(model, shown.inputs)
+    if grid is not None and (reading := picture_overlay.crossing(maps, part)):
+        drawn = chosen(reading, part, layers, heads)
+        return picture_overlay.draw(shown.inputs[0][0], drawn, grid, title), len(drawn)
+    maps = chosen(maps, part, layers, heads)
     return heatmap.draw(maps, title), len(maps)
 
 

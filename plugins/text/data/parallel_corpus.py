@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, has_own_loss
 from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, offsets_of, own_loss, token_scores
+from zoo.plugins.shared.text.metrics import bleu, exact_match
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
-from zoo.plugins.text.data.metrics import bleu, exact_match
 from zoo.plugins.text.data.text_stream import TextStream, encoded
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
 

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from zoo.data import Reference
-from zoo.plugins.vision.data.cards_dataset import NUM_CLASSES, SIDE, Split, ignoring_the_cue, make_cards, read_digits
+from zoo.plugins.shared.images.digits import Split, read_digits
+from zoo.plugins.vision.data.cards_dataset import NUM_CLASSES, SIDE, ignoring_the_cue, make_cards
 from zoo.plugins.vision.data.pictures import Looks
 from zoo.plugins.vision.image_source import Examples
 

@@ -6,40 +6,19 @@ examples) and bind it to a square far away (one step of attention). The task was
 """
 
 from itertools import product
-from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Split = Literal["train", "validation", "test"]
+from zoo.plugins.shared.images.digits import GROUND, HUES, NOISE, Digits
 
 CELL, GRID, SHIFT = 8, 3, 2
 SIDE = CELL * GRID
 NUM_CLASSES = 10
-HUES = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], np.float32)  # red, green, blue, yellow
-GROUND = 0.35
-NOISE = 0.03
 COUNTS = {1: 0.40, 2: 0.20, 3: 0.20, 4: 0.20}
 """How many digits a picture holds, and how often."""
 
-_SPLITS: dict[Split, tuple[int, int]] = {"train": (0, 1297), "validation": (1297, 1547), "test": (1547, 1797)}
 _BLOCK = 1000
-
-
-class Digits(NamedTuple):
-    """Hold handwritten digits: grey values in [0, 1] and their classes."""
-
-    pictures: NDArray[np.float32]
-    classes: NDArray[np.int64]
-
-
-def read_digits(split: Split, seed: int = 0) -> Digits:
-    """Read scikit-learn's 1,797 digits, split once into 1,297 / 250 / 250."""
-    from sklearn.datasets import load_digits
-
-    bunch = load_digits()
-    order = np.random.default_rng(seed).permutation(len(bunch.target))[slice(*_SPLITS[split])]
-    return Digits((bunch.images[order] / 16).astype(np.float32), bunch.target[order].astype(np.int64))
 
 
 def make_cards(digits: Digits, count: int, seed: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

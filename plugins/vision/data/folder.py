@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from zoo import DataError
-from zoo.plugins.vision.data.cards_dataset import Split
+from zoo.plugins.shared.images.digits import Split
 from zoo.plugins.vision.data.folder_index import FolderIndex
 from zoo.plugins.vision.data.lazy_images import ImageReader, LazyImages, read_all
 from zoo.plugins.vision.data.pictures import Pictures

@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from zoo import DataError
 from zoo.data import Reference, rank_in_class
+from zoo.plugins.shared.images.digits import Split
 from zoo.plugins.vision.data.archive import read_archive
-from zoo.plugins.vision.data.cards_dataset import Split
 from zoo.plugins.vision.image_source import Examples
 
 _DIGITS_SIZE = 24

@@ -1,17 +1,8 @@
 import numpy as np
 import pytest
 
-from zoo.plugins.vision.data.cards_dataset import GROUND, HUES, SIDE, ignoring_the_cue, make_cards, read_digits
-
-
-def test_the_digits_are_split_once_into_parts_without_a_common_digit() -> None:
-    parts = [read_digits(split).pictures for split in ("train", "validation", "test")]
-    assert [len(part) for part in parts] == [1297, 250, 250]
-    assert sum(len(part) for part in parts) == 1797
-
-
-def test_another_seed_splits_otherwise() -> None:
-    assert not np.array_equal(read_digits("test", 0).pictures, read_digits("test", 1).pictures)
+from zoo.plugins.shared.images.digits import GROUND, HUES, read_digits
+from zoo.plugins.vision.data.cards_dataset import SIDE, ignoring_the_cue, make_cards
 
 
 def test_fewer_pictures_are_the_beginning_of_more() -> None:

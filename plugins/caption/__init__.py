@@ -1,0 +1,1 @@
+"""Captions: pictures in, sentences out; encoders of pictures before recurrent and Transformer decoders."""

@@ -1,0 +1,1 @@
+"""Pictures with captions: drawn scenes, and the files of the user."""

@@ -1,0 +1,69 @@
+"""`TransformerCaptioner`: an encoder of pictures, and a Transformer decoder that reads it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from zoo.core import (
+    EncoderDecoderConfig,
+    Generator,
+    Learned,
+    PreNormBlock,
+    configured,
+    encoder_decoder_parts,
+    init_weights,
+    mlp_with,
+)
+from zoo.plugins.caption.models.stems import make_stem
+from zoo.plugins.shared.images.patch_embed import Size
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerCaptionerConfig(EncoderDecoderConfig):
+    """Sizes and options of `TransformerCaptioner`; `position` and `max_len` are those of the text.
+
+    Args:
+        image_size: pixels, one number or (height, width).
+        patch_size: pixels along a side of a patch, or of a place of the feature map.
+        in_chans: channels of the picture.
+        stem: `patches` (a vision transformer), or `cnn` (a feature map below the encoder).
+    """
+
+    vocab_size: int = 260
+    dim: int = 64
+    depth: int = 2
+    num_heads: int = 4
+    mlp_dim: int = 128
+    image_size: Size = 20
+    patch_size: int = 4
+    in_chans: int = 3
+    stem: str = "patches"
+    label_smoothing: float = 0.0
+
+
+class TransformerCaptioner(Generator):
+    """A vision transformer (arXiv:2010.11929) and the decoder of arXiv:1706.03762, whose norms stand first.
+
+    Args:
+        config: its fields are the keywords, see `TransformerCaptionerConfig` and `EncoderDecoderConfig`.
+
+    Raises:
+        ConfigError: If there is no such stem, or the picture is not a multiple of the patch.
+    """
+
+    @configured(TransformerCaptionerConfig)
+    def __init__(self, config: TransformerCaptionerConfig) -> None:
+        sizes = config.image_size, config.patch_size, config.in_chans, config.dim
+        blocks: dict[str, Any] = {"block": PreNormBlock, "mlp": mlp_with("gelu")}
+        parts = encoder_decoder_parts(
+            config, config.encoder(**blocks), config.decoder(**blocks), stem=make_stem(config.stem, *sizes)
+        )
+        super().__init__(**parts)
+        self.label_smoothing = config.label_smoothing
+        init_weights(self)
+        for part in self.modules():
+            if isinstance(part, nn.Embedding):
+                nn.init.normal_(part.weight, std=config.dim**-0.5)
+            elif isinstance(part, Learned):
+                nn.init.normal_(part.table, std=0.02)

@@ -1,0 +1,74 @@
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+import zoo
+from zoo.viz.attention_maps import Map, Side, maps_of
+from zoo.viz.attention_picture import Input, attention_picture
+from zoo.viz.picture_overlay import ACROSS, crossing, draw, lay_over, places_of, shown
+
+WORDS = ("<s>", "a", "red", "one")
+
+
+def cross(names: tuple[str, ...] = WORDS, heads: int = 2) -> Map:
+    weights = torch.rand(heads, len(names), 6).softmax(-1)
+    return Map("cross", 1, tuple(range(1, heads + 1)), weights, Side(names=names), Side())
+
+
+def test_the_picture_stands_once_alone_and_once_for_each_word_that_is_written() -> None:
+    figure = draw(torch.rand(3, 8, 12), [cross(), cross()], (2, 3), "a title")
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["layer 1\nmean of 2 heads", "a", "red", "one"] * 2
+
+
+def test_long_captions_are_wrapped() -> None:
+    names = ("<s>", *(f"w{at}" for at in range(ACROSS + 3)))
+    figure = draw(torch.rand(1, 8, 12), [cross(names)], (2, 3), "a title")
+    assert len(figure.axes) == 2 * ACROSS
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()][1:] == list(names[1:])
+
+
+def test_each_weight_covers_its_place_and_the_larger_the_more() -> None:
+    axes = Figure().subplots()
+    weights = torch.tensor([[0.0, 0.2], [0.8, 0.0]])
+    lay_over(axes, torch.rand(4, 6, 3), weights, 0.8)
+    picture, layer = axes.get_images()
+    assert picture.get_extent() == layer.get_extent()
+    alpha = torch.tensor(layer.get_alpha())
+    assert alpha[0, 0] == alpha[1, 1] == 0
+    assert 0 < alpha[0, 1] < alpha[1, 0]
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_pictures_of_any_preparation_are_shown_from_0_to_1(channels: int) -> None:
+    found = shown(torch.randn(channels, 4, 6))
+    assert found.shape == (4, 6, 3)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert found.max() - found.min() > 0.3
+
+
+def test_only_cross_attention_with_named_words_is_laid_over() -> None:
+    own = Map("decoder", 1, (1,), torch.rand(1, 4, 4), Side(names=WORDS), Side(names=WORDS))
+    read = cross()
+    assert all(crossing([own, read], part)[0] is read for part in (None, "cross"))
+    assert crossing([own, read], "decoder") == []
+    assert crossing([own, cross(())], None) == []
+
+
+@pytest.mark.parametrize("name", ["caption-rnn-tiny", "caption-tiny"])
+def test_a_captioning_model_is_drawn_on_its_picture_and_other_parts_as_heatmaps(name: str) -> None:
+    model = zoo.create(name).eval()
+    images, ids = zoo.example(name, 1)
+    assert places_of(model, (images, ids)) == (5, 5)
+    words = tuple(f"w{at}" for at in range(ids.shape[1]))
+    given = Input("a picture", (images, ids), (), words)
+    figure, layers = attention_picture(model, given, "a title", None, [], [])
+    crosses = [each for each in maps_of(model, given.inputs, (), words) if each.part == "cross"]
+    assert layers == len(crosses)
+    assert sum(axes.get_title() in words for axes in figure.axes) == layers * (len(words) - 1)
+    if name == "caption-tiny":
+        _, own = attention_picture(model, given, "a title", "decoder", [1], [2])
+        assert own == 1
+        alone, _ = attention_picture(model, given, "a title", "cross", [2], [3])
+        assert alone.axes[0].get_title() == "layer 2"
