@@ -1,5 +1,6 @@
 """`zoo explore NAME INPUT`: one HTML page to explore the attention of a model for an input, or two side by side."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +76,7 @@ def explore(
             panes.append(
                 _pane(Pipeline(name, device), title, line, random, config, data, example, max_len, beam, chosen)
             )
-    made = Exploration(panes, " ".join(["zoo", *sys.argv[1:]]))
+    made = Exploration(panes, shlex.join(["zoo", *sys.argv[1:]]))
     try:
         with atomic_path(out) as scratch:
             scratch.write_text(made.html, encoding="utf-8")
@@ -101,7 +102,7 @@ def _pane(
 ) -> Any:
     """Make a model and read its input."""
     from zoo.viz.explorer.exploration import read_of
-    from zoo.viz.explorer.pane import Read, pane_of
+    from zoo.viz.explorer.pane import pane_of
 
     pipeline, corpus = load(pipeline, fresh, config, data)
     spec = pipeline.model.spec
@@ -118,7 +119,7 @@ def _pane(
         writer = pipeline.postprocess if spec.postprocess else None
         title = f"{title}: {line}"
     read = read_of(pipeline.model, title, raw, reader, writer, **generates)
-    return pane_of(pipeline.model, read if isinstance(read, Read) else read, chosen)
+    return pane_of(pipeline.model, read, chosen)
 
 
 def numbers(option: str, text: str) -> tuple[int, ...]:

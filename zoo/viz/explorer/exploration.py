@@ -127,10 +127,10 @@ def read_of(
             found = write(model, _first_row(inputs), min(bound, model.max_len or bound), beam, names)
             written, prompt, tree = found.inputs, found.prompt, found.tree
         generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names), "tree": tree}
-    elif max_len is not None or beam > 1:
+    elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
         raise ConfigError(f"max_len={max_len}, beam={beam}: '{title}' writes no tokens one by one")
     elif hasattr(model, "generate") and not _answered(inputs):
-        written = model.with_answer(*inputs)
+        written = model.with_answer(*inputs, max_len=max_len)
     target = () if getattr(model, "target", None) is None and not has_encoder else written[-1]
     if getattr(model, "target", None) is None:
         return Read(title, written, _tokens(written[0], _names(reader)), (), generation, reader)
@@ -147,7 +147,14 @@ def _known(make: Any, model: Any) -> Any:
 
 def _names(holder: Any) -> Names:
     tokenizer = getattr(holder, "tokenizer", None)
-    return (lambda ids: [str(place) for place in ids]) if tokenizer is None else tokenizer.names
+    if tokenizer is None:
+        return lambda ids: [str(place) for place in ids]
+    return lambda ids: [visible(name) for name in tokenizer.names(ids)]
+
+
+def visible(name: str) -> str:
+    """Write characters that cannot be seen as their codes."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
 
 
 def _is_ids(value: Any) -> bool:

@@ -74,4 +74,5 @@ def _described(panes: Sequence[Pane]) -> list[dict[str, Any]]:
 def _still(pane: Pane) -> str:
     url = f"data:image/png;base64,{b64encode(png(still(pane.maps))).decode()}"
     words = "attention weights, a row for each layer, a column for each head, methods below"
-    return f'<figure><img alt="{escape(pane.title)}: {words}" src="{url}"><figcaption>{escape(pane.title)}</figcaption></figure>'
+    title = escape(pane.title)
+    return f'<figure><img alt="{title}: {words}" src="{url}"><figcaption>{title}</figcaption></figure>'

@@ -114,7 +114,10 @@ def pane_of(model: Any, read: Read, chosen: Selection) -> Pane:
     medium = media_of(model, read.inputs, first.weights.shape[-1], read.preprocess)
     places = places_of(medium, first.weights.shape[-1])
     notes: list[str] = []
-    maps = [*_heads(found, places), *_methods(model, read, found, chosen, notes)]
+    maps = [
+        *_heads(found, places, medium is None or medium["kind"] != "graph"),
+        *_methods(model, read, found, chosen, notes),
+    ]
     return Pane(read.title, maps, _sides(model, read, counts, medium), medium, read.generation, notes)
 
 
@@ -132,12 +135,14 @@ def _sides_of(part: str) -> tuple[str, str]:
     return {"encoder": ("source", "source"), "decoder": ("target", "target")}.get(part, ("target", "source"))
 
 
-def _heads(found: Sequence[Recorded], places: Tensor | None) -> Iterator[Shown]:
+def _heads(found: Sequence[Recorded], places: Tensor | None, ordered: bool) -> Iterator[Shown]:
     for each in found:
         known = places if places is not None and len(places) == each.weights.shape[2] else None
         summaries = summarise(each.weights, each.valid, cross=each.part == "cross", places=known)
         for head, weights, summary in zip(each.heads, each.weights, summaries, strict=True):
             numbers = {name: None if value is None else round(value, 5) for name, value in asdict(summary).items()}
+            if not ordered:  # the nodes of a graph stand in no order
+                numbers |= {"distance": None, "previous": None, "first": None}
             yield Shown(each.part, each.layer, head, weights.numpy(), *_sides_of(each.part), numbers)
 
 

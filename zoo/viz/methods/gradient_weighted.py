@@ -83,7 +83,7 @@ def gradient_weighted(model: nn.Module, inputs: Sequence[Any], score: Score = la
     return joined(weighted)
 
 
-def joined(layers: Sequence[tuple[Part, Float[Tensor, "q k"]]]) -> Relevance:
+def joined(layers: Sequence[tuple[Part, Float[Tensor, "_ _"]]]) -> Relevance:
     """Join the weighted attention Ā of layers, in the order of use.
 
     Args:

@@ -14,8 +14,8 @@ def test_heads_that_look_at_one_place_are_summarised_by_it() -> None:
     previous[0] = eye[0]
     first = eye[:1].expand(4, 4)
     itself, before, sink = summarise(torch.stack([eye, previous, first]))
-    assert itself == HeadSummary(entropy=0, distance=0, first=0.25, itself=1, previous=0, padding=0)
-    assert before == HeadSummary(entropy=0, distance=0.75, first=0.5, itself=0.25, previous=0.75, padding=0)
+    assert itself == HeadSummary(entropy=0.0, distance=0.0, first=0.25, itself=1.0, previous=0.0, padding=0.0)
+    assert before == HeadSummary(entropy=0.0, distance=0.75, first=0.5, itself=0.25, previous=0.75, padding=0.0)
     assert (sink.first, sink.distance) == (1, 1.5)
 
 

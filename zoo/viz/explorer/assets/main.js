@@ -10,7 +10,8 @@ function makeSummary(pane) {
     const map = mapOf(pane);
     if (!map.summary) { box.replaceChildren(element("p", { class: "quiet" }, map.caveat)); return; }
     const known = Object.entries(WORDED).filter(([key]) => map.summary[key] !== null);
-    const unit = (key) => (key === "distance" && pane.medium?.kind === "picture" ? `${WORDED[key]} (patches)` : WORDED[key]);
+    const of = { picture: "patches", sound: "frames" }[pane.medium?.kind] ?? "tokens";
+    const unit = (key) => (key === "distance" ? `${WORDED[key]} (${of})` : WORDED[key]);
     box.replaceChildren(element("dl", {}, ...known.map(([key]) =>
       element("div", {}, element("dt", {}, unit(key)), element("dd", {}, map.summary[key].toFixed(3))))));
   };

@@ -11,7 +11,11 @@ function imageOf(store, map, colours, rows = map.size[0], columns = map.size[1])
     const row = Math.floor((y * map.size[0]) / rows);
     for (let x = 0; x < columns; x += 1) {
       const value = valueAt(store, map, row, Math.floor((x * map.size[1]) / columns));
-      image.data.set([...colours[levelOf(value, most, colours.length)], 255], 4 * (y * columns + x));
+      const colour = colours[levelOf(value, most, colours.length)], at = 4 * (y * columns + x);
+      image.data[at] = colour[0];
+      image.data[at + 1] = colour[1];
+      image.data[at + 2] = colour[2];
+      image.data[at + 3] = 255;
     }
   }
   context.putImageData(image, 0, 0);
@@ -32,7 +36,7 @@ function makeGrid(pane, store, colours) {
   const grid = element("div", { class: "heads", role: "group", "aria-label": "Layers and heads" });
   const buttons = [];
   for (const [name, maps] of groups) {
-    const row = element("div", { class: "row", ...(name === "methods" ? { style: "flex-direction:column" } : {}) });
+    const row = element("div", { class: name === "methods" ? "row methods" : "row" });
     for (const map of maps) {
       const label = map.layer ? `${map.part}, layer ${map.layer}, head ${map.head}` : map.part;
       const picture = imageOf(store, map, colours, Math.min(THUMB, map.size[0]), Math.min(THUMB, map.size[1]));
@@ -87,11 +91,11 @@ function drawMatrix(pane, store, map, image, canvas, width, cellChosen) {
   context.imageSmoothingEnabled = false;
   context.drawImage(image, frame.left, frame.top, frame.width, frame.height);
   context.fillStyle = styled("--ink");
-  context.font = `${Math.max(7, Math.min(12, cell - 1))}px system-ui, sans-serif`;
+  context.font = `${names[0] || names[1] ? Math.max(7, Math.min(12, cell - 1)) : 12}px system-ui, sans-serif`;
   context.textBaseline = "middle";
   drawNames(context, names, frame, cell);
   context.strokeStyle = styled("--mark");
-  context.lineWidth = 1.5;
+  context.lineWidth = cell < 5 ? 1 : 1.5;
   const [x, y] = [frame.left + cellChosen.column * cell, frame.top + cellChosen.row * cell];
   context.strokeRect(frame.left, y, frame.width, cell);
   context.strokeRect(x, frame.top, cell, frame.height);

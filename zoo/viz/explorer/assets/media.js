@@ -80,7 +80,8 @@ function makePicture(pane, colours, box) {
     patches.forEach((value, place) => {
       const level = levelOf(value, most, colours.length);
       context.fillStyle = css(colours[level], (clear.value / 100) * (0.35 + (0.65 * level) / 255));
-      context.fillRect((place % grid[1]) * w, Math.floor(place / grid[1]) * h, w + 0.5, h + 0.5);
+      const [x, y] = [Math.round((place % grid[1]) * w), Math.round(Math.floor(place / grid[1]) * h)];
+      context.fillRect(x, y, Math.round(((place % grid[1]) + 1) * w) - x, Math.round((Math.floor(place / grid[1]) + 1) * h) - y);
     });
     const at = found.at - prefix;
     if (at < 0) return;
