@@ -35,6 +35,12 @@ def attention(
     ] = None,
     layer: Annotated[list[int] | None, typer.Option(help="Only this layer, from 1; repeatable.")] = None,
     head: Annotated[list[int] | None, typer.Option(help="Only this head, from 1; repeatable.")] = None,
+    over_picture: Annotated[
+        bool,
+        typer.Option(
+            "--over-picture", help="Lay over the picture what the class token reads, or all patches on average."
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option(help="PNG, SVG or PDF file; numbered for several inputs.")] = Path(
         "attention.png"
     ),
@@ -60,7 +66,8 @@ def attention(
         examples = _inputs(pipeline, inputs or [], max_len)
     for number, shown in enumerate(examples, start=1):
         title = f"{model}: {shown.title}"
-        figure, layers = attention_picture(pipeline.model, shown, title, part, layer or [], head or [])
+        over = (lambda: pipeline.preprocess) if over_picture else None
+        figure, layers = attention_picture(pipeline.model, shown, title, part, layer or [], head or [], over)
         path = out.with_stem(f"{out.stem}-{number}") if len(inputs or []) > 1 else out
         try:
             with atomic_path(path) as scratch:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from zoo.viz.edge_maps import edge_maps_of
@@ -66,20 +66,30 @@ def grid_of(height: int, width: int, vectors: int) -> tuple[int, int]:
     return (rows, columns) if rows and rows * columns <= vectors else (1, 1)
 
 
-def picture(image: Float[Tensor, "c h w"], vectors: int, told: dict[str, Any]) -> Medium:
-    """Show an image as it is before normalisation."""
+def pixels_of(image: Float[Tensor, "c h w"], told: dict[str, Any]) -> UInt8[Tensor, "h w 3"]:
+    """Give the pixels of an image as it is before normalisation.
+
+    Args:
+        image: as a model reads it.
+        told: mean and standard deviation that it was normalised with; without, it is stretched to black and white.
+    """
     x = image.float().cpu()
     if told.get("mean") is not None and len(told["mean"]) == len(x):
         x = x * torch.tensor(told["std"])[:, None, None] + torch.tensor(told["mean"])[:, None, None]
     else:
         x = (x - x.min()) / (x.max() - x.min()).clamp(min=1e-9)
-    height, width = x.shape[1:]
+    pixels = (255 * x[:3].clamp(0, 1)).round().byte().permute(1, 2, 0)
+    if pixels.shape[2] == 2:
+        pixels = torch.cat([pixels, pixels[..., :1]], dim=2)
+    return pixels.expand(-1, -1, 3)
+
+
+def picture(image: Float[Tensor, "c h w"], vectors: int, told: dict[str, Any]) -> Medium:
+    """Show an image, of which so many vectors are made."""
+    height, width = image.shape[1:]
     rows, columns = grid_of(height, width, vectors)
     step = -(-max(height, width) // WIDEST)
-    pixels = (255 * x[:3].clamp(0, 1)).round().byte()[:, ::step, ::step].permute(1, 2, 0)
-    shown = pixels.expand(-1, -1, 3) if pixels.shape[2] == 1 else pixels[..., :3]
-    if shown.shape[2] == 2:
-        shown = torch.cat([shown, shown[..., :1]], dim=2)
+    shown = pixels_of(image, told)[::step, ::step]
     return {
         "kind": "picture",
         "url": _url("image/png", png(shown.contiguous().numpy())),
