@@ -2,6 +2,7 @@
 
 /** Turns base64 into bytes. */
 function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text.trim());
   const characters = atob(text.trim());
   const bytes = new Uint8Array(characters.length);
   for (let place = 0; place < characters.length; place += 1) bytes[place] = characters.charCodeAt(place);
