@@ -70,9 +70,10 @@ def explore(
         changes = overrides(against_set or [])
         title = f"{other} {'fresh' if against_fresh else ' '.join(against_set or [])}".strip()
         models.append((other, title, fresh or against_fresh, settings | changes))
+    lines: list[str | None] = [*given] or [None]
     panes = []
     for name, title, random, config in models:
-        for line in given or [None]:
+        for line in lines:
             panes.append(
                 _pane(Pipeline(name, device), title, line, random, config, data, example, max_len, beam, chosen)
             )
@@ -106,7 +107,7 @@ def _pane(
 
     pipeline, corpus = load(pipeline, fresh, config, data)
     spec = pipeline.model.spec
-    reader, writer, generates = None, None, {"max_len": max_len, "beam": beam}
+    reader, writer = None, None
     if corpus is not None:
         shown = example_of(pipeline, corpus, f"{data}, example {example}", example)
         reader = writer = corpus
@@ -118,7 +119,7 @@ def _pane(
         raw, reader = pipeline.inputs([line]), pipeline.preprocess
         writer = pipeline.postprocess if spec.postprocess else None
         title = f"{title}: {line}"
-    read = read_of(pipeline.model, title, raw, reader, writer, **generates)
+    read = read_of(pipeline.model, title, raw, reader, writer, max_len, beam)
     return pane_of(pipeline.model, read, chosen)
 
 

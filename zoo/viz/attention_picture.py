@@ -82,7 +82,8 @@ def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[
     preprocess = over()
     told = preprocess.portable() if hasattr(preprocess, "portable") else {}
     read = [each for each in maps if each.part in ("encoder", "cross")]
-    grid = grid_of(*image.shape[2:], read[0].weights.shape[-1])
+    height, width = image.shape[2:]
+    grid = grid_of(height, width, read[0].weights.shape[-1])
     return picture_overlay.draw(read, pixels_of(image[0], told), grid, title)
 
 

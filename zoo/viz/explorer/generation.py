@@ -133,6 +133,6 @@ def tree_of(
             while number == 0 and node is not None and node >= 0:
                 nodes[node]["best"] = 1
                 node = nodes[node]["parent"]
-    for node, name in zip(nodes, names([node["token"] for node in nodes]) if nodes else [], strict=True):
-        node["token"] = name
+    for each, name in zip(nodes, names([each["token"] for each in nodes]) if nodes else [], strict=True):
+        each["token"] = name
     return nodes

@@ -163,7 +163,7 @@ def _methods(model: Any, read: Read, found: Sequence[Recorded], chosen: Selectio
             continue
         for heads in ("mean", "max"):
             name = f"rollout of {part}, {heads} of heads"
-            joined = rollout(layers, heads).numpy()  # type: ignore[arg-type]
+            joined = rollout(layers, heads).numpy()
             yield Shown(name, 0, 0, joined, *_sides_of(part), None, ROLLOUT)
     yield from _gradients(model, read, notes)
 

@@ -125,7 +125,7 @@ def _probed(model: nn.Module) -> Iterator[list[_Used]]:
     uses: list[_Used] = []
 
     def note(path: str, layer: Attention, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        tokens, context, _ = (*given, *(named.get(name) for name in ("context", "state")[len(given) - 1 :]))
+        tokens, context = given[0], given[1] if len(given) > 1 else named.get("context")
         with torch.no_grad():
             weights = layer.weights(tokens, context)[0]
             values = layer.inputs(tokens, context, None).v[0]

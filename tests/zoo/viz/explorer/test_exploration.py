@@ -80,7 +80,7 @@ def test_a_model_without_a_name_says_what_to_call() -> None:
 
 def test_what_cannot_be_explored_is_told() -> None:
     with pytest.raises(ConfigError, match="'lstm-lm-tiny' has no attention weights"):
-        zoo.create("lstm-lm-tiny").explore("ab", max_len=2)  # type: ignore[operator]
+        zoo.create("lstm-lm-tiny").explore("ab", max_len=2)
     with pytest.raises(ConfigError, match=r"beam=2: 'vit-micro' writes no tokens one by one"):
         micro().explore(*zoo.example("vit-micro", 1), beam=2)
 

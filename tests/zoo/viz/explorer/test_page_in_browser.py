@@ -54,7 +54,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         shown = context.new_page()
         shown.on("request", lambda request: asked.add(request.url.partition(":")[0]))
         shown.on("pageerror", lambda error: errors.append(str(error)))
-        shown.on("console", lambda message: errors.append(message.text) if told(message) else None)
+        shown.on("console", lambda message: errors.extend([message.text] if told(message) else []))
         shown.goto(f"{path.as_uri()}#{address}")
         if options.get("java_script_enabled", True):
             shown.wait_for_function("document.documentElement.dataset.ready")
@@ -74,7 +74,14 @@ def told(message: Any) -> bool:
 
 def random_maps(count: int = 2, size: int = 5) -> list[Shown]:
     random = np.random.default_rng(0)
-    summary = {"entropy": 1.25, "distance": 2.0, "first": 0.5, "itself": 0.1, "previous": 0.2, "padding": 0.0}
+    summary: dict[str, float | None] = {
+        "entropy": 1.25,
+        "distance": 2.0,
+        "first": 0.5,
+        "itself": 0.1,
+        "previous": 0.2,
+        "padding": 0.0,
+    }
     return [
         Shown("encoder", layer, head, random.dirichlet(np.full(size, 0.3), size), "source", "source", summary)
         for layer in (1, 2)
