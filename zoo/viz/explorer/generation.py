@@ -96,7 +96,7 @@ def steps_of(model: Generator, inputs: Sequence[Any], prompt: int, names: Names)
 
 
 def tree_of(
-    seen: Sequence[tuple[Int[Tensor, "w t"], Float[Tensor, " w"]]], found: Generated, names: Names, eos: int
+    seen: Sequence[tuple[Int[Tensor, "_ _"], Float[Tensor, " _"]]], found: Generated, names: Names, eos: int
 ) -> list[dict[str, Any]]:
     """Join the answers that were followed to a tree: each node a token, its parent, and its log-probability so far.
 
