@@ -34,7 +34,7 @@ class Packed:
     numbers: int
 
 
-def pack(maps: Sequence[Float[np.ndarray, "q k"]], fine: int = FINE) -> Packed:
+def pack(maps: Sequence[Float[np.ndarray, "_ _"]], fine: int = FINE) -> Packed:
     """Pack maps one behind the other.
 
     Args:
