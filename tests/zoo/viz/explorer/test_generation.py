@@ -24,6 +24,7 @@ def names(ids: Sequence[int]) -> list[str]:
     return [f"t{place}" for place in ids]
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("encoder", [True, False])
 def test_candidates_are_the_probabilities_of_each_step(encoder: bool) -> None:
     model = writer(encoder)
@@ -42,6 +43,7 @@ def test_candidates_are_the_probabilities_of_each_step(encoder: bool) -> None:
     assert [step["row"] for step in steps] == list(range(written.prompt - 1, len(ids)))
 
 
+@torch.no_grad()
 def test_the_tree_holds_each_beam_with_its_probability() -> None:
     model = writer()
     written = write(model, (SOURCE,), 4, 3, names)
