@@ -101,10 +101,10 @@ def cell(shown: Any, row: int, column: int) -> tuple[float, float]:
         """() => {
         const pane = JSON.parse(document.getElementById("data").textContent).panes[0];
         const width = parseFloat(document.querySelector(".matrix").style.width);
-        const { frame, cell } = frameOf(pane, mapOf(pane), width);
-        return { ...frame, cell }; }"""
+        const { frame, wide, high } = frameOf(pane, mapOf(pane), width);
+        return { ...frame, wide, high }; }"""
     )
-    return frame["left"] + (column + 0.5) * frame["cell"], frame["top"] + (row + 0.5) * frame["cell"]
+    return frame["left"] + (column + 0.5) * frame["wide"], frame["top"] + (row + 0.5) * frame["high"]
 
 
 def test_a_cell_has_its_colour_and_its_number_under_the_pointer(opened: Open) -> None:

@@ -78,37 +78,37 @@ function frameOf(pane, map, width) {
   const names = [pane.sides[map.rows].names, pane.sides[map.columns].names].map((each, at) =>
     map.size[at] <= NAMED ? each.map((name) => shortened(name, 16)) : null);
   const room = names.map((each) => (each ? Math.min(110, LETTER * Math.max(...each.map((name) => name.length)) + 10) : 22));
-  const cell = Math.min((width - room[0] - 2) / map.size[1], 440 / map.size[0], 34);
-  const frame = { left: room[0], top: room[1], width: cell * map.size[1], height: cell * map.size[0] };
-  return { frame, names, cell };
+  const across = Math.min((width - room[0] - 2) / map.size[1], 34), down = Math.min(440 / map.size[0], 34);
+  const [wide, high] = [Math.min(across, 4 * down), Math.min(down, 4 * across)]; // square, but for long and narrow maps
+  const [x, y] = Math.max(wide / high, high / wide) < 2 ? [Math.min(wide, high), Math.min(wide, high)] : [wide, high];
+  return { frame: { left: room[0], top: room[1], width: x * map.size[1], height: y * map.size[0] }, names, wide: x, high: y };
 }
 
 /** Draws the matrix with names and the chosen row and column. */
 function drawMatrix(pane, store, map, image, canvas, width, cellChosen) {
-  const { frame, names, cell } = frameOf(pane, map, width);
+  const { frame, names, wide, high } = frameOf(pane, map, width);
   const context = sized(canvas, width, frame.top + frame.height + 4);
   context.clearRect(0, 0, width, frame.top + frame.height + 4);
   context.imageSmoothingEnabled = false;
   context.drawImage(image, frame.left, frame.top, frame.width, frame.height);
   context.fillStyle = styled("--ink");
-  context.font = `${names[0] || names[1] ? Math.max(7, Math.min(12, cell - 1)) : 12}px system-ui, sans-serif`;
+  context.font = `${names[0] || names[1] ? Math.max(7, Math.min(12, Math.min(wide, high) - 1)) : 12}px system-ui, sans-serif`;
   context.textBaseline = "middle";
-  drawNames(context, names, frame, cell);
+  drawNames(context, names, frame, wide, high);
   context.strokeStyle = styled("--mark");
-  context.lineWidth = cell < 5 ? 1 : 1.5;
-  const [x, y] = [frame.left + cellChosen.column * cell, frame.top + cellChosen.row * cell];
-  context.strokeRect(frame.left, y, frame.width, cell);
-  context.strokeRect(x, frame.top, cell, frame.height);
+  context.lineWidth = Math.min(wide, high) < 5 ? 1 : 1.5;
+  context.strokeRect(frame.left, frame.top + cellChosen.row * high, frame.width, high);
+  context.strokeRect(frame.left + cellChosen.column * wide, frame.top, wide, frame.height);
   return frame;
 }
 
-function drawNames(context, names, frame, cell) {
-  const step = Math.max(1, Math.ceil(8 / cell));
+function drawNames(context, names, frame, wide, high) {
+  const [stepX, stepY] = [wide, high].map((cell) => Math.max(1, Math.ceil(8 / cell)));
   context.textAlign = "right";
-  if (names[0]) names[0].forEach((name, at) => { if (at % step === 0) context.fillText(name, frame.left - 4, frame.top + (at + 0.5) * cell); });
+  if (names[0]) names[0].forEach((name, at) => { if (at % stepY === 0) context.fillText(name, frame.left - 4, frame.top + (at + 0.5) * high); });
   else turned(context, 10, frame.top + frame.height / 2, "query", "center");
   context.textAlign = "left";
-  if (names[1]) names[1].forEach((name, at) => { if (at % step === 0) turned(context, frame.left + (at + 0.5) * cell, frame.top - 4, name, "left"); });
+  if (names[1]) names[1].forEach((name, at) => { if (at % stepX === 0) turned(context, frame.left + (at + 0.5) * wide, frame.top - 4, name, "left"); });
   else context.fillText("key", frame.left + frame.width / 2, 10);
 }
 
