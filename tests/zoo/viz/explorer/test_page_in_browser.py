@@ -211,6 +211,7 @@ def test_a_generation_is_walked_through(opened: Open) -> None:
     shown.wait_for_function("location.hash.includes('row=1')")
     steps = found.panes[0].generation["steps"]
     table = shown.get_by_label("Candidates of the step")
-    numbers = [float(row.split("\t")[1]) for row in table.inner_text().splitlines()]
+    cells = table.locator("tr").evaluate_all("rows => rows.map((row) => row.cells[1].textContent)")
+    numbers = [float(text) for text in cells]
     assert numbers == pytest.approx([probability for _, probability, _ in steps[1]["candidates"]], abs=6e-4)
     assert shown.locator(".tree text.best").count() >= 1

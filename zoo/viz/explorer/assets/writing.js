@@ -69,7 +69,7 @@ function drawnTree(tree) {
   const at = places.map(({ depth, line }) => [8 + depth * wide, 16 + line * high]);
   const svg = make("svg", { class: "tree", width: (deepest + 1) * wide + 130, height: lines * high + 12, role: "img", "aria-label": `Tree of ${tree.length} tokens` });
   tree.forEach(({ parent, best }, place) => {
-    if (parent >= 0) svg.append(make("path", { class: best ? "best" : "", d: `M${at[parent][0] + 36} ${at[parent][1]}L${at[place][0] - 3} ${at[place][1]}` }));
+    if (parent >= 0) svg.append(make("path", { class: best ? "best" : "", d: `M${at[parent][0] + 4 + 7.3 * Math.min(8, tree[parent].token.length)} ${at[parent][1]}L${at[place][0] - 3} ${at[place][1]}` }));
   });
   tree.forEach(({ token, best, score }, place) => {
     const [x, y] = at[place], probability = stepProbability(tree, place);
