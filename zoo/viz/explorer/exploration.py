@@ -146,7 +146,9 @@ def _known(make: Any, model: Any) -> Any:
 
 
 def _names(holder: Any) -> Names:
-    tokenizer = getattr(holder, "tokenizer", None)
+    tokenizer = None
+    with suppress(ZooError):  # ids are read without it; only their names are missing
+        tokenizer = getattr(holder, "tokenizer", None)
     if tokenizer is None:
         return lambda ids: [str(place) for place in ids]
     return lambda ids: [visible(name) for name in tokenizer.names(ids)]

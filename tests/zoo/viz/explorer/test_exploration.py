@@ -66,6 +66,14 @@ def test_models_with_a_page_are_copied_and_pickled() -> None:
         assert len(copy.explore(*zoo.example("vit-micro", 1), layers=(1,), heads=(2,)).panes[0].maps) == 1
 
 
+@pytest.mark.usefixtures("offline")
+def test_ids_are_their_own_names_where_no_tokenizer_can_be_read() -> None:
+    model: Any = zoo.create("bert-tiny", **SIZE, vocab_size=20)
+    (pane,) = model.explore(torch.tensor([[5, 6, 7, 0]]), torch.tensor([3])).panes
+    assert pane.sides["source"]["names"] == ["5", "6", "7", "0"]
+    assert pane.maps[0].summary["padding"] == 0
+
+
 class Vectors(nn.Module):
     def forward(self, x: torch.Tensor) -> Tokens:
         return Tokens(x)
