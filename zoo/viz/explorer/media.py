@@ -38,10 +38,11 @@ def media_of(model: Any, inputs: Sequence[Any], vectors: int, preprocess: Any) -
         vectors: of its first attention.
         preprocess: of the model, which tells how values and rates were changed; None if unknown.
     """
-    told = preprocess.portable() if hasattr(preprocess, "portable") else {}
     first = inputs[0]
     if not isinstance(first, Tensor):
         return None
+    changed = first.is_floating_point() and hasattr(preprocess, "portable")  # not of ids: that reads a tokenizer
+    told = preprocess.portable() if changed else {}
     if first.is_floating_point() and first.ndim == 4:
         return picture(first[0], vectors, told)
     stem = getattr(model, "stem", None)
