@@ -196,6 +196,7 @@ ORDER = {
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
     "length attention approximation positions",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
+    "zoo.viz": "recorder methods explorer",
     "zoo.plugins": "shared vision text speech graph conformer caption",
     "zoo.plugins.caption": "sources models data studies plugin",
     "zoo.plugins.shared": "text audio images",

@@ -33,7 +33,12 @@ ALLOWED = {
     "testing/checks.py": "graph graphs",  # inputs and checks of models that read `edge_index`
     "testing/inputs.py": "graph graphs",
     "testing/graph_inputs.py": "graph graphs",
-    "viz/attention_picture.py": "graph",  # weights on edges are drawn as a graph, by networkx
+    "viz/attention_picture.py": "graph image",  # weights on edges are drawn as a graph; others may lie over a picture
+    "viz/explorer/media.py": "graph image audio",  # what attention is laid over, told by the inputs; kinds of data URLs
+    "viz/explorer/page.py": "image",  # a data URL
+    "viz/explorer/pane.py": "graph",  # vectors without order
+    "viz/graph_layout.py": "graph",
+    "viz/patch_overlay.py": "image",  # pixels
     "viz/graph_plot.py": "graph",
     "viz/heatmap.py": "image",  # matplotlib's word for an array that is drawn
     "bench/learning_curve/command.py": "image images",  # --image-size and --augment of the study of data sizes

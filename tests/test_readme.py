@@ -156,6 +156,7 @@ PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
     "docs/family.md": "",
+    "docs/gallery.md": "",
     "docs/graph.md": "",
     "docs/int8.md": INT8,
     "docs/speech.md": SPEECH,

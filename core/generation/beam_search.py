@@ -15,6 +15,7 @@ from torch.nn.functional import pad
 
 from zoo.core.errors import ConfigError
 from zoo.core.generation.loop import Generated, length_penalty, pays
+from zoo.core.generation.observing import tell
 from zoo.core.generation.prompt import Prompt
 from zoo.core.generation.sampling import Choice, Greedy, top
 from zoo.core.generation.stepping import DecodingStep
@@ -190,6 +191,7 @@ class BeamState:
         self._finish(every[:, :width], self.step - 1, total[:, :width].masked_fill(~ends[:, :width], -math.inf))
         self.running, at = total.masked_fill(ends, -math.inf).topk(min(width, total.shape[1]))
         self.ids = take(every, at)
+        tell(self.ids, self.running)
         return parents.gather(1, at)
 
     def _finish(self, ids: Tensor, length: int, scores: Tensor) -> None:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from jaxtyping import Float
@@ -49,6 +50,8 @@ class Composition(nn.Module):
     """`Tokens` to the answer; it has a `dim`, a `num_classes` and a `reset`."""
     criterion: Criterion = staticmethod(cross_entropy)
     """Loss of the answer."""
+    explorer: str | None = None
+    """Where the function is that `explore` calls, as `package.module:name`; set by what makes models by name."""
     own_loss = False
     """Whether `training_loss` is more than a criterion of the answer; set where a sub-class overrides it."""
 
@@ -138,6 +141,23 @@ class Composition(nn.Module):
             max_len: steps at most that are written; None for as many as the model writes.
         """
         return inputs
+
+    def explore(self, *inputs: Any, **options: Any) -> Any:
+        """Give a page that shows the attention of the model, in a notebook or by `.save(path)` as an HTML file.
+
+        Args:
+            inputs: as for the model, or one raw input, such as a text.
+            options: of `zoo.viz.explorer.exploration.explore`: `layers`, `heads`, `part`, `max_len`, `beam`, `title`.
+
+        Raises:
+            ConfigError: If the model was not made by name, has no attention weights, or not the chosen ones.
+            InputError: If there are more weights than a page holds.
+        """
+        if self.explorer is None:
+            raise ConfigError(
+                f"{type(self).__name__} was not made by zoo.create: zoo.viz.explorer.exploration.explore(model, ...)"
+            )
+        return resolve_name(self.explorer)(self, *inputs, **options)
 
     def reset_classifier(self, num_classes: int) -> None:
         """Replace the classifier by a fresh one, 0 for none; a head that writes refuses another vocabulary."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, export, generate, listing, plan, predict, train
+from zoo.cli import attention, bench, explore, export, generate, listing, plan, predict, train
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -65,6 +65,7 @@ def build() -> typer.Typer:
     app.command("generate", cls=Command)(generate.generate)
     app.command("predict")(predict.predict)
     app.command("attention")(attention.attention)
+    app.command("explore")(explore.explore)
     app.command("export")(export.export)
     app.add_typer(bench.app, name="bench")
     registry().call("zoo_commands", app=app)

@@ -1,26 +1,20 @@
 """`zoo attention NAME INPUT`: draw attention weights, layer by layer and head by head."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
+from zoo.cli.shown_input import example_of, load
 from zoo.cli.train import overrides
-from zoo.errors import ConfigError, DataError
-from zoo.factory import create
+from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
 from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
-from zoo.weights.token_ids import fetch_tokenizer
-
-if TYPE_CHECKING:
-    from zoo.data.corpus import Corpus
 
 ENDINGS = (".png", ".svg", ".pdf")
 RESOLUTION = 110
@@ -41,6 +35,12 @@ def attention(
     ] = None,
     layer: Annotated[list[int] | None, typer.Option(help="Only this layer, from 1; repeatable.")] = None,
     head: Annotated[list[int] | None, typer.Option(help="Only this head, from 1; repeatable.")] = None,
+    over_picture: Annotated[
+        bool,
+        typer.Option(
+            "--over-picture", help="Lay over the picture what the class token reads, or all patches on average."
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option(help="PNG, SVG or PDF file; numbered for several inputs.")] = Path(
         "attention.png"
     ),
@@ -58,14 +58,16 @@ def attention(
     if inputs and data:
         raise ConfigError(f"{counted(len(inputs), 'input')} and --data {data!r}: give one of them")
     entry_loading.require("zoo attention", MATPLOTLIB)
-    pipeline, corpus = _load(Pipeline(model, device), fresh, overrides(sets or []), data)
+    pipeline, corpus = load(Pipeline(model, device), fresh, overrides(sets or []), data)
     if corpus is not None:
-        examples = _example(pipeline, corpus, f"{data}, example {example}", example, max_len)
+        _check_generates(max_len, False)
+        examples: Iterable[Input] = [example_of(pipeline, corpus, f"{data}, example {example}", example)]
     else:
         examples = _inputs(pipeline, inputs or [], max_len)
     for number, shown in enumerate(examples, start=1):
         title = f"{model}: {shown.title}"
-        figure, layers = attention_picture(pipeline.model, shown, title, part, layer or [], head or [])
+        over = (lambda: pipeline.preprocess) if over_picture else None
+        figure, layers = attention_picture(pipeline.model, shown, title, part, layer or [], head or [], over)
         path = out.with_stem(f"{out.stem}-{number}") if len(inputs or []) > 1 else out
         try:
             with atomic_path(path) as scratch:
@@ -73,42 +75,6 @@ def attention(
         except OSError as error:
             raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
         typer.echo(f"{shown.title}: {counted(layers, 'layer')}, saved in {path}")
-
-
-def _load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | None) -> "tuple[Pipeline, Corpus | None]":
-    """Make the model, with random weights if there are no others, and open the data it is to fit."""
-    import torch
-
-    spec = pipeline.spec
-    weights = "" if fresh else next(iter(spec.weights.values()), "")
-    fitting: dict[str, Any] = {}
-    corpus = None
-    if data is not None:
-        from zoo.data.corpus import open_corpus
-        from zoo.data.subsets import warn_of_notes
-
-        tokenizer = fetch_tokenizer(weights) if weights else None
-        spec_of_data = replace(spec.with_config(**given), task=given.get("task", spec.task))
-        corpus = open_corpus(data, spec_of_data, tokenizer=str(tokenizer or ""))
-        warn_of_notes(corpus)
-        if not weights:
-            fitting = {key: value for key, value in corpus.overrides().items() if spec.config.get(key) != value}
-    torch.manual_seed(0)
-    model = create.create(pipeline.name, bool(weights), device=pipeline.device, **(fitting | given)).eval()
-    if not weights:
-        typer.echo(f"{pipeline.name} has random weights", err=True)
-    return Pipeline(pipeline.name, pipeline.device, model), corpus
-
-
-def _example(pipeline: Pipeline, corpus: "Corpus", title: str, number: int, max_len: int | None) -> Iterator[Input]:
-    """Yield a test example of data."""
-    _check_generates(max_len, False)
-    batch = next(islice(corpus.held_out("test", 1), number - 1, number), None)
-    if batch is None:
-        raise DataError(
-            f"--example {number}: {title.partition(',')[0]!r} has {counted(corpus.sizes['test'], 'test example')}"
-        )
-    yield labelled(title, pipeline.model, pipeline.placed(batch.inputs), corpus, corpus)
 
 
 def _inputs(pipeline: Pipeline, lines: list[str], max_len: int | None) -> Iterator[Input]:

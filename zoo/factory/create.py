@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from zoo.weights.checkpoint import Checkpoint
 
 
+EXPLORER = "zoo.viz.explorer.exploration:explore"
+"""What `model.explore` calls; nothing of it is imported before."""
 _HEAD = "head."
 """How the keys of the part that answers begin in a `zoo.core.Model`."""
 
@@ -90,6 +92,8 @@ def create(
     if final is not None:
         model = model.to(final)
     model.spec = _resolved(spec, given, model)
+    if hasattr(model, "explorer"):
+        model.explorer = EXPLORER
     if quantization is not None:
         model = _quantized(model, quantization, name, device)
     registry().call("zoo_after_create", model=model, spec=model.spec)

@@ -1,8 +1,9 @@
 """The attention of a model for one input as a figure: heatmaps, a graph with its edges, or laid over a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from zoo.errors import ConfigError
 from zoo.registry.entry_loading import require
 from zoo.spec import Requirement
 
@@ -30,7 +31,13 @@ class Input(NamedTuple):
 
 
 def attention_picture(
-    model: Any, shown: Input, title: str, part: str | None, layers: Sequence[int], heads: Sequence[int]
+    model: Any,
+    shown: Input,
+    title: str,
+    part: str | None,
+    layers: Sequence[int],
+    heads: Sequence[int],
+    over: Callable[[], Any] | None = None,
 ) -> tuple["Figure", int]:
     """Draw attention weights, a panel for each layer and head, and return the figure and the number of layers.
 
@@ -45,6 +52,10 @@ def attention_picture(
         part: encoder, decoder or cross; all if None.
         layers: their numbers from 1; all if empty.
         heads: their numbers from 1; all if empty.
+        over: gives the preprocessing of a model of pictures, to lay attention over the picture; None for matrices.
+
+    Raises:
+        ConfigError: If it is to lie over a picture, and the model reads none.
     """
     require("zoo attention", MATPLOTLIB)
     from zoo.viz import edge_maps, heatmap, picture_overlay
@@ -62,7 +73,24 @@ def attention_picture(
         drawn = chosen(reading, part, layers, heads)
         return picture_overlay.draw(shown.inputs[0][0], drawn, grid, title), len(drawn)
     maps = chosen(maps, part, layers, heads)
+    if over is not None:
+        return _over_picture(maps, shown, title, over), len(maps)
     return heatmap.draw(maps, title), len(maps)
+
+
+def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[[], Any]) -> "Figure":
+    from zoo.viz import patch_overlay
+    from zoo.viz.explorer.media import grid_of, pixels_of
+
+    image = shown.inputs[0]
+    if not (hasattr(image, "is_floating_point") and image.is_floating_point() and image.ndim == 4):
+        raise ConfigError("--over-picture: this model reads no pictures")
+    preprocess = over()
+    told = preprocess.portable() if hasattr(preprocess, "portable") else {}
+    read = [each for each in maps if each.part in ("encoder", "cross")]
+    height, width = image.shape[2:]
+    grid = grid_of(height, width, read[0].weights.shape[-1])
+    return patch_overlay.draw(read, pixels_of(image[0], told), grid, title)
 
 
 def labelled(title: str, model: Any, inputs: tuple[Any, ...], reader: Any, writer: Any) -> Input:

@@ -17,23 +17,19 @@ from matplotlib.figure import Figure
 
 from zoo.errors import InputError
 from zoo.viz.edge_maps import EdgeMap
+from zoo.viz.graph_layout import NUMBERED, Places, layout
 
 PANEL, CROWDED = 2.6, 3.8
 """Inches, of a drawing of few nodes and of many."""
 MANY, MOST = 24, 2000
 """Nodes from which on a panel is larger, and up to which a drawing shows anything."""
-NUMBERED = 60
-"""Nodes up to which they are numbered."""
 WIDTH = 0.4, 4.0
 """Points, of the lines of no weight and of the largest."""
 COLOURS = "viridis_r"
-SEED = 0
 LEGEND = (
     "the half of an edge next to a node: what it reads from the other; a ring: from itself\n"
     "width and colour: the weight, by its root"
 )
-
-Places = Float[np.ndarray, "n 2"]
 
 
 def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
@@ -45,7 +41,7 @@ def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
     nodes = max(each.nodes for each in maps)
     if nodes > MOST:
         raise InputError(f"a drawing of {nodes:,} nodes cannot be read: give a graph of at most {MOST:,}")
-    places = _places(maps[0].index.numpy(), nodes)
+    places = layout(maps[0].index.numpy(), nodes)
     rows, columns = len(maps), max(len(each.heads) for each in maps)
     side = PANEL if nodes <= MANY else CROWDED
     figure = Figure(figsize=(side * columns + 1, side * rows + 0.9), layout="constrained")
@@ -63,23 +59,6 @@ def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
     figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
     figure.supxlabel(LEGEND, fontsize=8)
     return figure
-
-
-def _places(index: Int[np.ndarray, "2 e"], nodes: int) -> Places:
-    """Say where nodes stand: near those that an edge joins them to, each part of the graph for itself."""
-    import networkx
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(range(nodes))
-    graph.add_edges_from(index.T.tolist())
-    graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
-    if 2 < nodes <= NUMBERED and networkx.is_connected(graph):
-        places = networkx.kamada_kawai_layout(graph)  # as long as paths are: rings are round
-    else:
-        places = networkx.spring_layout(graph, seed=SEED, iterations=200, k=2 / max(nodes, 1) ** 0.5)
-    found = np.array([places[node] for node in range(nodes)])
-    span = np.ptp(found, axis=0)
-    return (found - found.min(0)) / np.where(span > 0, span, 1)  # as wide as high: no direction means anything
 
 
 def _by_pair(

@@ -54,6 +54,15 @@ def test_a_picture_is_drawn(run: Run, tmp_path: Path, ending: str, first: bytes)
     assert (tmp_path / f"maps.{ending}").read_bytes().startswith(first)
 
 
+def test_attention_is_laid_over_the_picture(run: Run, tmp_path: Path) -> None:
+    Image.linear_gradient("L").save(tmp_path / "cat.png")
+    assert run("vit-micro", "cat.png", *TINY, "--over-picture")[0] == 0
+    with Image.open("attention.png") as image:
+        shades = np.array(image.convert("RGB")).reshape(-1, 3)
+    assert len(np.unique(shades, axis=0)) > 100
+    assert "--over-picture: this model reads no pictures" in run("speech-tiny", "--over-picture", "--layer", "1")[2]
+
+
 @pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_a_graph_is_drawn_with_its_edges(run: Run, tmp_path: Path, ending: str, first: bytes) -> None:
     code, out, err = run("graph-small", "--data", "karate", *TINY, "--head", "2", "--out", f"club.{ending}")

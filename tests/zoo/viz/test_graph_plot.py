@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from zoo.errors import InputError
-from zoo.viz import graph_plot
+from zoo.viz import graph_layout, graph_plot
 from zoo.viz.edge_maps import EdgeMap
 from zoo.viz.graph_plot import draw
 
@@ -83,7 +83,7 @@ def test_nodes_without_edges_are_drawn(nodes: int) -> None:
     figure = draw([made(1, torch.zeros(1, 0), none, nodes)], "")
     (axes,) = panels(figure)
     assert len(axes.collections[2].get_offsets()) == nodes
-    assert len(axes.texts) == (nodes if nodes <= graph_plot.NUMBERED else 0)
+    assert len(axes.texts) == (nodes if nodes <= graph_layout.NUMBERED else 0)
     figure.draw_without_rendering()
 
 

@@ -1,0 +1,75 @@
+"""`zoo explore` from the command line."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from zoo.cli.explore import numbers
+
+Run = Callable[..., tuple[int, str, str]]
+SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+TINY = [word for key, value in SIZE.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_thread: None) -> Run:
+    """Run `zoo explore` in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    Image.linear_gradient("L").save("cat.png")
+    return partial(run, "explore")
+
+
+def test_a_page_is_written(run: Run) -> None:
+    code, out, err = run("vit-micro", "cat.png", *TINY)
+    assert (code, out, err) == (0, "5 maps, 0.1 MB, saved in attention.html\n", "vit-micro has random weights\n")
+    text = Path("attention.html").read_text(encoding="utf-8")
+    assert "<title>Attention of vit-micro: cat.png</title>" in text
+    assert "zoo explore vit-micro cat.png --set dim=16" in text
+
+
+def test_two_inputs_two_mechanisms_and_before_training_stand_side_by_side(run: Run, writer: str) -> None:
+    assert run("vit-micro", "cat.png", "cat.png", *TINY)[0] == 0
+    assert run("vit-micro", "cat.png", *TINY, "--against-set", "attention=window:1", "--out", "b.html")[0] == 0
+    title = "Attention of vit-micro: cat.png and vit-micro attention=window:1: cat.png"
+    assert f"<title>{title}</title>" in Path("b.html").read_text(encoding="utf-8")
+    assert run(writer, "ab", "--max-len", "3", "--beam", "2", "--against-fresh", "--layers", "1")[0] == 0
+    assert f"{writer} fresh: ab</title>" in Path("attention.html").read_text(encoding="utf-8")
+
+
+def test_examples_of_data_and_random_inputs_are_explored(run: Run) -> None:
+    assert run("graph-small", "--data", "karate", *TINY, "--heads", "2")[:2] == (
+        0,
+        "1 map, 0.1 MB, saved in attention.html\n",
+    )
+    assert run("vit-micro", *TINY)[0] == 0
+    assert "vit-micro: random input" in Path("attention.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["vit-micro", "--out", "a.png"], "--out 'a.png': its ending is none of .html, .htm"),
+        (["vit-micro", "a", "b", "c"], "3 inputs: a page shows two"),
+        (["vit-micro", "a", "b", "--against-fresh"], "2 inputs and another model: a page shows two"),
+        (["vit-micro", "a", "--data", "digits"], "1 input and --data 'digits': give one of them"),
+        (["vit-micro", "lost.png"], "an input cannot be read: [Errno 2] No such file or directory"),
+        (["vit-micro", "--layers", "2"], "--layers 2: there are layers 1 … 1"),
+        (["vit-micro", "--heads", "x"], "--heads x: 'x' is neither a number nor a range such as 2-4"),
+        (["vit-micro", "--beam", "2"], "beam=2: 'vit-micro: random input' writes no tokens one by one"),
+        (["resnet-micro"], "'resnet-micro' has no attention weights: convolutions and recurrent cells make none"),
+        (["no/model"], "there is no folder 'no/model'"),
+    ],
+)
+def test_what_cannot_be_explored_is_told(run: Run, arguments: list[str], told: str) -> None:
+    code, _, err = run(*arguments, *(TINY if arguments[0] == "vit-micro" else []))
+    assert code == 2
+    assert told in err
+
+
+def test_numbers_are_single_or_ranges() -> None:
+    assert numbers("--layers", "1, 3-5") == (1, 3, 4, 5)
+    assert numbers("--layers", "") == ()

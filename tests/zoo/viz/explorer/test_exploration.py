@@ -1,0 +1,97 @@
+"""`model.explore` and the page that it gives."""
+
+import pickle
+from copy import deepcopy
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+import zoo
+from zoo.core import Encoder, Model, Tokens
+from zoo.core.layers.heads import head
+from zoo.errors import ConfigError, InputError
+from zoo.viz.explorer.exploration import explore, visible
+
+SIZE: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 2, "mlp_dim": 16}
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def micro() -> Any:
+    return zoo.create("vit-micro", **SIZE)
+
+
+def test_a_model_shows_a_page_in_a_notebook_and_saves_it(tmp_path: Path) -> None:
+    model = micro().train()
+    found = model.explore(*zoo.example("vit-micro", 1))
+    assert model.training
+    frame = found._repr_html_()
+    assert frame.startswith("<iframe")
+    assert unescape(frame.partition('srcdoc="')[2].removesuffix('"></iframe>')) == found.html
+    assert found.save(tmp_path / "a.html").read_text(encoding="utf-8") == found.html
+    assert repr(found).startswith("Exploration(vit-micro; ")
+    with pytest.raises(ConfigError, match=r"no/a\.html' cannot be written"):
+        found.save(tmp_path / "no" / "a.html")
+
+
+def test_raw_inputs_are_prepared_and_two_stand_side_by_side(tmp_path: Path) -> None:
+    Image.linear_gradient("L").save(tmp_path / "a.png")
+    model = micro()
+    one, two = model.explore(str(tmp_path / "a.png")), model.explore(*zoo.example("vit-micro", 1), title="random")
+    both = one.beside(two)
+    assert [pane.title for pane in both.panes] == [f"vit-micro: {tmp_path / 'a.png'}", "random"]
+    with pytest.raises((InputError, OSError), match=r"lost\.png"):
+        model.explore(str(tmp_path / "lost.png"))
+
+
+def test_a_writer_is_explored_while_it_writes() -> None:
+    model: Any = zoo.create("transformer-tiny", **SIZE)
+    (pane,) = model.explore("ab", max_len=3, beam=2).panes
+    assert pane.sides["source"]["names"] == ["a", "b", "</s>"]
+    assert pane.sides["target"]["names"][0] == "<s>"
+    assert {each.part for each in pane.maps if each.layer} == {"encoder", "decoder", "cross"}
+    assert pane.generation["steps"][0]["row"] == 0
+    assert pane.generation["tree"]
+    taught = model.explore(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]])).panes[0]
+    assert len(taught.generation["steps"]) == 2
+
+
+def test_models_with_a_page_are_copied_and_pickled() -> None:
+    model = micro()
+    for copy in (deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert len(copy.explore(*zoo.example("vit-micro", 1), layers=(1,), heads=(2,)).panes[0].maps) == 1
+
+
+@pytest.mark.usefixtures("offline")
+def test_ids_are_their_own_names_where_no_tokenizer_can_be_read() -> None:
+    model: Any = zoo.create("bert-tiny", **SIZE, vocab_size=20)
+    (pane,) = model.explore(torch.tensor([[5, 6, 7, 0]]), torch.tensor([3])).panes
+    assert pane.sides["source"]["names"] == ["5", "6", "7", "0"]
+    assert pane.maps[0].summary["padding"] == 0
+
+
+class Vectors(nn.Module):
+    def forward(self, x: torch.Tensor) -> Tokens:
+        return Tokens(x)
+
+
+def test_a_model_without_a_name_says_what_to_call() -> None:
+    model = Model(Vectors(), Encoder(8, 1, 2, 16), head("classify", 8, 3, pool="mean")).eval()
+    with pytest.raises(ConfigError, match=r"Model was not made by zoo.create: zoo.viz.explorer"):
+        model.explore(torch.randn(1, 4, 8))
+    assert len(explore(model, torch.randn(1, 4, 8)).panes[0].maps) == 5
+
+
+def test_what_cannot_be_explored_is_told() -> None:
+    with pytest.raises(ConfigError, match="'lstm-lm-tiny' has no attention weights"):
+        zoo.create("lstm-lm-tiny").explore("ab", max_len=2)
+    with pytest.raises(ConfigError, match=r"beam=2: 'vit-micro' writes no tokens one by one"):
+        micro().explore(*zoo.example("vit-micro", 1), beam=2)
+
+
+def test_characters_that_cannot_be_seen_are_written_as_codes() -> None:
+    assert visible("a\n\x02é") == "a\\n\\x02é"

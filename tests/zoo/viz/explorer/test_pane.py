@@ -1,0 +1,72 @@
+"""Panes of models of each modality: maps, sides, methods, and why one is missing."""
+
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.errors import InputError
+from zoo.viz.explorer.pane import MOST, Read, pane_of
+from zoo.viz.recorder import Selection
+
+SIZE: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 2, "mlp_dim": 16}
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+ALL = Selection(most=MOST)
+
+
+def pane(name: str, chosen: Selection = ALL, **config: Any) -> Any:
+    model = zoo.create(name, **SIZE | config).eval()
+    return pane_of(model, Read(name, zoo.example(name, 1)), chosen)
+
+
+def test_a_picture_has_named_patches_heads_and_methods() -> None:
+    found = pane("vit-tiny", image_size=224)
+    names = found.sides["source"]["names"]
+    assert (names[0], names[1], names[-1]) == ("class token", "row 1, column 1", "row 14, column 14")
+    heads = [(each.layer, each.head) for each in found.maps if each.layer]
+    assert heads == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    methods = [each.part for each in found.maps if not each.layer]
+    assert methods == [
+        "rollout of encoder, mean of heads",
+        "rollout of encoder, max of heads",
+        "gradient-weighted, encoder",
+    ]
+    assert all("arXiv" in each.caveat for each in found.maps if not each.layer)
+    assert found.notes == []
+    assert 0 < found.maps[0].summary["distance"] < 20
+
+
+def test_a_sound_counts_seconds() -> None:
+    found = pane("speech-tiny", window=640)
+    assert found.sides["source"]["names"][:2] == ["0.00 s", "0.04 s"]
+    assert found.medium["kind"] == "sound"
+
+
+def test_a_graph_has_nodes_without_order() -> None:
+    found = pane("graph-small")
+    assert found.sides["source"]["names"][0] == "node 0"
+    assert found.medium["edges"]
+    assert found.maps[0].summary["distance"] is found.maps[0].summary["previous"] is None
+
+
+def test_weights_that_are_no_shares_have_neither_method() -> None:
+    found = pane("decoder-tiny", attention="delta")
+    assert [each.layer for each in found.maps] == [1, 1, 2, 2]
+    assert any("some are negative" in note for note in found.notes)
+    assert any("DeltaAttention: it is for softmax attention" in note for note in found.notes)
+
+
+def test_a_choice_leaves_methods_out_and_says_so() -> None:
+    found = pane("vit-micro", Selection(layers=(2,), heads=(1,), most=MOST))
+    assert [(each.layer, each.head) for each in found.maps] == [(2, 1)]
+    assert "need all layers and heads" in found.notes[0]
+
+
+def test_a_page_of_too_many_tokens_names_layers_and_heads() -> None:
+    model: Any = zoo.create("decoder-tiny", **SIZE).eval()
+    ids = torch.zeros(1, 40_000, dtype=torch.long)
+    with pytest.raises(InputError, match=r"40,000 vectors read 40,000, .* 24,000,000 weights .* --layers and --heads"):
+        pane_of(model, Read("long", (ids,)), Selection(most=MOST))

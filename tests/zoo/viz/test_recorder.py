@@ -1,0 +1,81 @@
+"""Recording of chosen weights."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import zoo
+from zoo.core import Attention, Decoder, Encoder, Generator, NextToken, TokenEmbed
+from zoo.errors import ConfigError, InputError
+from zoo.viz.recorder import Selection, record
+
+pytestmark = pytest.mark.usefixtures("float64")
+INPUTS = torch.tensor([[3, 4, 5]]), torch.tensor([[1, 4]])
+
+
+def writer() -> Generator:
+    embed = TokenEmbed(7, 8)
+    decoder = Decoder(8, 2, 2, 16, cross=Attention)
+    return Generator(embed, decoder, NextToken(8, 7, embed.embed), encoder=Encoder(8, 1, 2, 16)).eval()
+
+
+def test_all_weights_are_those_of_the_model_with_their_parts() -> None:
+    model = writer()
+    found = record(model, INPUTS)
+    for each, weights in zip(found, model.attention_maps(*INPUTS), strict=True):
+        torch.testing.assert_close(each.weights, weights[0].float())
+    assert [(each.part, each.layer) for each in found] == [
+        ("encoder", 1),
+        ("decoder", 1),
+        ("cross", 1),
+        ("decoder", 2),
+        ("cross", 2),
+    ]
+    assert not any(layer._forward_pre_hooks for layer in model.modules())
+
+
+def test_chosen_layers_and_heads_alone_are_kept() -> None:
+    model = writer()
+    found = record(model, INPUTS, Selection("cross", (2,), (2,)))
+    ((part, layer, heads, weights),) = [(each.part, each.layer, each.heads, each.weights) for each in found]
+    assert (part, layer, heads) == ("cross", 2, (2,))
+    torch.testing.assert_close(weights, model.attention_maps(*INPUTS)[4][0, 1:].float())
+
+
+def test_more_than_fits_is_refused_before_it_is_made_and_a_choice_may_fit() -> None:
+    model = writer()
+    with pytest.raises(InputError, match=r"3 vectors read 3, in 2 heads: that is more than the 17 weights .*--layers"):
+        record(model, INPUTS, Selection(most=17))
+    assert len(record(model, INPUTS, Selection("cross", most=24))) == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        (Selection(layers=(3,)), "--layers 3: there are layers 1 … 2"),
+        (Selection(heads=(0,)), "--heads 0: there are heads 1 … 2"),
+        (Selection("other"), "--part other: this model has encoder and decoder and cross"),
+    ],
+)
+def test_what_is_not_there_is_told(chosen: Selection, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        record(writer(), INPUTS, chosen)
+
+
+def test_a_model_of_another_library_gives_its_own_maps() -> None:
+    class Theirs(nn.Module):
+        def attention_maps(self, x: Tensor) -> list[Tensor]:
+            return [torch.eye(3).expand(1, 4, 3, 3), torch.eye(2).expand(1, 4, 2, 2)]
+
+    (found,) = record(Theirs(), (torch.zeros(1),), Selection(layers=(2,), heads=(1, 4)))
+    assert (found.part, found.layer, found.heads, found.weights.shape) == ("encoder", 2, (1, 4), (2, 2, 2))
+
+
+@pytest.mark.parametrize("name", ["lstm-lm-tiny", "resnet-micro"])
+def test_a_model_without_weights_is_told_what_can_be_shown_instead(name: str) -> None:
+    torch.set_default_dtype(torch.float32)
+    model: Any = zoo.create(name).eval()
+    with pytest.raises(ConfigError, match=f"'{name}' has no attention weights: .* attention=delta, has weights"):
+        record(model, zoo.example(name, 1))

@@ -1,0 +1,142 @@
+"""`zoo explore NAME INPUT`: one HTML page to explore the attention of a model for an input, or two side by side."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zoo.atomic_write import atomic_path
+from zoo.cli.arguments import Device, check_out
+from zoo.cli.shown_input import example_of, load
+from zoo.cli.train import overrides
+from zoo.errors import ConfigError
+from zoo.names import counted
+from zoo.pipeline import Pipeline
+from zoo.registry import entry_loading
+
+NUMBERS = "Numbers from 1, such as 1,3 or 2-4; all by default."
+
+
+def explore(
+    model: Annotated[str, typer.Argument(help="Folder that `zoo train` wrote, hf-hub:org/name, or any model.")],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="One input, or two to compare, as for `zoo predict`; by default a random input."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="HTML file.")] = Path("attention.html"),
+    data: Annotated[str | None, typer.Option(help="Explore a test example of this source, such as one-voice.")] = None,
+    example: Annotated[int, typer.Option(min=1, help="Number of the test example.")] = 1,
+    part: Annotated[str | None, typer.Option(help="Only encoder, decoder or cross (cross-attention).")] = None,
+    layers: Annotated[str, typer.Option(help=f"Only these layers. {NUMBERS}", show_default=False)] = "",
+    heads: Annotated[str, typer.Option(help=f"Only these heads. {NUMBERS}", show_default=False)] = "",
+    max_len: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of new tokens of a model that generates.")
+    ] = None,
+    beam: Annotated[int, typer.Option(min=1, help="Beam size of a model that generates; shown as a tree.")] = 1,
+    against: Annotated[
+        str | None, typer.Option(help="Compare with this model or run, for the same input.", show_default=False)
+    ] = None,
+    against_fresh: Annotated[
+        bool, typer.Option("--against-fresh", help="Compare with the same model before training: random weights.")
+    ] = False,
+    against_set: Annotated[
+        list[str] | None,
+        typer.Option("--against-set", help="KEY=VALUE: compare with a model of this configuration; repeatable."),
+    ] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE: override the model's configuration; repeatable.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Use random weights instead of the trained ones.")] = False,
+    device: Device = "cpu",
+) -> None:
+    """Write a page that shows the attention of a model: by layer, head and token, over what it read and wrote."""
+    check_out(out, (".html", ".htm"))
+    given = inputs or []
+    other = against or (model if against_fresh or against_set else None)
+    if len(given) > 2 or (len(given) == 2 and other):
+        raise ConfigError(f"{counted(len(given), 'input')}{' and another model' if other else ''}: a page shows two")
+    if given and data:
+        raise ConfigError(f"{counted(len(given), 'input')} and --data {data!r}: give one of them")
+    from zoo.viz.explorer.exploration import Exploration
+    from zoo.viz.explorer.pane import MOST
+    from zoo.viz.recorder import Selection
+
+    chosen = Selection(part, numbers("--layers", layers), numbers("--heads", heads), MOST)
+    settings = overrides(sets or [])
+    models = [(model, model, fresh, settings)]
+    if other:
+        changes = overrides(against_set or [])
+        title = f"{other} {'fresh' if against_fresh else ' '.join(against_set or [])}".strip()
+        models.append((other, title, fresh or against_fresh, settings | changes))
+    lines: list[str | None] = [*given] or [None]
+    panes = []
+    for name, title, random, config in models:
+        for line in lines:
+            panes.append(
+                _pane(Pipeline(name, device), title, line, random, config, data, example, max_len, beam, chosen)
+            )
+    made = Exploration(panes, shlex.join(["zoo", *sys.argv[1:]]))
+    try:
+        with atomic_path(out) as scratch:
+            scratch.write_text(made.html, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--out {str(out)!r} cannot be written: {error}") from error
+    size = len(made.html.encode()) / 1e6
+    typer.echo(f"{counted(sum(len(pane.maps) for pane in panes), 'map')}, {size:.1f} MB, saved in {out}")
+    if size > 20:
+        typer.echo(f"zoo: a page of {size:.0f} MB opens slowly: --layers and --heads make it smaller", err=True)
+
+
+def _pane(
+    pipeline: Pipeline,
+    title: str,
+    line: str | None,
+    fresh: bool,
+    config: dict[str, Any],
+    data: str | None,
+    example: int,
+    max_len: int | None,
+    beam: int,
+    chosen: Any,
+) -> Any:
+    """Make a model and read its input."""
+    from zoo.viz.explorer.exploration import read_of
+    from zoo.viz.explorer.pane import pane_of
+
+    pipeline, corpus = load(pipeline, fresh, config, data)
+    spec = pipeline.model.spec
+    reader, writer = None, None
+    if corpus is not None:
+        shown = example_of(pipeline, corpus, f"{data}, example {example}", example)
+        reader = writer = corpus
+        title, raw = f"{title}: {shown.title}", shown.inputs
+    elif line is None:
+        raw = pipeline.placed(entry_loading.load(spec, spec.example)(spec.config, 1, 0))
+        title = f"{title}: random input"
+    else:
+        raw, reader = pipeline.inputs([line]), pipeline.preprocess
+        writer = pipeline.postprocess if spec.postprocess else None
+        title = f"{title}: {line}"
+    read = read_of(pipeline.model, title, raw, reader, writer, max_len, beam)
+    return pane_of(pipeline.model, read, chosen)
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """Read numbers such as `1,3` or `2-4`.
+
+    Args:
+        option: for an error.
+        text: of its value; nothing for all.
+
+    Raises:
+        ConfigError: If they are none.
+    """
+    found: list[int] = []
+    for word in text.split(",") if text.strip() else []:
+        first, dash, last = word.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ConfigError(f"{option} {text}: {word!r} is neither a number nor a range such as 2-4")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)

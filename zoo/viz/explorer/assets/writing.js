@@ -1,0 +1,82 @@
+// View (5): a slider through the generation, the candidates of each step, and the beams as a tree.
+
+/** Lays a tree out: depth from left to right, leaves from top to bottom. */
+function laidOut(tree) {
+  const below = tree.map(() => []), roots = [];
+  tree.forEach(({ parent }, place) => (parent < 0 ? roots : below[parent]).push(place));
+  const found = tree.map(() => ({ depth: 0, line: 0 }));
+  let line = 0;
+  const put = (place, depth) => {
+    found[place].depth = depth;
+    if (below[place].length === 0) { found[place].line = line; line += 1; return; }
+    for (const each of below[place]) put(each, depth + 1);
+    found[place].line = below[place].reduce((sum, each) => sum + found[each].line, 0) / below[place].length;
+  };
+  for (const root of roots) put(root, 0);
+  return { places: found, lines: line };
+}
+
+/** Gives the probability of a node's token after its parent's, from the log-probabilities of both; null if unknown. */
+function stepProbability(tree, place) {
+  const { total, parent } = tree[place], before = parent < 0 ? 0 : tree[parent].total;
+  return total === null || before === null ? null : Math.exp(total - before);
+}
+
+/** Makes the slider with what was written, its candidates and the tree. */
+function makeWriting(pane) {
+  const box = element("div");
+  const { generation } = pane;
+  if (!generation || generation.steps.length === 0) return { box, show: () => {} };
+  const { steps, tree } = generation;
+  const slider = element("input", { type: "range", min: "0", max: String(steps.length - 1), "aria-label": "Step of the generation" });
+  const title = element("h3"), text = element("p", { class: "written" }), table = element("table", { "aria-label": "Candidates of the step" });
+  box.append(title, element("div", { class: "steps" }, slider), text, table);
+  slider.addEventListener("input", () => {
+    const step = Number(slider.value), map = mapOf(pane);
+    choose({ step, ...(map.rows === "target" ? { row: steps[step].row } : {}) });
+  });
+  if (tree.length) {
+    box.append(element("h3", {}, "Beams as a tree"), element("p", { class: "quiet" }, "Each token with its probability after those before it; the best answer is marked. In brackets: the score of a finished answer, its log-probability over the length penalty."),
+      element("div", { class: "wide" }, drawnTree(tree)));
+  }
+  const show = () => {
+    const step = moved(chosen.step, 0, steps.length), names = pane.sides.target.names;
+    slider.value = String(step);
+    title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
+    slider.setAttribute("aria-valuetext", title.textContent);
+    const taken = steps[step].candidates.find(([, , chosenOne]) => chosenOne)?.[0] ?? "";
+    text.replaceChildren(names.slice(0, steps[step].row + 1).join(""), element("b", {}, taken || " "));
+    table.replaceChildren(...steps[step].candidates.map(([name, probability, chosenOne]) => {
+      const bar = element("i");
+      bar.style.width = `${100 * probability}%`;
+      return element("tr", { class: chosenOne ? "taken" : null }, element("td", { class: "token" }, name),
+        element("td", {}, probability.toFixed(3)), element("td", { class: "bar" }, bar));
+    }));
+  };
+  return { box, show };
+}
+
+function drawnTree(tree) {
+  const space = "http://www.w3.org/2000/svg";
+  const make = (name, attributes, text = "") => {
+    const node = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    return node;
+  };
+  const { places, lines } = laidOut(tree);
+  const wide = 78, high = 32, deepest = Math.max(...places.map(({ depth }) => depth));
+  const at = places.map(({ depth, line }) => [8 + depth * wide, 16 + line * high]);
+  const svg = make("svg", { class: "tree", width: (deepest + 1) * wide + 130, height: lines * high + 12, role: "img", "aria-label": `Tree of ${tree.length} tokens` });
+  tree.forEach(({ parent, best }, place) => {
+    if (parent >= 0) svg.append(make("path", { class: best ? "best" : "", d: `M${at[parent][0] + 4 + 7.3 * Math.min(8, tree[parent].token.length)} ${at[parent][1]}L${at[place][0] - 3} ${at[place][1]}` }));
+  });
+  tree.forEach(({ token, best, score }, place) => {
+    const [x, y] = at[place], probability = stepProbability(tree, place);
+    svg.append(make("text", { x, y: y + 4, class: best ? "best" : "" }, shortened(token, 8) + (score === null ? "" : ` (${score.toFixed(2)})`)));
+    if (probability !== null) svg.append(make("text", { x, y: y + 15, class: "p" }, probability.toFixed(3)));
+  });
+  return svg;
+}
+
+if (typeof module !== "undefined") module.exports = { laidOut, stepProbability };

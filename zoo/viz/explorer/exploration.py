@@ -1,0 +1,181 @@
+"""`explore`: the attention of a model for an input, as a page that a notebook shows and a file keeps."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from zoo.atomic_write import atomic_path
+from zoo.core.models.generator import Generator
+from zoo.errors import ConfigError, ZooError
+from zoo.factory import create
+from zoo.viz.explorer.generation import Names, steps_of, write
+from zoo.viz.explorer.page import page
+from zoo.viz.explorer.pane import MOST, Pane, Read, pane_of
+from zoo.viz.recorder import Selection
+
+HEIGHT = 900
+"""Pixels of a page in a notebook."""
+TOKENS = 64
+"""New tokens at most where the caller sets no bound."""
+
+
+class Exploration:
+    """A page of attention: shown in a notebook, or saved as an HTML file that needs no network.
+
+    Args:
+        panes: one, or two side by side.
+        command: that makes it again.
+    """
+
+    def __init__(self, panes: Sequence[Pane], command: str = "") -> None:
+        self.panes = list(panes)
+        self.html = page(self.panes, command)
+
+    def beside(self, other: "Exploration") -> "Exploration":
+        """Give a page with this exploration and another, side by side: two inputs, checkpoints or mechanisms."""
+        return Exploration([*self.panes, *other.panes][:2])
+
+    def save(self, path: str | Path) -> Path:
+        """Save the page.
+
+        Raises:
+            ConfigError: If the file cannot be written.
+        """
+        try:
+            with atomic_path(Path(path)) as scratch:
+                scratch.write_text(self.html, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{str(path)!r} cannot be written: {error}") from error
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own."""
+        frame = 'sandbox="allow-scripts allow-downloads" width="100%" style="border:0"'
+        return f'<iframe {frame} height="{HEIGHT}" title="attention" srcdoc="{escape(self.html)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"Exploration({', '.join(pane.title for pane in self.panes)}; {len(self.html):,} characters)"
+
+
+def explore(
+    model: Any,
+    *inputs: Any,
+    layers: Sequence[int] = (),
+    heads: Sequence[int] = (),
+    part: str | None = None,
+    max_len: int | None = None,
+    beam: int = 1,
+    title: str = "",
+) -> Exploration:
+    """Explore the attention of a model for the first row of its inputs, as a page.
+
+    Args:
+        model: of any kind with attention weights.
+        inputs: as for the model, or one raw input (a text, a file) that its preprocessing reads.
+        layers: numbers of the layers that are shown, from 1; all if empty.
+        heads: numbers of the heads; all if empty.
+        part: `encoder`, `decoder` or `cross`; all if None.
+        max_len: tokens at most that a model writes.
+        beam: answers that are followed at once while it writes.
+        title: of the page; the model's name by default.
+
+    Raises:
+        ConfigError: If the model has no attention weights, or not the chosen ones.
+        InputError: If there are more weights than a page holds, or the input cannot be read.
+    """
+    name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
+    preprocess = _known(create.preprocess, model)
+    raw = len(inputs) == 1 and isinstance(inputs[0], str | Path)
+    if raw:
+        if preprocess is None:
+            raise ConfigError(f"'{name}' has no preprocessing: give tensors, as for the model")
+        made = preprocess([str(inputs[0])])
+        title = title or f"{name}: {inputs[0]}"
+        inputs = made if isinstance(made, tuple) else (made,)
+    read = read_of(model, title or name, inputs, preprocess, _known(create.postprocess, model), max_len, beam)
+    chosen = Selection(part, tuple(layers), tuple(heads), MOST)
+    training = model.training
+    try:
+        return Exploration([pane_of(model.eval(), read, chosen)])
+    finally:
+        model.train(training)
+
+
+def read_of(
+    model: Any, title: str, inputs: tuple[Any, ...], reader: Any, writer: Any, max_len: int | None = None, beam: int = 1
+) -> Read:
+    """Let a model write its answer, where it writes, and name the tokens of its inputs.
+
+    Args:
+        model: in evaluation mode.
+        title: of model and input.
+        inputs: as for `generate`, or as for `forward` with the answer's ids.
+        reader: has the tokenizer of the source, or of the prompt.
+        writer: has that of the answer.
+        max_len: tokens at most that are written.
+        beam: answers that are followed at once.
+    """
+    has_encoder = getattr(model, "encoder", None) is not None
+    names = _names(writer if has_encoder else reader)
+    generation, written = None, tuple(inputs)
+    if isinstance(model, Generator) and not _float_targets(model):
+        prompt, tree = 1, []
+        if not has_encoder or not _answered(inputs):
+            bound = TOKENS if max_len is None else max_len
+            found = write(model, _first_row(inputs), min(bound, model.max_len or bound), beam, names)
+            written, prompt, tree = found.inputs, found.prompt, found.tree
+        generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names), "tree": tree}
+    elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
+        raise ConfigError(f"max_len={max_len}, beam={beam}: '{title}' writes no tokens one by one")
+    elif hasattr(model, "generate") and not _answered(inputs):
+        written = model.with_answer(*inputs, max_len=max_len)
+    target = () if getattr(model, "target", None) is None and not has_encoder else written[-1]
+    if getattr(model, "target", None) is None:
+        return Read(title, written, _tokens(written[0], _names(reader)), (), generation, reader)
+    if not has_encoder:
+        return Read(title, written, (), _tokens(written[0], names), generation, reader)
+    return Read(title, written, _tokens(written[0], _names(reader)), _tokens(target, names), generation, reader)
+
+
+def _known(make: Any, model: Any) -> Any:
+    with suppress(ZooError, OSError):
+        return make(model)
+    return None
+
+
+def _names(holder: Any) -> Names:
+    tokenizer = None
+    with suppress(ZooError):  # ids are read without it; only their names are missing
+        tokenizer = getattr(holder, "tokenizer", None)
+    if tokenizer is None:
+        return lambda ids: [str(place) for place in ids]
+    return lambda ids: [visible(name) for name in tokenizer.names(ids)]
+
+
+def visible(name: str) -> str:
+    """Write characters that cannot be seen as their codes."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
+
+
+def _is_ids(value: Any) -> bool:
+    return hasattr(value, "is_floating_point") and not value.is_floating_point() and value.ndim == 2
+
+
+def _answered(inputs: Sequence[Any]) -> bool:
+    """Tell whether the last inputs are the target's ids."""
+    return len(inputs) > 1 and _is_ids(inputs[-1])
+
+
+def _first_row(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(each[:1] if hasattr(each, "ndim") and each.ndim else each for each in inputs)
+
+
+def _float_targets(model: Any) -> bool:
+    """Tell whether a model writes vectors, as in speech synthesis, and no tokens."""
+    return not hasattr(model.head, "num_classes") or not hasattr(model, "symbols")
+
+
+def _tokens(ids: Any, names: Names) -> list[str]:
+    return names(ids[0].tolist()) if _is_ids(ids) else []

@@ -1,0 +1,190 @@
+"""Record the attention weights of chosen layers and heads while a model runs, and refuse more than fit.
+
+Axes: h heads, q queries, k keys.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from zoo.core.engine.tracing import rows_apart
+from zoo.core.layers.protocol import WeighsPairs
+from zoo.core.mechanisms.alignment.attentive import AttentiveDecoder
+from zoo.core.models.model import Composition
+from zoo.errors import ConfigError, InputError
+
+Part = Literal["encoder", "decoder", "cross"]
+"""Whose attention it is; that of a decoder to an encoder is `cross`."""
+AT_ONCE = 2**29
+"""Weights of a layer that stand in memory, 2 GiB."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Choice of layers and heads, by numbers from 1; all where there are none.
+
+    Args:
+        part: encoder, decoder or cross; all if None.
+        layers: in each part.
+        heads: in each layer.
+        most: weights at most of all that are chosen.
+    """
+
+    part: str | None = None
+    layers: tuple[int, ...] = ()
+    heads: tuple[int, ...] = ()
+    most: int = AT_ONCE
+
+    def takes(self, part: str, layer: int) -> bool:
+        """Tell whether a layer is chosen."""
+        return self.part in (None, part) and (not self.layers or layer in self.layers)
+
+    def of(self, heads: int) -> tuple[int, ...]:
+        """Give the chosen heads of a layer."""
+        return tuple(head for head in range(1, heads + 1) if not self.heads or head in self.heads)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Hold the weights of a layer for the first row of inputs.
+
+    Args:
+        part: that the layer belongs to.
+        layer: its number there, from 1.
+        heads: their numbers.
+        weights: of these heads.
+        valid: which keys are no padding; None if all are valid.
+    """
+
+    part: Part
+    layer: int
+    heads: tuple[int, ...]
+    weights: Float[Tensor, "h q k"]
+    valid: Bool[Tensor, " k"] | None = None
+
+
+def part_of(path: str, layer: Any, context: Any) -> Part:
+    """Tell whose attention a layer of a model is.
+
+    Args:
+        path: of the layer in the model.
+        layer: with attention.
+        context: other vectors that it reads; None for its own.
+    """
+    if context is not None or isinstance(layer, AttentiveDecoder):
+        return "cross"
+    return "decoder" if path.startswith("decoder.") else "encoder"
+
+
+def record(model: Any, inputs: Sequence[Any], chosen: Selection = Selection()) -> list[Recorded]:
+    """Run a model once and give the weights of the chosen layers and heads, in the order of use.
+
+    Args:
+        model: of any kind.
+        inputs: as for `forward`.
+        chosen: what is kept.
+
+    Raises:
+        ConfigError: If the model has no attention weights, or not the chosen ones.
+        InputError: If there are more weights than may be.
+    """
+    recorder = _Recorder(chosen)
+    if isinstance(model, Composition) or not hasattr(model, "attention_maps"):
+        recorder.run(model, inputs)
+    else:  # a model of another library, whose maps come in a way of its own
+        for weights in model.attention_maps(*inputs):
+            layer = recorder.number("encoder")
+            recorder.check(*weights.shape[1:])
+            if chosen.takes("encoder", layer):
+                recorder.keep("encoder", layer, weights[0], None)
+    recorder.check_chosen(model)
+    return recorder.found
+
+
+class _Recorder:
+    """Keeps weights, and counts what was there to choose from.
+
+    Args:
+        chosen: what is kept.
+    """
+
+    def __init__(self, chosen: Selection) -> None:
+        self.chosen = chosen
+        self.found: list[Recorded] = []
+        self.layers: Counter[Part] = Counter()
+        self.heads = 0
+        self.total = 0
+
+    def run(self, model: nn.Module, inputs: Sequence[Any]) -> None:
+        """Run a model whose layers give their weights."""
+        hooks = [
+            module.register_forward_pre_hook(partial(self._note, path), with_kwargs=True)
+            for path, module in list(model.named_modules())
+            if issubclass(type(module), WeighsPairs)
+        ]
+        try:
+            with torch.no_grad(), rows_apart():
+                model(*inputs)
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def number(self, part: Part) -> int:
+        """Count a further layer of a part."""
+        self.layers[part] += 1
+        return self.layers[part]
+
+    def check(self, heads: int, queries: int, keys: int) -> None:
+        """Count the weights of a chosen layer before they are made."""
+        self.total += len(self.chosen.of(heads)) * queries * keys
+        if self.total > self.chosen.most or heads * queries * keys > AT_ONCE:
+            most = min(self.chosen.most, AT_ONCE)
+            raise InputError(
+                f"{queries:,} vectors read {keys:,}, in {heads} heads: that is more than the {most:,} weights that "
+                "can be shown; choose with --layers and --heads (layers= and heads=), or give a shorter input"
+            )
+
+    def keep(self, part: Part, layer: int, weights: Tensor, valid: Tensor | None) -> None:
+        """Keep the chosen heads of a layer."""
+        heads = self.chosen.of(len(weights))
+        kept = weights[[head - 1 for head in heads]].float().cpu()
+        if heads:
+            self.found.append(Recorded(part, layer, heads, kept, None if valid is None else valid.cpu()))
+
+    def _note(self, path: str, layer: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        asking, context = given[0], named.get("context") or (*given, None)[1]
+        part = part_of(path, layer, context)
+        number = self.number(part)
+        heads = getattr(layer, "num_heads", 1)
+        self.heads = max(self.heads, heads)
+        if not self.chosen.takes(part, number):
+            return
+        read = asking if context is None else context
+        self.check(heads, asking.x.shape[1], read.x.shape[1])
+        valid = read.valid()
+        self.keep(part, number, layer.weights(*given, **named)[0], None if valid is None else valid[0])
+
+    def check_chosen(self, model: Any) -> None:
+        """Refuse a model without weights, and choices that are not there."""
+        name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
+        if not self.layers:
+            raise ConfigError(
+                f"'{name}' has no attention weights: convolutions and recurrent cells make none. `zoo predict` and "
+                "`zoo generate` show its answers; a Transformer on the same task, or recurrent attention such as "
+                "--set attention=delta, has weights to explore"
+            )
+        part = self.chosen.part
+        if part is not None and part not in self.layers:
+            raise ConfigError(f"--part {part}: this model has {' and '.join(self.layers)}")
+        most = max(count for each, count in self.layers.items() if part in (None, each))
+        heads = max([self.heads, *(max(each.heads) for each in self.found)])
+        for option, numbers, last in (("layers", self.chosen.layers, most), ("heads", self.chosen.heads, heads)):
+            for number in numbers:
+                if not 1 <= number <= last:
+                    raise ConfigError(f"--{option} {number}: there are {option} 1 … {last}")
