@@ -69,5 +69,5 @@ def test_a_modality_is_taken_too() -> None:
 def test_parts_are_read_and_a_misspelt_one_is_told() -> None:
     assert check_parts("source, study", ("source", "study")) == {"source", "study"}
     assert check_parts("", ("source",)) == frozenset()
-    with pytest.raises(ConfigError, match="'sorce' is not one of source, study. Did you mean 'source'"):
+    with pytest.raises(ConfigError, match=r"'sorce' is not one of source, study\. Did you mean 'source'"):
         check_parts("sorce", ("source", "study"))
