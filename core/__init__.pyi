@@ -10,6 +10,7 @@ from zoo.core.cache.linear_state import (
 from zoo.core.cache.ring import Ring as Ring
 from zoo.core.cache.state import State as State
 from zoo.core.cache.static import Static as Static
+from zoo.core.deprecation import deprecated as deprecated
 from zoo.core.engine.edge_weights import edge_weights as edge_weights
 from zoo.core.engine.dispatch import attend as attend
 from zoo.core.engine.weight_blocks import weight_blocks as weight_blocks

@@ -23,7 +23,7 @@ from zoo.plugin_check.records import (
 )
 from zoo.registry import discovery
 from zoo.registry.discovery import Candidate
-from zoo.registry.lookup import Registry, using
+from zoo.registry.lookup import Registry, registry, using
 from zoo.registry.plugin_host import RESERVED
 
 
@@ -99,7 +99,7 @@ def _check_records(candidate: Candidate, plugin: Any, records: dict[str, list[An
     """Check each record, and build each model without memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a plugin that is left out, which the findings tell
-        yield from check_clashes(records, Registry())
+        yield from check_clashes(records, registry())
         for found in records.values():
             for record in found:
                 yield from check_entries(record)

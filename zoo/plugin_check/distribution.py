@@ -1,25 +1,32 @@
 """Checks of a plugin's distribution: what its metadata say it needs, and what its files import."""
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points, packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from zoo.names import did_you_mean, listed, normalise_distribution
 from zoo.plugin_check.finding import Finding, error, warning
+from zoo.registry.discovery import GROUP
 
 ZOO = "attention-zoo"
 
 
+_libraries = functools.cache(packages_distributions)  # reads the metadata of all that is installed
+
+
 def distribution_of(name: str, module: str) -> Distribution | None:
-    """Find the distribution of a plugin by its name, or by its module; None if it is not installed."""
-    names = [name] if name else packages_distributions().get(module.partition(".")[0], [])
+    """Find the distribution of a plugin by its name, or by the entry point of its module; None if it has none."""
+    if not name:
+        owners = (entry.dist for entry in entry_points(group=GROUP) if entry.value.partition(":")[0] == module)
+        return next(owners, None)
     try:
-        return distribution(names[0]) if names else None
+        return distribution(name)
     except PackageNotFoundError:
         return None
 
@@ -79,7 +86,7 @@ def _declared_by_zoo() -> set[str]:
 
 def _foreign_imports(module: str) -> Iterator[tuple[str, str, set[str]]]:
     """Give each library that the files of a plugin import first, with the distributions that have it."""
-    package, owners = module.partition(".")[0], packages_distributions()
+    package, owners = module.partition(".")[0], _libraries()
     seen = {package, "zoo", *sys.stdlib_module_names}
     for path in _files(package):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
