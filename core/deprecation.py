@@ -48,5 +48,5 @@ def _warn_when_made(old: type[Any], text: str) -> None:
         warnings.warn(text, DeprecationWarning, stacklevel=2)
         begin(self, *args, **options)
 
-    old.__init__ = warning  # type: ignore[misc]
+    old.__init__ = warning
     old.__deprecated__ = text
