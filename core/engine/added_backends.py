@@ -13,7 +13,8 @@ def add_backend(backend: Any) -> None:
     Call it when the module that defines the backend is imported. To add it again is no error.
 
     Args:
-        backend: a `Backend`, with `name`, `refuses`, `cost` and `run`; it gives what `backend="reference"` gives, up to rounding.
+        backend: a `Backend`, with `name`, `refuses`, `cost` and `run`; it gives what `backend="reference"` gives, up to
+            rounding.
 
     Raises:
         ConfigError: If a part is missing, or a backend of another class has the name.

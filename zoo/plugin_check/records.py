@@ -72,7 +72,14 @@ def check_clashes(records: dict[str, list[Any]], others: Registry) -> Iterator[F
         records: of the plugin, by hook.
         others: registry of all plugins.
     """
-    catalogues = (others.models, others.attentions, others.sources, others.studies, others.comparisons, others.suites)
+    catalogues: tuple[Any, ...] = (
+        others.models,
+        others.attentions,
+        others.sources,
+        others.studies,
+        others.comparisons,
+        others.suites,
+    )
     for kind, catalogue in zip(KINDS, catalogues, strict=True):
         for record in records.get(kind.hook, ()):
             owners = [each.plugin for each in catalogue if each.name == record.name and each.plugin != record.plugin]

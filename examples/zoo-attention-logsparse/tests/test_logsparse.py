@@ -80,7 +80,7 @@ def test_a_decoder_gives_token_by_token_what_it_gives_at_once(attention: str) ->
     torch.manual_seed(0)
     model = zoo.create("decoder-tiny", attention=attention, depth=2).eval()
     ids = torch.randint(5, 200, (1, 12))
-    written = model.generate(ids, max_len=6).ids[0]
+    written = model.generate(ids, max_len=6).ids[0, 0]
     for _ in range(6):
         ids = torch.cat([ids, model(ids)[:, -1].argmax(-1, keepdim=True)], 1)
     assert written.tolist() == ids[0, 12 : 12 + len(written)].tolist()

@@ -130,8 +130,8 @@ def test_a_new_plugin_is_built_installed_listed_trained_asked_tested_and_studied
         assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    build = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation", "--python", python]
-    subprocess.run([*build, folder], check=True)
+    build = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation", "--python"]
+    subprocess.run([*build, str(python), str(folder)], check=True)
     assert re.findall(r"^gait-(?:tiny|small)", run("zoo", "list", "--modality", "gait"), re.MULTILINE)
     assert "gait: no faults" in run("zoo", "plugins", "check", "gait")
     run("pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", str(folder))

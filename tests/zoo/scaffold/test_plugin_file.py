@@ -1,4 +1,5 @@
 import ast
+from typing import Any
 
 import pytest
 
@@ -10,12 +11,12 @@ RECORD = '        ModelSpec(\n            name="new",\n        ),\n'
 
 def names(source: str) -> list[str]:
     """Run a plugin's file and list the names of its models."""
-    space: dict[str, object] = {}
+    space: dict[str, Any] = {}
     code = source.replace("from zoo import", "from types import SimpleNamespace as ModelSpec #").replace(
         "@hookimpl", ""
     )
     exec(code, space)
-    return [each.name for each in space["zoo_models"]()]  # type: ignore[operator]
+    return [each.name for each in space["zoo_models"]()]
 
 
 @pytest.mark.parametrize(
