@@ -1,11 +1,13 @@
-"""Record the public names with their parameters: uv run python docs/public_names.py rewrites docs/public_names.txt.
+"""Record the public names with their parameters.
 
+uv run python docs/public_names.py rewrites docs/public_names.txt; with `-` it prints them.
 tests/test_public_names.py fails while the record differs from the code, and says which differences break callers.
 """
 
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -111,4 +113,8 @@ def by_place(words: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    RECORD.write_text("\n".join(public_names()) + "\n", encoding="utf-8")
+    text = "\n".join(public_names()) + "\n"
+    if sys.argv[1:] == ["-"]:
+        sys.stdout.write(text)
+    else:
+        RECORD.write_text(text, encoding="utf-8")
