@@ -41,6 +41,11 @@ class Cost:
     importers: dict[str, tuple[str, float]]
     """Module to the module that imported it, and the seconds it took with all that it imports."""
 
+    @property
+    def total(self) -> float:
+        """Seconds of import and hooks together."""
+        return self.importing + self.hooks
+
 
 def measure(module: str) -> Cost | str:
     """Import a plugin's module in a new process; give the cost, or the last lines of what went wrong."""
@@ -56,6 +61,17 @@ def measure(module: str) -> Cost | str:
         return lines[-1] if lines else f"the process ended with code {done.returncode}"
     found = json.loads(done.stdout.splitlines()[-1])
     return Cost(found["import"], found["hooks"], frozenset(found["loaded"]), importers(told))
+
+
+def _least(module: str) -> Cost | str:
+    """Measure once, and twice more where that was long: another program may have kept the processor."""
+    least = measure(module)
+    for _ in range(2):
+        if isinstance(least, str) or least.total <= MOST_SECONDS:
+            break
+        again = measure(module)
+        least = again if isinstance(again, str) else min(least, again, key=lambda cost: cost.total)
+    return least
 
 
 def importers(text: str) -> dict[str, tuple[str, float]]:
@@ -78,7 +94,7 @@ def check_cost(module: str, needed: Iterable[str]) -> list[Finding]:
         module: that the entry point names.
         needed: import names of libraries that its records require.
     """
-    cost = measure(module)
+    cost = _least(module)
     if isinstance(cost, str):
         return [error(module, f"does not import: {cost}", f"run python -c 'import {module}' and mend what it shows")]
     found = []
@@ -91,8 +107,7 @@ def check_cost(module: str, needed: Iterable[str]) -> list[Finding]:
                 f"import {heavy} in the file that an entry such as 'package.models:Model' names, not in {module}",
             )
         )
-    total = cost.importing + cost.hooks
-    if total > MOST_SECONDS:
+    if cost.total > MOST_SECONDS:
         own = module.partition(".")[0]
         costly = sorted(cost.importers.items(), key=lambda each: -each[1][1])
         others = [f"{name} {seconds:.2f} s" for name, (_, seconds) in costly if name.partition(".")[0] != own][:3]
