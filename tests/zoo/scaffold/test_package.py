@@ -119,7 +119,7 @@ def environment(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", ["", ",".join(PARTS)], ids=["model alone", "all parts"])
+@pytest.mark.parametrize("parts", [",".join(PARTS)], ids=["whole"])
 def test_a_new_plugin_is_built_installed_listed_trained_asked_tested_and_studied(parts: str, tmp_path: Path) -> None:
     began = time.perf_counter()
     folder, python = new_plugin("gait", parts, tmp_path / "zoo-gait"), environment(tmp_path / "venv")
