@@ -1,6 +1,8 @@
 """Public names of the engine: the only list, which `zoo.core.lazy_exports.attach` reads at run time."""
 
 from zoo.core import flops as flops
+from zoo.core.backends.costs import Cost as Cost
+from zoo.core.backends.problem import Backend as Backend, Call as Call, Problem as Problem
 from zoo.core.cache.decoder import DecoderState as DecoderState
 from zoo.core.cache.growing import Growing as Growing
 from zoo.core.cache.linear_state import (
@@ -10,6 +12,8 @@ from zoo.core.cache.linear_state import (
 from zoo.core.cache.ring import Ring as Ring
 from zoo.core.cache.state import State as State
 from zoo.core.cache.static import Static as Static
+from zoo.core.deprecation import deprecated as deprecated
+from zoo.core.engine.added_backends import add_backend as add_backend
 from zoo.core.engine.edge_weights import edge_weights as edge_weights
 from zoo.core.engine.dispatch import attend as attend
 from zoo.core.engine.weight_blocks import weight_blocks as weight_blocks
@@ -157,7 +161,13 @@ from zoo.core.patterns.edge_index import Duplicates as Duplicates
 from zoo.core.patterns.edges import Edges as Edges
 from zoo.core.patterns.local import Chunk as Chunk, Neighbourhood as Neighbourhood, Window as Window
 from zoo.core.patterns.padding import Keys as Keys, Lengths as Lengths, Segments as Segments, Valid as Valid
-from zoo.core.patterns.pattern import And as And, Full as Full, Or as Or, Pattern as Pattern
+from zoo.core.patterns.pattern import (
+    And as And,
+    BoundingBand as BoundingBand,
+    Full as Full,
+    Or as Or,
+    Pattern as Pattern,
+)
 from zoo.core.patterns.sparse import (
     Blocks as Blocks,
     Fixed as Fixed,

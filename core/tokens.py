@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from zoo.core.deprecation import deprecated
 from zoo.core.errors import InputError
 from zoo.core.ops.tensor_check import values_known
 from zoo.core.patterns.padding import Keys, Segments, Valid
@@ -43,7 +44,10 @@ class Tokens:
         """Return the mask of the valid vectors, False where padding is; None if all are valid."""
         return None if self.keys is None else self.keys.valid(self.x.shape[0], self.x.shape[1], self.x.device)
 
-    there = valid  # the name before, which layers of other authors call
+    @deprecated(since="0.1", until="0.3", instead="`valid()`")
+    def there(self) -> Bool[Tensor, "b n"] | None:
+        """See `valid`."""
+        return self.valid()
 
     @property
     def positions(self) -> Int[Tensor, "#b n"]:

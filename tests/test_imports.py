@@ -185,9 +185,9 @@ def test_every_file_lies_in_a_package() -> None:
 
 ORDER = {
     "zoo": "core spec version errors names hookspecs registry weights factory data pipeline deploy training bench viz "
-    "cli testing plugins",
-    "zoo.core": "errors special_tokens ops transforms patterns tokens scoring positions backends cache engine flops "
-    "streaming layers losses mechanisms generation models",
+    "scaffold plugin_check cli testing plugins",
+    "zoo.core": "errors deprecation special_tokens ops transforms patterns tokens scoring positions backends cache "
+    "engine flops streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",
     "zoo.core.mechanisms": "abilities recurrence efficient alignment",
     "zoo.core.ops": "first_order recurrence",

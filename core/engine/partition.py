@@ -94,6 +94,11 @@ def _rows_pay(problem: Problem) -> bool:
 _rows_pay_cached = lru_cache(maxsize=512)(_rows_pay)
 
 
+def forget() -> None:
+    """Forget what was decided, since there are other backends now."""
+    _rows_pay_cached.cache_clear()
+
+
 def sets_pay(problem: Problem, lengths: list[int]) -> Literal["", "rows", "alone"]:
     """Tell whether packed sets are computed apart, so that scores between sets are never made.
 

@@ -138,3 +138,8 @@ def simplified(problem: Problem) -> Problem:
     """Give the problem with its pattern in canonical form."""
     start = None if problem.placed else problem.start
     return replace(problem, pattern=canonical(problem.pattern, problem.queries, problem.keys, start))
+
+
+def forget() -> None:
+    """Forget what was chosen, since there are other backends now."""
+    _choose_cached.cache_clear()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from zoo.core.deprecation import deprecated
 from zoo.core.errors import ConfigError
 
 StateDict = Mapping[str, Tensor]
@@ -67,7 +68,10 @@ class Layout:
         found = {peer: self._turned(peer, apart[key].detach()) for key, peer in named.items() if peer}
         return found | {copy: found[key] for copy, key in self.copies.items() if key in found}
 
-    theirs = peer  # the name before
+    @deprecated(since="0.1", until="0.3", instead="`peer(state)`")
+    def theirs(self, state: StateDict) -> dict[str, Tensor]:
+        """See `peer`."""
+        return self.peer(state)
 
     def prefixed(self, peer: StateDict) -> dict[str, Tensor]:
         """Put the prefix before their names."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, explore, export, generate, listing, plan, predict, train
+from zoo.cli import attention, bench, explore, export, generate, listing, new, plan, plugins, predict, train
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -59,7 +59,6 @@ def build() -> typer.Typer:
     app.callback()(_options)
     app.command("list")(listing.list_)
     app.command("info")(listing.info)
-    app.command("plugins")(listing.plugins)
     app.command("plan")(plan.plan)
     app.command("train", cls=Command)(train.train)
     app.command("generate", cls=Command)(generate.generate)
@@ -68,15 +67,18 @@ def build() -> typer.Typer:
     app.command("explore")(explore.explore)
     app.command("export")(export.export)
     app.add_typer(bench.app, name="bench")
+    app.add_typer(plugins.app, name="plugins")
+    app.add_typer(new.app, name="new")
     registry().call("zoo_commands", app=app)
     return app
 
 
 def keep_chosen(app: typer.Typer, arguments: list[str]) -> None:
     """Leave out the other commands where the first argument names one: typer reads the signatures of all it has."""
-    chosen = [command for command in app.registered_commands if command.name in arguments[:1]]
-    if chosen:
-        app.registered_commands, app.registered_groups = chosen, []
+    commands = [command for command in app.registered_commands if command.name in arguments[:1]]
+    groups = [group for group in app.registered_groups if group.name in arguments[:1]]
+    if commands or groups:
+        app.registered_commands, app.registered_groups = commands, groups
 
 
 def _version(wanted: bool | None) -> None:

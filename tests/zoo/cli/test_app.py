@@ -27,18 +27,19 @@ def test_version(run: Run) -> None:
 
 
 def test_typer_reads_the_chosen_command_only_and_all_where_none_is_chosen() -> None:
-    for words, expected in (
-        (["list", "train"], {"list"}),
-        (["lst"], None),
-        (["--help"], None),
-        (["bench"], None),
-        ([], None),
+    for words, commands, groups in (
+        (["list", "train"], {"list"}, set()),
+        (["bench"], set(), {"bench"}),
+        (["plugins", "check"], set(), {"plugins"}),
+        (["lst"], None, None),
+        (["--help"], None, None),
+        ([], None, None),
     ):
         app = build()
-        every = {command.name for command in app.registered_commands}
+        every = {command.name for command in app.registered_commands}, {group.name for group in app.registered_groups}
         keep_chosen(app, words)
-        assert {command.name for command in app.registered_commands} == (expected or every)
-        assert bool(app.registered_groups) == (expected is None)
+        kept = {command.name for command in app.registered_commands}, {group.name for group in app.registered_groups}
+        assert kept == (every if commands is None else (commands, groups))
 
 
 def test_a_misspelt_command_is_refused_with_a_near_one(run: Run) -> None:

@@ -1,0 +1,1 @@
+"""Attention to keys at distances that are powers of two, and cosine attention, for every model of the zoo."""

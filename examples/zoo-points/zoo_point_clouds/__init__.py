@@ -1,0 +1,1 @@
+"""3-D point clouds as a modality of the attention zoo."""

@@ -1,0 +1,1 @@
+"""Tables of numbers and categories as a modality of the attention zoo."""

@@ -1,0 +1,104 @@
+"""docs/plugins.md names each hook, field and member; the tutorial runs word for word."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo import hookspecs, spec
+from zoo.bench.grid.engine import SupportsSubmit
+from zoo.bench.study.definition import GridStudy
+from zoo.core import AttentionLayer
+from zoo.data.corpus import Corpus
+from zoo.registry.catalogue import KINDS
+from zoo.training.callbacks.callback import Callback
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+TUTORIAL = (ROOT / "docs" / "new-modality.md").read_text(encoding="utf-8")
+FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", TUTORIAL, re.DOTALL | re.MULTILINE)
+FILES = {match[1]: code for _, code in FENCES if (match := re.match(r"# ([\w.]+)\n", code))}
+COMMANDS = [line for _, code in FENCES if "pip install" in code for line in code.splitlines()]
+
+
+def section(title: str) -> str:
+    """Give what stands under a heading."""
+    match = re.search(rf"^#+ {title}\n(.*?)(?=^#|\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    assert match, f"docs/plugins.md has no heading {title!r}"
+    return match[1]
+
+
+def named(text: str) -> set[str]:
+    """Give the names in the first column of the tables of a text, and in its code."""
+    return {word for code in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", code)}
+
+
+def test_each_hook_stands_with_its_arguments() -> None:
+    rows = dict(re.findall(r"^\| `(zoo_\w+)\((.*?)\)` \|", section("Hooks"), re.MULTILINE))
+    hooks = {name: value for name, value in vars(hookspecs).items() if name.startswith("zoo_")}
+    assert rows == {name: ", ".join(signature(hook).parameters) for name, hook in hooks.items()}
+
+
+@pytest.mark.parametrize("record", [*(kind.record for kind in KINDS), spec.Requirement], ids=lambda each: each.__name__)
+def test_each_field_of_each_record_stands_in_its_table(record: Any) -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", section(record.__name__), re.MULTILINE)
+    assert sorted(rows) == sorted(each.name for each in fields(record) if each.name != "plugin")
+
+
+@pytest.mark.parametrize(
+    ("title", "protocol"),
+    [
+        ("Attention layer", AttentionLayer),
+        ("Corpus", Corpus),
+        ("Study", GridStudy),
+        ("Executor", SupportsSubmit),
+        ("Callbacks", Callback),
+    ],
+)
+def test_each_member_of_a_protocol_stands_under_its_heading(title: str, protocol: Any) -> None:
+    annotated = {*getattr(protocol, "__annotations__", {})}
+    members = {name for name in vars(protocol) if not name.startswith("_")} | annotated
+    if protocol is GridStudy:
+        members = annotated
+    assert not members - named(section(title))
+
+
+def test_each_environment_variable_of_discovery_stands_on_the_page() -> None:
+    text = (ROOT / "zoo" / "registry" / "discovery.py").read_text(encoding="utf-8")
+    assert set(re.findall(r"ZOO_[A-Z_]+", text)) <= set(re.findall(r"ZOO_[A-Z_]+", PAGE))
+
+
+def test_the_tutorial_takes_at_most_eighty_lines_of_the_authors_own() -> None:
+    own = [name for name in FILES if name != "ask.py"]
+    lines = [line for name in own for line in FILES[name].splitlines()]
+    assert len([line for line in lines if line.strip() and not line.startswith("#")]) <= 80
+    assert len(own) == 7
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_word_for_word(tmp_path: Path) -> None:
+    for name, code in FILES.items():
+        (tmp_path / name).write_text(code, encoding="utf-8")
+    room = tmp_path / "installed"
+    install = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*install, "--python", sys.executable, "--target", room, tmp_path], check=True)
+    programs = {"zoo": [sys.executable, "-m", "zoo"], "python": [sys.executable]}
+    environment = os.environ | {"PYTHONPATH": f"{room}:{ROOT}", "OMP_NUM_THREADS": "1"}
+    told = {}
+    for command in [*COMMANDS[1:], "python ask.py"]:
+        program, *words = command.split()
+        fast = ["-m", "not slow", "-p", "no:cacheprovider"] if "pytest" in words else []
+        run = [*programs[program], *words, *fast]
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        told[command] = done.stdout
+    assert COMMANDS[0] == "pip install ."
+    assert "spectra: no faults" in told["zoo plugins check spectra"]
+    assert re.search(r"\d+ passed", told["python -m pytest test_zoo_spectra.py"])
+    assert told["python ask.py"].splitlines() == re.findall(r"^# (data.*|True)$", FILES["ask.py"], re.MULTILINE)
