@@ -55,7 +55,7 @@ def block_matrices(model: nn.Module) -> list[Tensor]:
     """Find the weights of the linear layers inside the blocks of encoders and decoders, of whatever kind they are."""
     stacks = (module for module in model.modules() if isinstance(module, Stack | Decoder))
     layers = (part for stack in stacks for part in stack.blocks.modules() if isinstance(part, nn.Linear))
-    return [layer.weight for layer in layers]
+    return [layer.weight for layer in layers if layer.weight.requires_grad]
 
 
 def hidden_weights(model: nn.Module) -> list[Tensor]:
