@@ -136,7 +136,9 @@ class NextToken(nn.Module):
         super().__init__()
         self.dim = dim
         self.num_classes = vocab_size
-        self._shared: tuple[nn.Embedding | None] = (shared,)  # in a tuple it is no child: its weights are the embedding's, and saved there
+        self._shared: tuple[nn.Embedding | None] = (
+            shared,
+        )  # in a tuple it is no child: its weights are the embedding's, and saved there
         self.weight = None if shared is not None else nn.Parameter(torch.empty(vocab_size, dim))
         self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
         if self.weight is not None:

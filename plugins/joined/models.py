@@ -76,8 +76,8 @@ def joined(
     if vocab_size is not None and "vocab_size" in info(decoder).config:
         second.setdefault("vocab_size", vocab_size)
     if info(encoder).modality == "text":
-        own = None if encoder_weights or pretrained else vocab_size
-        first |= {"vocab_size": size for size in (source_vocab_size or own,) if size}
+        size = source_vocab_size or (None if encoder_weights or pretrained else vocab_size)
+        first |= {} if size is None else {"vocab_size": size}
     target = Part(decoder, second, decoder_weights or pretrained).make("generate")
     source = Part(encoder, first, encoder_weights or pretrained).make("features")
     specs = source.spec, target.spec

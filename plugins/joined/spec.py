@@ -128,11 +128,12 @@ def _own(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _found(name: str, part: str, whole: str) -> ModelSpec:
     if not name:
-        raise ConfigError(f"'{whole}' names no {part}: write joined:ENCODER+DECODER, such as joined:vit-micro+decoder-tiny")
+        raise ConfigError(
+            f"'{whole}' names no {part}: write joined:ENCODER+DECODER, such as joined:vit-micro+decoder-tiny"
+        )
     if name.startswith(PREFIX):
         raise ConfigError(f"'{whole}': the {part} '{name}' is a joined model itself: name two plain models")
     try:
         return info(name)
     except UnknownModelError as error:
         raise UnknownModelError(f"'{whole}', its {part}: {error}") from error
-

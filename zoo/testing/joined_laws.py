@@ -20,12 +20,12 @@ GATE = 0.5
 """Of cross-attention, where a law asks what is read through it."""
 
 
-def opened(model: Any) -> Any:
+def opened(model: Any, gate: float = GATE) -> Any:
     """Let inserted cross-attention read, which is silent as long as its gates are zero; gives the model."""
     with torch.no_grad():
         for part in model.modules():
             if isinstance(part, GatedAttention):
-                part.gate.fill_(GATE)
+                part.gate.fill_(gate)
     return model
 
 
@@ -90,8 +90,10 @@ def check_zero_gate(model: Any, alone: Any, inputs: Inputs) -> None:
         inputs: of the joined model.
     """
     state = model.state_dict()
+    opened(model, 0.0)
     alone.load_state_dict({key: state[key] for key in alone.state_dict()})
     y, wanted = answer(model, inputs), answer(alone, inputs[-1:])
+    opened(model)
     assert torch.equal(y, wanted), f"with zero gates, the answer differs by {(y - wanted).abs().max().item():.2g}"
 
 

@@ -58,7 +58,7 @@ class JoiningConformance:
             pairs = [(encoder, decoder) for encoder in self.encoders for decoder in self.decoders]
             metafunc.parametrize("pair", pairs, ids=["+".join(pair) for pair in pairs], scope="class")
 
-    @pytest.fixture(autouse=True)
+    @pytest.fixture(scope="class", autouse=True)
     def with_plugin(self, request: pytest.FixtureRequest) -> None:
         """Let the zoo see the plugin."""
         if self.plugin is not None:  # no yield, as in `PluginConformance`
@@ -66,12 +66,12 @@ class JoiningConformance:
             stack.enter_context(using(Registry(plugins=[self.plugin])))
             request.addfinalizer(stack.close)  # noqa: PT021
 
-    @pytest.fixture
-    def model(self, pair: tuple[str, str]) -> Any:
-        """Join the pair, from a fixed seed, with gates that let the source in."""
+    @pytest.fixture(scope="class")
+    def model(self, pair: tuple[str, str], with_plugin: None) -> Any:
+        """Join the pair, once for all its tests, with gates that let the source in."""
         return self._laws().opened(self._join(pair))
 
-    @pytest.fixture
+    @pytest.fixture(scope="class")
     def inputs(self, model: Any) -> tuple[Any, ...]:
         """Make example inputs."""
         spec = model.spec
@@ -93,9 +93,8 @@ class JoiningConformance:
         """What is written is the same with a cache and without, in a batch and alone, and beams are scored right."""
         self._laws().check_writes(model, inputs)
 
-    def test_zero_gate(self, pair: tuple[str, str], inputs: Any) -> None:
+    def test_zero_gate(self, pair: tuple[str, str], model: Any, inputs: Any) -> None:
         """A decoder that could not read before is unchanged at first."""
-        model = self._join(pair)
         if not any(name.startswith("decoder.") for name in model.new_parts):
             pytest.skip("the decoder has cross-attention of its own")
         alone = create.create(pair[1], **self.decoders[pair[1]])
