@@ -160,7 +160,8 @@ class NextToken(nn.Module):
         """Take the weights that are shared with an embedding as the head's own, of a model that leaves that out."""
         (shared,) = self._shared
         if shared is not None:
-            self.weight, self._shared = shared.weight, (None,)
+            self._shared = (None,)
+            self.weight = nn.Parameter(shared.weight.detach(), requires_grad=shared.weight.requires_grad)
 
     def reset(self, num_classes: int) -> None:
         """Refuse another vocabulary.

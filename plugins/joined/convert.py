@@ -17,7 +17,7 @@ UNUSED = re.compile(r"(?:transformer\.)?h\.\d+\.crossattention\.(?:masked_)?bias
 
 
 def to_zoo(state: StateDict, model: Any) -> dict[str, Tensor]:
-    """Give the weights of a joined model in our layout; keys that nothing knows are kept, for the error that lists them.
+    """Give the weights of a joined model in our layout; keys that nothing knows are kept, for an error that lists them.
 
     Encoder and decoder are converted as their own plugins do it. Their cross-attention has no gate, so ours is open;
     where theirs has no projection, that of our bridge changes nothing.

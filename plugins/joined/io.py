@@ -1,4 +1,4 @@
-"""Inputs and answers of joined models: the encoder reads as it does alone, and the decoder's answers are read so too."""
+"""Inputs and answers of joined models: each part reads, and is read, as it is alone."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,12 +1,9 @@
 """Names such as `joined:vit-small+gpt2-small`: any encoder before any decoder. Nothing heavy is imported."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo import ModelSpec, hookimpl
 from zoo.plugins.joined.spec import PREFIX, joined_spec, settled
-
-if TYPE_CHECKING:
-    import torch
 
 
 @hookimpl
@@ -19,8 +16,8 @@ def zoo_resolve(name: str) -> ModelSpec | None:
 
 
 @hookimpl
-def zoo_after_create(model: "torch.nn.Module", spec: ModelSpec) -> None:
+def zoo_after_create(model: Any, spec: ModelSpec) -> None:
     """Note in the record what the two parts were made with, as their weights or the caller say."""
-    parts: Any = getattr(model, "joined_specs", None)
+    parts = getattr(model, "joined_specs", None)
     if parts is not None:
         model.spec = settled(spec, *parts)

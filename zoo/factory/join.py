@@ -49,7 +49,12 @@ def join(
         ConfigError: If the two cannot be joined; the text says why.
         WeightsError: If weights cannot be read or do not fit.
     """
-    given = {f"encoder.{key}": value for key, value in (encoder_config or {}).items()}
+    given: dict[str, Any] = {f"encoder.{key}": value for key, value in (encoder_config or {}).items()}
     parts = {"encoder_weights": encoder_weights, "decoder_weights": decoder_weights}
-    chosen = {"bridge": bridge, "freeze": freeze or None, "decoder_config": dict(decoder_config or {}) or None}
-    return create(f"joined:{encoder}+{decoder}", pretrained, weights=weights, **chosen, **parts, **given, **options)
+    chosen: dict[str, Any] = {
+        "bridge": bridge,
+        "freeze": freeze or None,
+        "decoder_config": dict(decoder_config or {}) or None,
+    }
+    given |= chosen | parts | options
+    return create(f"joined:{encoder}+{decoder}", pretrained, weights=weights, **given)

@@ -51,6 +51,8 @@ class JoiningConformance:
     decoders: ClassVar[Mapping[str, Mapping[str, Any]]] = DECODERS
     """The same."""
     batch_size: ClassVar[int] = 3
+    _made: ClassVar[dict[str, Any]] = {}
+    """The last pair and its model."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run each test for each pair."""
@@ -58,7 +60,7 @@ class JoiningConformance:
             pairs = [(encoder, decoder) for encoder in self.encoders for decoder in self.decoders]
             metafunc.parametrize("pair", pairs, ids=["+".join(pair) for pair in pairs], scope="class")
 
-    @pytest.fixture(scope="class", autouse=True)
+    @pytest.fixture(autouse=True)
     def with_plugin(self, request: pytest.FixtureRequest) -> None:
         """Let the zoo see the plugin."""
         if self.plugin is not None:  # no yield, as in `PluginConformance`
@@ -66,12 +68,14 @@ class JoiningConformance:
             stack.enter_context(using(Registry(plugins=[self.plugin])))
             request.addfinalizer(stack.close)  # noqa: PT021
 
-    @pytest.fixture(scope="class")
-    def model(self, pair: tuple[str, str], with_plugin: None) -> Any:
+    @pytest.fixture
+    def model(self, pair: tuple[str, str]) -> Any:
         """Join the pair, once for all its tests, with gates that let the source in."""
-        return self._laws().opened(self._join(pair))
+        if self._made.get("pair") != pair:
+            self._made.update(pair=pair, model=self._laws().opened(self._join(pair)))
+        return self._made["model"]
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def inputs(self, model: Any) -> tuple[Any, ...]:
         """Make example inputs."""
         spec = model.spec
