@@ -24,10 +24,11 @@ def test_joining_is_creating_by_name() -> None:
 
 
 def test_a_joined_model_of_texts_is_trained_saved_and_writes(tmp_path: Path) -> None:
-    out = tmp_path / "run"
+    out, pairs = tmp_path / "run", tmp_path / "pairs.tsv"
+    pairs.write_text("source\ttarget\n" + "".join(f"ab{n}\t{n}ba\n" for n in range(40)))
     sizes = {**ENCODER, "decoder_config": DECODER, "freeze": "encoder"}
     trained = zoo.train(
-        "joined:bert-micro+decoder-tiny", "reverse?train=64", out, steps=2, batch_size=8, validations=1, **sizes
+        "joined:bert-micro+decoder-tiny", f"parallel:{pairs}", out, steps=2, batch_size=8, validations=1, **sizes
     )
     assert "exact match" in trained.scores
     answers = list(zoo.Pipeline(str(out)).generate(["abc"], max_len=3, beam=2))
