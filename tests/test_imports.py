@@ -173,7 +173,7 @@ ORDER = {
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
     "length attention approximation positions",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
-    "zoo.plugins": "shared vision text speech graph conformer",
+    "zoo.plugins": "shared vision text speech graph conformer joined",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",
     "zoo.plugins.text.bench": "int8",

@@ -14,9 +14,6 @@ from zoo.core.layers.init import init_weights
 from zoo.core.layers.transformer import Decoder
 from zoo.core.tokens import Tokens
 
-OPEN = 20.0
-"""A gate that is open: tanh(20) is 1 to the last bit, also in float64."""
-
 
 class GatedAttention(Attention):
     """Cross-attention times tanh(α), where α starts at 0: arXiv:2204.14198 sec. 3.1.2.
@@ -28,6 +25,9 @@ class GatedAttention(Attention):
         num_heads: heads.
         options: others of `Attention`.
     """
+
+    OPEN = 20.0
+    """A gate that is open: tanh(20) is 1 to the last bit, also in float64."""
 
     def __init__(self, dim: int, num_heads: int, **options: Any) -> None:
         super().__init__(dim, num_heads, **options)
@@ -73,7 +73,7 @@ def open_gates(module: nn.Module) -> None:
     with torch.no_grad():
         for part in module.modules():
             if isinstance(part, GatedAttention):
-                part.gate.fill_(OPEN)
+                part.gate.fill_(part.OPEN)
 
 
 def _insert(block: Any) -> None:

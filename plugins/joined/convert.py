@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from zoo import ModelSpec
-from zoo.core import StateDict
-from zoo.core.mechanisms.gated_cross import OPEN
+from zoo.core import GatedAttention, StateDict
 from zoo.registry import load
 
 CROSS = re.compile(r"(?:transformer\.)?h\.(?P<n>\d+)\.(?P<part>crossattention\.\w+|ln_cross_attn)\.(?P<p>weight|bias)")
@@ -54,7 +53,7 @@ def crossing(state: StateDict) -> dict[str, Tensor]:
             found["crossattention.c_attn"] = torch.cat([queries, found["crossattention.c_attn"]])
         block = f"decoder.blocks.{n}"
         ours |= {f"{block}.{names.get(part, part)}.{p}": value for part, value in found.items()}
-        ours[f"{block}.cross.gate"] = next(iter(found.values())).new_full((1,), OPEN)
+        ours[f"{block}.cross.gate"] = next(iter(found.values())).new_full((1,), GatedAttention.OPEN)
     return ours
 
 

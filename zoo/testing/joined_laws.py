@@ -10,6 +10,7 @@ from torch import Tensor
 
 from zoo.core import GatedAttention, Generator, NonAutoregressive
 from zoo.core.models.model import has_own_loss
+from zoo.testing import graph_inputs
 from zoo.testing import inputs as parts
 from zoo.testing.checks import answer, same
 from zoo.testing.inputs import Inputs
@@ -57,7 +58,7 @@ def check_source_padding(model: Any, inputs: Inputs) -> bool:
 def check_source_is_read(model: Any, inputs: Inputs) -> None:
     """Check that another source gives another answer, and that the decoder's cross-attention has weights to show."""
     y = answer(model, inputs)
-    other = answer(model, (*(_other(part) for part in inputs[:-1]), inputs[-1]))
+    other = answer(model, (*_other(inputs[:-1]), inputs[-1]))
     assert not torch.allclose(y, other, atol=1e-7), "another source gives the same answer: it is not read"
 
 
@@ -163,10 +164,9 @@ def _check_rows_written(model: Any, inputs: Inputs, **limits: Any) -> None:
         )
 
 
-def _other(part: Any) -> Any:
-    """Give other values; whole numbers that are lengths, edges or the graph of a node stay."""
-    if not isinstance(part, Tensor) or part.ndim < 2:
-        return part
-    if part.is_floating_point():
-        return part + torch.randn_like(part)
-    return part if len(part) == 2 and part.shape[1] > 2 and part.max() < part.shape[1] else part.flip(-1)
+def _other(source: Inputs) -> Inputs:
+    """Give other values of the first input: nodes in another order, or numbers and tokens that are others."""
+    x, *rest = source
+    if graph_inputs.are_graphs(source):
+        return x.flip(0), *rest
+    return (x + torch.randn_like(x) if x.is_floating_point() else x.flip(-1)), *rest

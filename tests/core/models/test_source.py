@@ -74,7 +74,7 @@ def test_packed_sets_get_rows_of_their_own_also_empty_ones() -> None:
 def test_padding_comes_with_the_vectors_and_so_does_the_time_between_them() -> None:
     source = Source(model().eval(), Bridge(8, 6))
     found = source(torch.randn(2, 5, 8), torch.tensor([5, 3]))
-    assert found.valid().sum(1).tolist() == [5, 3]  # type: ignore[union-attr]
+    assert found.valid().sum(1).tolist() == [5, 3]
     assert source.spacing == (0.04, "s")
     assert source.input_names() == ["x", "lengths"]
 

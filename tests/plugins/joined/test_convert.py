@@ -10,9 +10,8 @@ from torch import Tensor
 
 import zoo
 
-GPT = transformers.GPT2Config(
-    vocab_size=20, n_embd=16, n_layer=2, n_head=2, n_positions=16, add_cross_attention=True, is_decoder=True
-)
+_config: Any = transformers.GPT2Config
+GPT = _config(vocab_size=20, n_embd=16, n_layer=2, n_head=2, n_positions=16, add_cross_attention=True, is_decoder=True)
 DECODER = {"vocab_size": 20, "dim": 16, "depth": 2, "num_heads": 2, "mlp_dim": 64, "max_len": 16}
 IDS = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
 
@@ -39,7 +38,8 @@ def vit(dim: int) -> Any:
 
 def vision(dim: int) -> tuple[Any, Any]:
     """Give theirs, and ours with its weights."""
-    theirs = transformers.VisionEncoderDecoderModel(encoder=vit(dim), decoder=transformers.GPT2LMHeadModel(GPT)).eval()
+    theirs: Any = transformers.VisionEncoderDecoderModel(encoder=vit(dim), decoder=transformers.GPT2LMHeadModel(GPT))
+    theirs.eval()
     own = {"dim": dim, "depth": 2, "num_heads": 2, "mlp_dim": 32, "image_size": 16, "patch_size": 8, "eps": 1e-12}
     ours = zoo.join("vit-small", "gpt2-small", weights=theirs.state_dict(), encoder_config=own, decoder_config=DECODER)
     return theirs, ours.eval()
@@ -85,10 +85,11 @@ def test_a_sound_is_written_down_as_by_speech_encoder_decoder_model(norm: str) -
         feat_extract_norm=norm, conv_bias=layers, do_stable_layer_norm=layers, mask_time_prob=0.0,
         initializer_range=0.3,
     )  # fmt: skip
-    theirs = transformers.SpeechEncoderDecoderModel(
+    theirs: Any = transformers.SpeechEncoderDecoderModel(
         encoder=transformers.Wav2Vec2Model(config), decoder=transformers.GPT2LMHeadModel(GPT)
-    ).eval()
-    own = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
+    )
+    theirs.eval()
+    own: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
     own |= {"conv_norm": "layer", "norm": "pre"} if layers else {}
     ours: Any = zoo.join(
         "wav2vec2-base", "gpt2-small", weights=theirs.state_dict(), encoder_config=own, decoder_config=DECODER

@@ -10,8 +10,8 @@ import zoo
 from zoo import ConfigError
 from zoo.plugins.joined.models import divided
 
-ENCODER = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
-DECODER = {**ENCODER, "vocab_size": 12}
+ENCODER: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+DECODER: dict[str, Any] = {**ENCODER, "vocab_size": 12}
 
 
 def join(encoder: str = "vit-micro", decoder: str = "decoder-tiny", **options: Any) -> Any:
