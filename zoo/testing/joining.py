@@ -24,7 +24,6 @@ ENCODERS: Mapping[str, Mapping[str, Any]] = {
     "resnet-micro": {"layers": [1], "channels": [8], "strides": [2], "stem": 4, "image_size": 8},
     "speech-micro": BLOCKS,
     "bert-micro": {**BLOCKS, **WORDS},
-    "lstm-micro": {"dim": 16, "depth": 1, **WORDS},
     "graph-tiny": BLOCKS,
     "conformer-micro": {"dim": 16, "depth": 1},
 }
