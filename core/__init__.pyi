@@ -118,6 +118,11 @@ from zoo.core.mechanisms.convolution import (
     as_attention as as_attention,
     quadratic as quadratic,
 )
+from zoo.core.mechanisms.gated_cross import (
+    GatedAttention as GatedAttention,
+    insert_cross as insert_cross,
+    open_gates as open_gates,
+)
 from zoo.core.mechanisms.hard_attention import (
     HardAttention as HardAttention,
     record_choices as record_choices,
@@ -145,6 +150,7 @@ from zoo.core.models.model import (
 )
 from zoo.core.models.non_autoregressive import NonAutoregressive as NonAutoregressive
 from zoo.core.models.quantization import is_quantized as is_quantized, quantize as quantize
+from zoo.core.models.source import Bridge as Bridge, Source as Source, bridge_of as bridge_of
 from zoo.core.ops.activations import gelu as gelu, relu as relu, silu as silu
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.first_order import transforms_active as transforms_active

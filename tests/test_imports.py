@@ -197,7 +197,7 @@ ORDER = {
     "length attention approximation positions",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
     "zoo.viz": "recorder methods explorer",
-    "zoo.plugins": "shared vision text speech graph conformer caption",
+    "zoo.plugins": "shared vision text speech graph conformer caption joined",
     "zoo.plugins.caption": "sources models data studies plugin",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",

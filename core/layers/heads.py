@@ -140,7 +140,9 @@ class NextToken(nn.Module):
         super().__init__()
         self.dim = dim
         self.num_classes = vocab_size
-        self._shared = (shared,)  # in a tuple it is no child: its weights are the embedding's, and saved there
+        self._shared: tuple[nn.Embedding | None] = (
+            shared,
+        )  # in a tuple it is no child: its weights are the embedding's, and saved there
         self.weight = None if shared is not None else nn.Parameter(torch.empty(vocab_size, dim))
         self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
         if self.weight is not None:
@@ -157,6 +159,13 @@ class NextToken(nn.Module):
         weight = self.weight if shared is None else shared.weight
         assert isinstance(weight, nn.Parameter | Int8Matrix)
         return weight
+
+    def keep_weights(self) -> None:
+        """Take the weights that are shared with an embedding as the head's own, of a model that leaves that out."""
+        (shared,) = self._shared
+        if shared is not None:
+            self._shared = (None,)
+            self.weight = nn.Parameter(shared.weight.detach(), requires_grad=shared.weight.requires_grad)
 
     def reset(self, num_classes: int) -> None:
         """Refuse another vocabulary.

@@ -3,12 +3,13 @@
 from typing import Any
 
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.core.cache.decoder import DecoderState
+from zoo.core.errors import ConfigError
 from zoo.core.layers.pooling import last
 from zoo.core.layers.token_embedding import ValidMask
-from zoo.core.mechanisms.alignment.copying import SourceTokens
+from zoo.core.mechanisms.alignment.copying import CopyHead, SourceTokens
 from zoo.core.models.generator import Generator
 from zoo.core.tokens import Tokens
 
@@ -18,6 +19,16 @@ class CopyingGenerator(Generator):
 
     The first input of the source is its ids.
     """
+
+    def behind(self, source: nn.Module) -> Generator:
+        """See `Composition.behind`.
+
+        Raises:
+            ConfigError: If it copies tokens of its source.
+        """
+        if isinstance(self.head, CopyHead):
+            raise ConfigError("a decoder that copies tokens of its source, behind an encoder: make it with copy=False")
+        return super().behind(source)
 
     def encode(self, *source: Any) -> Tokens:
         """Give the encoder's vectors with the ids of the source."""

@@ -1,6 +1,6 @@
 """`Ctc`, a model trained by connectionist temporal classification; and code that `Joint` shares."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -53,6 +53,17 @@ class Ctc(Model):
         super().__init__(stem, encoder, head)
         self.symbols = with_blank(symbols)
         self.source_inputs = source_inputs
+
+    def behind(self, source: nn.Module) -> NoReturn:
+        """Refuse: there is no decoder.
+
+        Raises:
+            ConfigError: In any case.
+        """
+        raise ConfigError(
+            "a CTC model has no decoder to join: its encoder emits the tokens; make it with by='attention' as the "
+            "decoder, or join its task 'features' as the encoder"
+        )
 
     def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
         """Split the inputs: so many are the source's, and ids behind them are not read."""

@@ -20,6 +20,8 @@ from zoo.core.layers.packing import packable
 from zoo.core.layers.pooling import last
 from zoo.core.layers.token_embedding import TokenEmbed, ValidMask
 from zoo.core.layers.transformer import Decoder
+from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder
+from zoo.core.mechanisms.gated_cross import insert_cross
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.patterns.canonical import by_offset
@@ -41,6 +43,9 @@ class Generator(Composition):
         symbols: padding, begin and end.
         max_len: the most tokens it can write, with the prompt; None for any number.
     """
+
+    label_smoothing: float | None = None
+    """What a training takes where nobody says; None for its own choice."""
 
     def __init__(
         self,
@@ -73,6 +78,27 @@ class Generator(Composition):
     def input_names(self) -> list[str]:
         """See `Composition.input_names`; with an encoder the target is the last."""
         return [*super().input_names(), *(["target"] if self.encoder is not None else [])]
+
+    def behind(self, source: nn.Module) -> "Generator":
+        """See `Composition.behind`; cross-attention is inserted where the decoder has none, see `insert_cross`.
+
+        A recurrent decoder begins with the mean of the vectors, which may have no order (arXiv:1502.03044 sec. 3.1.2).
+        """
+        new = insert_cross(self.decoder)
+        if isinstance(self.decoder, RecurrentDecoder):
+            self.decoder.pool = "mean"
+        found = Generator(
+            self.target,
+            self.decoder,
+            self.head,
+            encoder=nn.Identity(),
+            stem=source,
+            symbols=self.symbols,
+            max_len=self.max_len,
+        )
+        found.new_parts = tuple(f"decoder.{name}" for name in new)
+        found.label_smoothing = self.label_smoothing
+        return found
 
     def packs(self) -> bool:
         """Tell whether documents packed into one row are read as if each were alone, at no more cost; see `ValidMask`.

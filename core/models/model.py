@@ -52,6 +52,8 @@ class Composition(nn.Module):
     """Loss of the answer."""
     explorer: str | None = None
     """Where the function is that `explore` calls, as `package.module:name`; set by what makes models by name."""
+    new_parts: tuple[str, ...] = ()
+    """Names of the parts that no weights of joined models hold: the bridge, and cross-attention that was inserted."""
     own_loss = False
     """Whether `training_loss` is more than a criterion of the answer; set where a sub-class overrides it."""
 
@@ -71,6 +73,20 @@ class Composition(nn.Module):
         """Give the encoder's vectors of tokens as a decoder reads them: the pattern is among themselves, so it goes."""
         return replace(self.encoder(tokens), pattern=None)
 
+    def behind(self, source: nn.Module) -> "Composition":
+        """Give a model of this one's decoder that reads another source; the two share what they are made of.
+
+        Args:
+            source: raw inputs to `Tokens` of the decoder's channels, as `zoo.core.Source`; it comes in place of this
+                model's own stem and encoder.
+
+        Raises:
+            ConfigError: If this model has no decoder that can read it.
+        """
+        raise ConfigError(
+            f"{type(self).__name__} has no decoder that reads an encoder's vectors: models that write have one"
+        )
+
     def last_stack(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]]:
         """Give the stack of blocks before the head, and its arguments."""
         return self.encoder, (self.stem(*self.split(inputs).source),)
@@ -88,6 +104,8 @@ class Composition(nn.Module):
     def input_names(self) -> list[str]:
         """Name the inputs in their order, as the stem does."""
         first = self.target if self.stem is None else self.stem
+        if callable(names := getattr(first, "input_names", None)):
+            return list(names())
         parameters = inspect.signature(first.forward).parameters.values()
         return [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters]
 

@@ -11,6 +11,7 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.length_prediction import Length, counts
 from zoo.core.generation.loop import Generated, ended
 from zoo.core.generation.stepping import evaluating
+from zoo.core.layers.heads import NextToken
 from zoo.core.losses.loss import IGNORED, cross_entropy
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.ops.autocast import precise
@@ -42,6 +43,9 @@ class NonAutoregressive(Composition):
         ConfigError: If padding cannot be told from begin and end.
     """
 
+    label_smoothing: float | None = None
+    """What a training takes where nobody says; None for its own choice."""
+
     def __init__(
         self,
         stem: nn.Module,
@@ -65,6 +69,22 @@ class NonAutoregressive(Composition):
         self.position: Any = position
         self.symbols = symbols
         self.max_len = max_len
+
+    def behind(self, source: nn.Module) -> "NonAutoregressive":
+        """See `Composition.behind`; what is copied over the places are the vectors that the source gives."""
+        untie(self.head)
+        found = NonAutoregressive(
+            source,
+            nn.Identity(),
+            self.decoder,
+            self.head,
+            self.length,
+            position=self.position,
+            symbols=self.symbols,
+            max_len=self.max_len,
+        )
+        found.label_smoothing = self.label_smoothing
+        return found
 
     def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
         """Split the inputs: the last are the target's ids.
@@ -177,6 +197,12 @@ class NonAutoregressive(Composition):
 
     def _fitted(self, x: Tensor, inputs: tuple[Any, ...]) -> Tensor:
         return fitted(x, inputs[-1].shape[1])
+
+
+def untie(head: nn.Module) -> None:
+    """Let a head keep the embedding's weights as its own, where the embedding goes."""
+    if isinstance(head, NextToken):
+        head.keep_weights()
 
 
 def best_of(

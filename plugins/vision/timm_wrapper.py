@@ -128,6 +128,14 @@ class TimmModel(nn.Module):
         self._check(images)
         return self.net(images) if self.head is None else self.head(Tokens(self.forward_features(images)))
 
+    def encode(self, images: Tensor) -> Tokens:
+        """Give the last feature map as a decoder reads it, point by point, row after row."""
+        return Tokens(self.forward_features(images))
+
+    def input_names(self) -> list[str]:
+        """Name the inputs."""
+        return ["images"]
+
     def forward_features(self, images: Tensor) -> Float[Tensor, "b n d"]:
         """Give the last feature map, point by point."""
         self._check(images)

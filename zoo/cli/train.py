@@ -108,7 +108,7 @@ def overrides(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         key = key.strip().replace("-", "_")
-        if not equals or not key.isidentifier():
+        if not equals or not all(part.isidentifier() for part in key.split(".")):
             raise ConfigError(f"--set {pair!r}: write KEY=VALUE, such as --set depth=4")
         if key in found:
             raise ConfigError(f"--set {key} is given twice: {found[key]} and {value}")

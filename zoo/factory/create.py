@@ -72,6 +72,8 @@ def create(
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
     entry = entry_loading.load(spec)
     pretrained = hub.is_pretrained(name, pretrained)
+    if pretrained and weights is None and not hub.is_repository(name) and "pretrained" in keywords.accepted(entry)[0]:
+        given["pretrained"], pretrained = True, False  # its parts have weights of their own
     with hub_config.checked(name, spec, entry, dict(given)) if hub.is_repository(name) else nullcontext():
         registry().call("zoo_before_create", spec=spec, overrides=given)
         keywords.check(spec, entry, given)
@@ -437,6 +439,6 @@ def _dtype(dtype: Any) -> Any:
 
 
 def _resolved(spec: ModelSpec, given: dict[str, Any], model: "torch.nn.Module") -> ModelSpec:
-    settings = {keyword: plain(value) for keyword, value in given.items()}
+    settings = {keyword: plain(value) for keyword, value in given.items() if not keywords.is_weights(keyword)}
     count = sum(parameter.numel() for parameter in model.parameters())
     return replace(spec.with_config(**settings), task=settings.get("task", spec.task), parameters=count)

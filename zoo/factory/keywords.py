@@ -29,6 +29,11 @@ def accepted(entry: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     return named, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
+def is_weights(keyword: str) -> bool:
+    """Tell whether a keyword says which weights the parts of a model start from, which is no part of its record."""
+    return keyword == "pretrained" or keyword.endswith("_weights")
+
+
 def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Check that the model has all keywords.
 

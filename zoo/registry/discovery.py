@@ -19,7 +19,7 @@ from zoo.version import __version__
 GROUP = "zoo.plugins"
 BUILT_IN = (
     "zoo.registry.builtin",
-    *(f"zoo.plugins.{name}.plugin" for name in ("vision", "text", "speech", "conformer", "graph", "caption")),
+    *(f"zoo.plugins.{name}.plugin" for name in ("vision", "text", "speech", "conformer", "graph", "caption", "joined")),
 )
 
 

@@ -26,6 +26,8 @@ class RecurrentDecoder(RecurrentLayers):
         dropout: probability in [0, 1), of the answer, and between layers.
     """
 
+    crosses = True
+
     def __init__(self, cell: str, dim: int, depth: int = 1, *, pool: str = "last", dropout: float = 0.0) -> None:
         super().__init__(cell, dim, depth, dropout=dropout)
         if pool != "last":

@@ -49,6 +49,8 @@ class RecurrentLayers(nn.Module):
         dropout: probability in [0, 1), of the answer, and between layers.
     """
 
+    crosses = False
+    """Whether it reads the vectors of an encoder."""
     inputs = 1
     """Vectors of `dim` channels that the cell reads at each step."""
     sequential = False

@@ -105,6 +105,9 @@ class TranscriptsCorpus(SoundCorpus):
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create` that fit a model to the data, its labels among them."""
         labels = self.tokenizer.labels
+        if "symbols" in self.spec.config:
+            own = Symbols(self.tokenizer.pad, self.tokenizer.bos, self.tokenizer.eos)
+            return super().overrides() | {"symbols": list(own)}
         if not labels and "labels" not in self.spec.config:
             return super().overrides()
         return super().overrides() | {"labels": labels, "blank": self.tokenizer.pad}
@@ -173,7 +176,7 @@ def check_symbols(tokenizer: Tokenizer, spec: ModelSpec) -> None:
                 f"a vocabulary of CTC labels, without begin and end, for by={spec.config.get('by')!r} of the model: "
                 "write tokenizer='char', or make the model with by='ctc'"
             )
-    elif symbols != SYMBOLS:
+    elif symbols != SYMBOLS and "symbols" not in spec.config:
         raise ConfigError(
             f"a vocabulary with padding, begin and end at {', '.join(map(str, symbols))}: models of speech expect "
             f"{', '.join(map(str, SYMBOLS))}, as those of tokenizer='char', 'word', 'byte' or 'bpe:1000'"

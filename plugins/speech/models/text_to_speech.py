@@ -24,7 +24,6 @@ from zoo.core import (
     SourceTarget,
     TokenEmbed,
     Tokens,
-    ValidMask,
     check_tensor,
     configured,
     count_targets,
@@ -153,8 +152,8 @@ class Synthesiser(Composition):
         super().__init__()
         dim, dropout = config.dim, config.dropout
         shape = (dim, config.depth, config.num_heads, config.mlp_dim)
-        self.stem = TokenEmbed(config.vocab_size, dim, scaled=True, dropout=dropout)
-        self.encoder = Encoder(*shape, dropout=dropout)
+        self.stem: Any = TokenEmbed(config.vocab_size, dim, scaled=True, dropout=dropout)
+        self.encoder: Any = Encoder(*shape, dropout=dropout)
         self.step = (config.reduction, config.bands)
         """Frames of a step, and numbers of a frame."""
         self.target = FrameEmbed(*self.step, dim, config.before_dropout)
@@ -163,6 +162,11 @@ class Synthesiser(Composition):
         self.max_steps = config.max_steps
         init_weights(self)
         nn.init.normal_(self.stem.embed.weight, std=dim**-0.5)
+
+    def behind(self, source: nn.Module) -> "Synthesiser":
+        """See `Composition.behind`; it is this model itself, changed."""
+        self.stem, self.encoder = source, nn.Identity()
+        return self
 
     def split(self, inputs: tuple[Any, ...]) -> SourceTarget:
         """Split the inputs: the last are the frames.
@@ -213,14 +217,11 @@ class Synthesiser(Composition):
         ends = binary_cross_entropy_with_logits(y[..., -1], wanted, reduction="none") * (1 + (ENDS - 1) * last)
         return ((far + ends) * valid).sum() / count
 
-    def generate(
-        self, ids: Int[Tensor, "b c"], valid: ValidMask = None, *, max_steps: int | None = None
-    ) -> SpeechOutput:
+    def generate(self, *text: Any, max_steps: int | None = None) -> SpeechOutput:
         """Speak texts, in evaluation mode and without gradients; each ends on its own.
 
         Args:
-            ids: characters.
-            valid: which of them are there; all if None.
+            text: ids of characters, and which of them are there, all if left out; or what else the source reads.
             max_steps: the most steps, at most as many as the model holds.
 
         Raises:
@@ -230,7 +231,7 @@ class Synthesiser(Composition):
         if not 1 <= most <= self.max_steps:
             raise ConfigError(f"max_steps={most}: a number from 1 to {self.max_steps}, the model's own")
         with evaluating(self.modules()):
-            steps, counts = self._write(self.encode(ids, valid), most)
+            steps, counts = self._write(self.encode(*text), most)
         frames = steps.flatten(1, 2) * DEVIATION + MEAN
         return SpeechOutput(frames, counts * self.step[0])
 

@@ -120,6 +120,7 @@ def test_settings_are_read_as_json_or_text() -> None:
     assert overrides(given) == {
         "depth": 4, "dropout": 0.1, "attention": "window:8 & causal", "bias": False, "size": [1, 2], "max_len": 9,
     }  # fmt: skip
+    assert overrides(["decoder.depth=2"]) == {"decoder.depth": 2}
     with pytest.raises(ConfigError, match="--set 'depth': write KEY=VALUE"):
         overrides(["depth"])
     with pytest.raises(ConfigError, match="--set depth is given twice: 4 and 5"):

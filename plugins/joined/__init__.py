@@ -1,0 +1,1 @@
+"""Models joined of two others: any encoder with any decoder."""

@@ -1,0 +1,69 @@
+"""`zoo.join` and trainings by the name of a joined model."""
+
+import json
+import wave
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+
+ENCODER: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+DECODER: dict[str, Any] = {**ENCODER, "max_len": 64}
+
+
+def test_joining_is_creating_by_name() -> None:
+    torch.manual_seed(0)
+    one = zoo.join("bert-micro", "decoder-tiny", "pool:4", encoder_config=ENCODER, decoder_config=DECODER)
+    torch.manual_seed(0)
+    name = "joined:bert-micro+decoder-tiny"
+    other = zoo.create(name, bridge="pool:4", decoder_config=DECODER, **ENCODER)
+    assert one.spec == other.spec
+    assert all(torch.equal(x, y) for x, y in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_a_joined_model_of_texts_is_trained_saved_and_writes(tmp_path: Path) -> None:
+    out, pairs = tmp_path / "run", tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"ab{n}\t{n}ba\n" for n in range(40)))
+    sizes: dict[str, Any] = {**ENCODER, "decoder_config": DECODER, "freeze": "encoder"}
+    trained = zoo.train(
+        "joined:bert-micro+decoder-tiny", f"parallel:{pairs}", out, steps=2, batch_size=8, validations=1, **sizes
+    )
+    assert "exact match" in trained.scores
+    answers = list(zoo.Pipeline(str(out)).generate(["abc"], max_len=3, beam=2))
+    assert answers[0][0] == "abc"
+    again = zoo.create(f"local-dir:{out}")
+    assert not any(p.requires_grad for p in again.stem.model.parameters())
+    assert all(torch.equal(x, y) for x, y in zip(again.parameters(), trained.model.parameters(), strict=True))
+
+
+def test_a_joined_model_of_sounds_is_trained_on_transcripts(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(0)
+    lines = []
+    for index in range(12):
+        samples = (torch.randn(8_000, generator=generator) * 1_000).short()
+        with wave.open(str(tmp_path / f"{index}.wav"), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(16_000)
+            file.writeframes(samples.numpy().tobytes())
+        lines.append(json.dumps({"audio": f"{index}.wav", "text": "one two"}))
+    (tmp_path / "manifest.jsonl").write_text("\n".join(lines))
+    trained = zoo.train(
+        "joined:speech-micro+decoder-tiny",
+        f"recordings:{tmp_path / 'manifest.jsonl'}",
+        steps=1,
+        batch_size=4,
+        validations=1,
+        workers=0,
+        decoder_config=DECODER,
+        **ENCODER,
+    )
+    assert "-word error rate" in trained.scores
+
+
+def test_what_the_zoo_cannot_join_says_so() -> None:
+    with pytest.raises(zoo.ConfigError, match="freeze='no'"):
+        zoo.join("bert-micro", "decoder-tiny", freeze="no", encoder_config=ENCODER, decoder_config=DECODER)

@@ -1,0 +1,60 @@
+"""`join`: any encoder with any decoder, by their names."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from zoo.factory.create import create
+
+if TYPE_CHECKING:
+    import torch
+
+
+def join(
+    encoder: str,
+    decoder: str,
+    bridge: str = "linear",
+    *,
+    freeze: str = "",
+    pretrained: bool | None = None,
+    weights: Any = None,
+    encoder_weights: Any = None,
+    decoder_weights: Any = None,
+    encoder_config: Mapping[str, Any] | None = None,
+    decoder_config: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> "torch.nn.Module":
+    """Put any encoder before any decoder; the same as `zoo.create("joined:ENCODER+DECODER", …)`.
+
+    The decoder reads the encoder's vectors by cross-attention. One that has none gets it, behind a gate of zero
+    (arXiv:2204.14198), so that its answers are unchanged until it is trained; `model.new_parts` names what is new.
+
+    Args:
+        encoder: name of a model with the task `features`: of pictures, sounds, texts, graphs, or of a plugin.
+        decoder: name of a model with the task `generate`.
+        bridge: to the decoder's channels: `linear`; `pool:N`, the means of N stretches of vectors through a linear
+            layer; or `none`, for equal channels.
+        freeze: what stays as it is in a training: `encoder`, `decoder` (but for what is new), or a pattern of
+            parameters' names such as `decoder.blocks.[0-3].*`; several with a comma between.
+        pretrained: load the published weights of both.
+        weights: of the whole, as for `zoo.create`; also a state dict of Hugging Face's `VisionEncoderDecoderModel` or
+            `SpeechEncoderDecoderModel`.
+        encoder_weights: of the encoder: True for the published ones, or as `weights=` of `zoo.create`.
+        decoder_weights: of the decoder, the same.
+        encoder_config: keywords of the encoder.
+        decoder_config: keywords of the decoder.
+        options: of `zoo.create`, such as `device` and `dtype`.
+
+    Raises:
+        UnknownModelError: If there is no such model.
+        ConfigError: If the two cannot be joined; the text says why.
+        WeightsError: If weights cannot be read or do not fit.
+    """
+    given: dict[str, Any] = {f"encoder.{key}": value for key, value in (encoder_config or {}).items()}
+    parts = {"encoder_weights": encoder_weights, "decoder_weights": decoder_weights}
+    chosen: dict[str, Any] = {
+        "bridge": bridge,
+        "freeze": freeze or None,
+        "decoder_config": dict(decoder_config or {}) or None,
+    }
+    given |= chosen | parts | options
+    return create(f"joined:{encoder}+{decoder}", pretrained, weights=weights, **given)
