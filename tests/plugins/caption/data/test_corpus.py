@@ -39,7 +39,7 @@ class Writer(torch.nn.Module):
         self.rows = list(rows)
 
     def generate(self, images: torch.Tensor, max_len: int) -> Any:
-        rows = [torch.tensor(self.rows.pop(0)) for _ in images]
+        rows = [self.rows.pop(0) for _ in images]
         return type("Generated", (), {"best": lambda self: rows})()
 
 
