@@ -31,6 +31,12 @@ ALLOWED = {
     "bench/gpu/decoding.py": "graph",  # CUDA's word for recorded calls
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
     "data/tables/webdataset.py": "text",  # an ending of files
+    "bench/attention/labelled_texts.py": "text texts",  # data of the user that a study of sequences reads
+    "bench/attention/own_data.py": "text",
+    "bench/attention/study.py": "text",
+    "bench/attention/text_file.py": "text",
+    "plugin_check/records.py": "texts",  # fields that hold texts
+    "testing/joined_laws.py": "graph graphs",  # encoders whose inputs are packed
     "testing/checks.py": "graph graphs",  # inputs and checks of models that read `edge_index`
     "testing/inputs.py": "graph graphs",
     "testing/graph_inputs.py": "graph graphs",

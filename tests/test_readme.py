@@ -152,11 +152,16 @@ _create = _zoo.create
 _small = {"vocab_size": 260, "dim": 24, "depth": 2, "num_heads": 3, "mlp_dim": 32, "max_len": 16}
 _zoo.create = lambda name, **given: _create(name, **(_small if name == "gpt2-small" else {}))
 """
+JOIN = """
+import sys, types
+sys.modules["my_plugin"] = types.ModuleType("my_plugin")
+"""
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
     "docs/family.md": "",
     "docs/gallery.md": "",
+    "docs/join.md": JOIN,
     "docs/graph.md": "",
     "docs/int8.md": INT8,
     "docs/speech.md": SPEECH,
