@@ -120,6 +120,23 @@ class Attention(nn.Module):
         if position is not None:
             self.set_position(lambda sizes: position, f"position={position}")
 
+    def projection(self, part: str) -> tuple[nn.Linear, int, int]:
+        """Give the linear layer of `q`, `k`, `v` or `o`, and the rows of its weight that make them, from and before.
+
+        Raises:
+            ConfigError: If there is no such projection.
+        """
+        keys = self.inner + self.kv_heads * self.head_dim
+        known = {
+            "q": (self.qkv, 0, self.inner),
+            "k": (self.qkv, self.inner, keys),
+            "v": (self.qkv, keys, self.qkv.out_features),
+            "o": (self.out, 0, self.out.out_features),
+        }
+        if part not in known:
+            raise ConfigError(f"{part!r} is not one of the projections {', '.join(known)}")
+        return known[part]
+
     def forward(
         self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
     ) -> Float[Tensor, "b n d"]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.core.cache.state import State
 from zoo.core.patterns.edges import Edges
@@ -56,6 +56,14 @@ class WeighsPairs(Protocol):
 
     def weights(self, *args: Any, **options: Any) -> Float[Tensor, "b h q k"]:
         """Give the weights that `forward` uses, of the same arguments."""
+
+
+@runtime_checkable
+class Projects(Protocol):
+    """A layer whose queries, keys, values and answers are made by linear layers."""
+
+    def projection(self, part: str) -> tuple[nn.Linear, int, int]:
+        """Give the linear layer of `q`, `k`, `v` or `o`, and the rows of its weight that make them, from and before."""
 
 
 @runtime_checkable

@@ -28,11 +28,15 @@ def autocast_off(device: torch.device) -> AbstractContextManager[object]:
     return torch.autocast(device.type, enabled=False) if there else nullcontext()
 
 
+def autocasts(device: str) -> bool:
+    """Tell whether autocast is on for a kind of device; the meta device has none, and refuses to be asked."""
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
 def compute_dtype(x: Tensor) -> torch.dtype:
     """Give the dtype in which products of a tensor are computed: autocast's, or its own."""
     device = x.device.type
-    cast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
-    return torch.get_autocast_dtype(device) if cast else x.dtype
+    return torch.get_autocast_dtype(device) if autocasts(device) else x.dtype
 
 
 def precise(scores: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b vocab"]:

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from zoo.core.ops import products
+from zoo.core.ops.autocast import autocasts
 from zoo.core.ops.onednn import Activation
 
 
@@ -51,7 +52,7 @@ def scores(layer: nn.Module, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n clas
 
     Under autocast it is called, since its answers have autocast's dtype.
     """
-    if type(layer) is not nn.Linear or _watched(layer) or torch.is_autocast_enabled(x.device.type):
+    if type(layer) is not nn.Linear or _watched(layer) or autocasts(x.device.type):
         answer: Tensor = layer(x)
         return answer
     return products.multiply(x, layer.weight, layer.bias)

@@ -59,7 +59,8 @@ def _is_frozen(part: nn.Module) -> bool:
 
 def _matching(model: nn.Module, part: str, names: list[str], given: str) -> list[str]:
     if part == ENCODER:
-        kept = (*head_keys(model), "decoder.", "target.")
+        new: tuple[str, ...] = getattr(model, "new_parts", ())  # of joined models, what no weights hold
+        kept = (*head_keys(model), "decoder.", "target.", *(f"{part}." for part in new))
         found = [name for name in names if not name.startswith(kept)]
     elif part == STEM:
         found = [name for name in names if name.startswith("stem.")]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.nn.utils import parametrize
 
-from zoo.core import Attention
+from zoo.core.layers.protocol import Projects
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
 from zoo.training.fine_tuning.parts import head_keys
@@ -137,7 +137,7 @@ def _matching(model: nn.Module, part: str, asked: str) -> list[Rows]:
     linear = {name: each for name, each in model.named_modules() if isinstance(each, nn.Linear)}
     body = {name: each for name, each in linear.items() if not f"{name}.".startswith(head_keys(model) or ("\0",))}
     if part in PROJECTIONS:
-        found = [_projection(each, part) for each in model.modules() if isinstance(each, Attention)]
+        found = [Rows(*each.projection(part)) for each in model.modules() if isinstance(each, Projects)]
     else:
         found = [_whole(each) for name, each in body.items() if part == EVERY or fnmatchcase(name, part)]
     if not found:
@@ -145,14 +145,6 @@ def _matching(model: nn.Module, part: str, asked: str) -> list[Rows]:
         others = f": the linear layers are {', '.join([*body][:12])}" if body else ", and no linear layers at all"
         raise ConfigError(f"lora={asked!r}: {part!r} matches nothing: {type(model).__name__} has no {kind}{others}")
     return found
-
-
-def _projection(layer: Attention, part: str) -> Rows:
-    if part == "o":
-        return _whole(layer.out)
-    keys = layer.inner + layer.kv_heads * layer.head_dim
-    start, stop = {"q": (0, layer.inner), "k": (layer.inner, keys), "v": (keys, layer.qkv.out_features)}[part]
-    return Rows(layer.qkv, start, stop)
 
 
 def _whole(layer: nn.Linear) -> Rows:

@@ -137,10 +137,11 @@ def _probed(model: nn.Module) -> Iterator[list[_Used]]:
         return (given[0] + uses[-1].probe,)
 
     hooks = []
-    for path, layer in list(model.named_modules()):
-        if not isinstance(layer, WeighsPairs):
+    for path, module in list(model.named_modules()):
+        if not isinstance(module, WeighsPairs):
             continue
-        if not isinstance(layer, Attention) or type(layer).forward is not Attention.forward or layer.norm != "softmax":
+        layer: Any = module
+        if type(layer).forward is not Attention.forward or layer.norm != "softmax":
             raise ConfigError(f"gradient-weighted attention of {type(layer).__name__}: it is for softmax attention")
         hooks.append(layer.register_forward_pre_hook(partial(note, path), with_kwargs=True))
         hooks.append(layer.out.register_forward_pre_hook(probe))
