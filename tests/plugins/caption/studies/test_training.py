@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,19 @@ from zoo.plugins.caption.studies.study import STUDY
 
 
 @pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(open_captions, "SIZES", {"train": 16, "validation": 4, "test": 12, UNSEEN: 4})
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
     open_captions._drawn.cache_clear()
     training.scenes.cache_clear()
 
 
+@pytest.mark.slow
 def test_the_study_trains_its_variants_and_draws_where_they_look(tmp_path: Path) -> None:
     records = STUDY.run(tmp_path, variants="hard,transformer", steps=1, seeds=1, workers=0, progress=False)
     assert [record["config"]["variant"] for record in records] == ["hard", "transformer"]

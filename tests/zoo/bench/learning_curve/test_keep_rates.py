@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,19 @@ def test_the_pilot_of_each_optimizer_is_kept_and_run_once(tmp_path: Path, monkey
     assert [[rate for rate, _ in entry["scores"]] for entry in found["rates"]] == [list(RATES)] * 2
 
 
-@pytest.mark.parametrize("config", keep_rates.studies(), ids=lambda config: f"{config.data}-{config.steps}")
+def _studies() -> list[Any]:
+    """Give the studies; one has its digits spoken first, which takes most of a minute."""
+    return [
+        pytest.param(
+            config,
+            id=f"{config.data}-{config.steps}",
+            marks=[pytest.mark.slow] if config.data == "spoken-digits" else [],
+        )
+        for config in keep_rates.studies()
+    ]
+
+
+@pytest.mark.parametrize("config", _studies())
 def test_the_package_keeps_the_rates_of_these_studies(config: StudyConfig, tmp_path: Path) -> None:
     """Where this fails, a recipe or a source has changed: the command of `rates.json` has to be run again."""
     try:
