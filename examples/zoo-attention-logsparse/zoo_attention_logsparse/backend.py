@@ -11,7 +11,7 @@ from torch import Tensor
 from zoo.core import Call, Cost, Problem
 
 RATE, CALLS = 0.02, 20
-"""Speed relative to large products, and kernels started: estimates; `zoo plan log-sparse --length N --measure` times it."""
+"""Speed relative to large products, and kernels started: estimates that `zoo plan log-sparse --measure` tests."""
 
 
 class LogGather:
