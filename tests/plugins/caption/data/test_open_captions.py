@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +29,10 @@ def opened(text: str) -> CaptionCorpus:
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(module, "SIZES", {"train": 40, "validation": 5, "test": 6, UNSEEN: 7})
+    module._drawn.cache_clear()
+    yield
     module._drawn.cache_clear()
 
 
