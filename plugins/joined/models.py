@@ -86,7 +86,7 @@ def joined(
     model: Any = target.behind(Source(source, made))
     model.new_parts = ("stem.bridge", *model.new_parts)
     model.joined_specs = specs
-    if decoder_weights or pretrained:
+    if decoder_weights or encoder_weights or pretrained:
         tell_new(model, decoder)
     freeze_parts(model, freeze)
     return model

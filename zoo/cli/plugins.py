@@ -39,7 +39,7 @@ def check(
     for candidate in candidates(name):
         if not as_json:
             typer.echo(f"{candidate} …", err=True)
-        found[candidate.name] = check_plugin(candidate)
+        found[str(candidate) if candidate.name in found else candidate.name] = check_plugin(candidate)
     if as_json:
         typer.echo(json.dumps({plugin: [asdict(each) for each in each_found] for plugin, each_found in found.items()}))
     else:

@@ -89,7 +89,11 @@ def _foreign_imports(module: str) -> Iterator[tuple[str, str, set[str]]]:
     package, owners = module.partition(".")[0], _libraries()
     seen = {package, "zoo", *sys.stdlib_module_names}
     for path in _files(package):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue  # `check_files` tells of it
+        for node in ast.walk(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = [node.module]
@@ -97,6 +101,15 @@ def _foreign_imports(module: str) -> Iterator[tuple[str, str, set[str]]]:
                 seen.add(library)
                 if library in owners:
                     yield path.name, library, {normalise_distribution(each) for each in owners[library]}
+
+
+def check_files(module: str) -> Iterator[Finding]:
+    """Find files of a plugin that are no Python."""
+    for path in _files(module.partition(".")[0]):
+        try:
+            ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError) as problem:
+            yield error(path.name, f"is no Python: {problem}", "mend that line")
 
 
 def _files(package: str) -> list[Path]:

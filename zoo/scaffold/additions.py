@@ -4,6 +4,7 @@ import ast
 import tomllib
 from pathlib import Path
 
+from zoo.atomic_write import write_text
 from zoo.errors import ConfigError
 from zoo.names import normalise
 from zoo.registry.discovery import GROUP
@@ -32,6 +33,11 @@ class PluginFolder:
         found = [place for place in rooms if place.is_file()]
         if not found:
             raise ConfigError(f"{str(self.root)!r} has the entry point {self.entry!r}, and no file {str(rooms[0])!r}")
+        if not self.module:
+            raise ConfigError(
+                f"the plugin in {str(self.root)!r} is one module, {self.entry!r}: make a package of it first, with "
+                f"{self.entry}/plugin.py as its entry point, so that there is a place for new files"
+            )
         self.file = found[0]
         self.source = self.file.read_text(encoding="utf-8")
 
@@ -53,14 +59,16 @@ class PluginFolder:
             ConfigError: If a file is there already or cannot be written.
         """
         for path in files:
-            check_absent(path)
+            check_absent(path, "choose another name")
         changed = with_record(self.source, hook, kind, record)
         try:
             for path, text in files.items():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-            self.file.write_text(changed, encoding="utf-8")
+            write_text(self.file, changed)
         except OSError as error:
+            for path in files:
+                path.unlink(missing_ok=True)
             raise ConfigError(f"{error.filename!r} cannot be written: {error.strerror}") from error
         return [*files, self.file]
 
@@ -74,7 +82,7 @@ def new_model(name: str, folder: str | Path = ".") -> list[Path]:
         ConfigError: If the name is no identifier or taken, or the folder holds no plugin.
     """
     plugin, names = PluginFolder(folder), legal(name, "model")
-    _check_new(names.name, "model")
+    _check_new(names.name, "model", plugin)
     values = _values(plugin, names) | {"modality": plugin.keyword("modality", plugin.module.removeprefix("zoo_"))}
     files = {
         plugin.file.parent / f"{names.file}.py": rendered(template("package/model.py"), values, ()),
@@ -93,7 +101,7 @@ def new_attention(name: str, folder: str | Path = ".") -> list[Path]:
         ConfigError: If the name is no identifier or taken, or the folder holds no plugin.
     """
     plugin, names = PluginFolder(folder), legal(name, "attention")
-    _check_new(names.name, "attention")
+    _check_new(names.name, "attention", plugin)
     values = _values(plugin, names) | {"attention": names.name}
     files = {plugin.file.parent / f"{names.file}.py": rendered(template("package/attention.py"), values, ())}
     test = plugin.root / "tests" / f"test_{names.file}.py"
@@ -106,7 +114,9 @@ def _values(plugin: PluginFolder, names: Names) -> dict[str, str]:
     return names.values() | {"module": plugin.module, "plugin": plugin.entry}
 
 
-def _check_new(name: str, noun: str) -> None:
+def _check_new(name: str, noun: str, plugin: PluginFolder) -> None:
+    if f'name="{name}"' in plugin.source:
+        raise ConfigError(f"there is a record '{name}' in {str(plugin.file)!r} already: choose another name")
     catalogue = registry().models if noun == "model" else registry().attentions
     for each in catalogue:
         if normalise(each.name) == name:

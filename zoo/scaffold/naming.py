@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
+from keyword import iskeyword
+from typing import Any
 
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean, normalise
@@ -62,6 +64,8 @@ def legal(name: str, noun: str) -> Names:
             f"{noun} name {name!r}: write a letter first, then letters, digits and single hyphens, as in an identifier"
             f"{hint}"
         )
+    if iskeyword(word):
+        raise ConfigError(f"{noun} name {name!r} is a word of Python: choose another")
     return Names(word)
 
 
@@ -79,10 +83,20 @@ def check_free(names: Names) -> None:
             raise ConfigError(
                 f"plugin name {name!r} is taken by the plugin of {_owner(info.distribution)}: choose another"
             )
-    wanted = ((registry().models, f"{name}-tiny"), (registry().sources, name), (registry().attentions, name))
+    known = registry()
+    wanted: tuple[tuple[Any, str], ...] = (
+        (known.models, f"{name}-tiny"),
+        (known.models, f"{name}-small"),
+        (known.sources, name),
+        (known.sources, f"{name}-sample"),
+        (known.studies, f"{name}-size"),
+        (known.attentions, name),
+        (known.attentions, f"{name}-temperature"),
+    )
     for catalogue, record in wanted:
         if any(normalise(each.name) == record for each in catalogue):
-            kind, owner = catalogue.kind.noun, next(each.plugin for each in catalogue if each.name == record)
+            kind = catalogue.kind.noun
+            owner = next(each.plugin for each in catalogue if normalise(each.name) == record)
             raise ConfigError(
                 f"{name!r}: there is a {kind} '{record}' of plugin '{owner}' already: choose another name"
             )

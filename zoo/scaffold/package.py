@@ -1,6 +1,5 @@
 """`new_plugin`: a complete package of a plugin in a new folder, written whole or not at all."""
 
-import shutil
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -63,15 +62,19 @@ def plugin_files(names: Names, parts: Collection[str]) -> dict[str, str]:
     return found
 
 
-def check_absent(target: Path) -> None:
+def check_absent(target: Path, otherwise: str = "name another with --out") -> None:
     """Check that nothing would be overwritten.
+
+    Args:
+        target: file or folder.
+        otherwise: what else can be done, for the error.
 
     Raises:
         ConfigError: If something is there.
     """
     if target.exists():
         kind = "folder" if target.is_dir() else "file"
-        raise ConfigError(f"there is a {kind} {str(target)!r} already: remove it, or name another with --out")
+        raise ConfigError(f"there is a {kind} {str(target)!r} already: remove it, or {otherwise}")
 
 
 def write_folder(target: Path, texts: Mapping[str, str]) -> None:
@@ -87,6 +90,6 @@ def write_folder(target: Path, texts: Mapping[str, str]) -> None:
             for path, text in texts.items():
                 (made / path).parent.mkdir(parents=True, exist_ok=True)
                 (made / path).write_text(text, encoding="utf-8")
-            shutil.copytree(made, target)
+            made.rename(target)
     except OSError as error:
         raise ConfigError(f"{str(target)!r} cannot be written: {error.strerror or error}") from error

@@ -98,7 +98,11 @@ def _offset(source: str, line: int, column: int) -> int:
 
 
 def _behind_docstring(source: str) -> int:
-    body = ast.parse(source).body
-    first = body[0] if body else None
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return (first.end_lineno or 0) if documented and first is not None else 0
+    """Give the lines of the docstring and of what is imported from `__future__`, which stand first."""
+    at = 0
+    for place, node in enumerate(ast.parse(source).body):
+        documents = place == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not (documents or (isinstance(node, ast.ImportFrom) and node.module == "__future__")):
+            break
+        at = node.end_lineno or 0
+    return at

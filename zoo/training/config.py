@@ -135,8 +135,8 @@ class Settings:
     )
     class_weights: str | None = setting(
         None,
-        "Weights of the classes in the loss: balanced lets rare ones count as much as frequent ones.",
-        one_of(("balanced",)),
+        "Weights of the classes in the loss: equal, or balanced, which lets rare ones count as much as frequent ones.",
+        one_of(("equal", "balanced")),
         shown="equal",
     )
     checkpointing: bool | None = setting(

@@ -219,7 +219,7 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objec
     assert settings.label_smoothing is not None
     assert settings.steps
     objective: Objective = TeacherForcing(corpus, settings.label_smoothing)
-    if settings.class_weights:
+    if settings.class_weights == "balanced":
         if settings.reinforce:
             raise ConfigError(f"class_weights={settings.class_weights!r} with reinforce={settings.reinforce}: take one")
         objective = Balanced(corpus, model, settings.label_smoothing)

@@ -88,6 +88,8 @@ def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[
     preprocess = over()
     told = preprocess.portable() if hasattr(preprocess, "portable") else {}
     read = [each for each in maps if each.part in ("encoder", "cross")]
+    if not read:
+        raise ConfigError("--over-picture with --part decoder: its vectors are tokens; take --part encoder or cross")
     height, width = image.shape[2:]
     grid = grid_of(height, width, read[0].weights.shape[-1])
     return patch_overlay.draw(read, pixels_of(image[0], told), grid, title)

@@ -100,8 +100,8 @@ def record(model: Any, inputs: Sequence[Any], chosen: Selection = Selection()) -
     else:  # a model of another library, whose maps come in a way of its own
         for weights in model.attention_maps(*inputs):
             layer = recorder.number("encoder")
-            recorder.check(*weights.shape[1:])
             if chosen.takes("encoder", layer):
+                recorder.check(*weights.shape[1:])
                 recorder.keep("encoder", layer, weights[0], None)
     recorder.check_chosen(model)
     return recorder.found
@@ -141,7 +141,8 @@ class _Recorder:
         return self.layers[part]
 
     def check(self, heads: int, queries: int, keys: int) -> None:
-        """Count the weights of a chosen layer before they are made."""
+        """Count the heads and the weights of a chosen layer before they are made."""
+        self.heads = max(self.heads, heads)
         self.total += len(self.chosen.of(heads)) * queries * keys
         if self.total > self.chosen.most or heads * queries * keys > AT_ONCE:
             most = min(self.chosen.most, AT_ONCE)
@@ -162,7 +163,6 @@ class _Recorder:
         part = part_of(path, layer, context)
         number = self.number(part)
         heads = getattr(layer, "num_heads", 1)
-        self.heads = max(self.heads, heads)
         if not self.chosen.takes(part, number):
             return
         read = asking if context is None else context
@@ -183,8 +183,7 @@ class _Recorder:
         if part is not None and part not in self.layers:
             raise ConfigError(f"--part {part}: this model has {' and '.join(self.layers)}")
         most = max(count for each, count in self.layers.items() if part in (None, each))
-        heads = max([self.heads, *(max(each.heads) for each in self.found)])
-        for option, numbers, last in (("layers", self.chosen.layers, most), ("heads", self.chosen.heads, heads)):
+        for option, numbers, last in (("layers", self.chosen.layers, most), ("heads", self.chosen.heads, self.heads)):
             for number in numbers:
                 if not 1 <= number <= last:
                     raise ConfigError(f"--{option} {number}: there are {option} 1 … {last}")

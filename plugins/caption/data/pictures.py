@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -37,17 +38,12 @@ class Pictures:
         return (list_skipped(list(self.skipped.values()), len(self.raw), "pictures"),) if self.skipped else ()
 
     def read(self, places: Sequence[int]) -> tuple[Float[Tensor, "b c h w"], Bool[Tensor, " b"]]:
-        """Give some pictures, and which of them could be read; the others are zeros.
-
-        Raises:
-            InputError: If none can be read.
-        """
+        """Give some pictures, and which of them could be read; the others are zeros."""
         if not self.on_disk:
             return self._prepared[torch.tensor(places)], torch.ones(len(places), dtype=torch.bool)
         found = [self._one(place) for place in places]
         like = next((each for each in found if each is not None), None)
-        if like is None:
-            raise InputError(f"none of {len(places)} pictures can be read, such as {self.raw[places[0]]}")
+        like = self._empty if like is None else like
         images = torch.stack([torch.zeros_like(like) if each is None else each for each in found])
         return images, torch.tensor([each is not None for each in found])
 
@@ -60,6 +56,13 @@ class Pictures:
     @cached_property
     def _prepared(self) -> Float[Tensor, "n c h w"]:
         return self._prepare(list(self.raw))
+
+    @cached_property
+    def _empty(self) -> Float[Tensor, "c h w"]:
+        """Stand for a picture where none of a batch can be read."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of constant pictures
+            return torch.zeros_like(self._prepare([np.zeros((8, 8, 3), np.uint8)])[0])
 
     def _one(self, place: int) -> Tensor | None:
         path = self.raw[place]

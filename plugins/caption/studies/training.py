@@ -77,11 +77,12 @@ def _things(boxes: Any) -> int:
 @torch.no_grad()
 def look(model: Any, corpus: CaptionCorpus, at: int) -> dict[str, Any]:
     """Let a model describe a test picture, and give the weights of the places while it writes each word."""
-    images, _ = corpus.pictures["test"].read([at])
+    device = next(model.parameters()).device
+    images = corpus.pictures["test"].read([at])[0].to(device)
     item, grid = corpus.parts["test"][at], model.stem.grid(images)
     ids = model.generate(images, max_len=2 * max(map(len, corpus.targets["test"]))).best()[0]
     row = [corpus.tokenizer.bos, *map(int, ids)]
-    weights = mean_map(cross_attention_maps(model, images, torch.tensor([row])), grid)[0]
+    weights = mean_map(cross_attention_maps(model, images, torch.tensor([row], device=device)), grid)[0]
     return {
         "pixels": item.picture.tolist(),
         "wanted": item.texts[0],

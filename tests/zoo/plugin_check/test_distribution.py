@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from zoo import ModelSpec, Requirement
-from zoo.plugin_check.distribution import check_distribution, distribution_of
+from zoo.plugin_check.distribution import check_distribution, check_files, distribution_of
 from zoo.plugin_check.finding import Finding
 
 Found = Callable[..., list[Finding]]
@@ -60,3 +60,9 @@ def test_an_extra_that_is_not_there_is_told(found: Found) -> None:
 def test_a_module_that_no_distribution_has_has_none() -> None:
     assert distribution_of("", "zoo_mine_module") is None
     assert distribution_of("not-there", "x") is None
+
+
+def test_a_file_that_is_no_python_is_told_and_ends_nothing(found: Found) -> None:
+    found("def f(:\n")
+    (finding,) = check_files("zoo_mine_module")
+    assert (finding.level, finding.where) == ("error", "zoo_mine_module.py")

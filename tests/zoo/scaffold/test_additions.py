@@ -89,3 +89,19 @@ def test_a_folder_that_is_no_plugin_is_told(project: str | None, told: str, tmp_
         (tmp_path / "pyproject.toml").write_text(project)
     with pytest.raises(ConfigError, match=told):
         new_model("mine", tmp_path)
+
+
+def test_a_plugin_of_one_module_is_told_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project.entry-points."zoo.plugins"]\none = "zoo_one"\n')
+    (tmp_path / "zoo_one.py").write_text("import zoo\n")
+    with pytest.raises(ConfigError, match="is one module, 'zoo_one': make a package"):
+        new_model("walk", tmp_path)
+
+
+def test_a_record_that_is_there_is_not_added_again(plugin: tuple[Path, str]) -> None:
+    folder, _ = plugin
+    new_model("walk-linear", folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*.py")}
+    with pytest.raises(ConfigError, match="already: choose another"):
+        new_model("walk-linear", folder)
+    assert before == {path: path.read_bytes() for path in folder.rglob("*.py")}

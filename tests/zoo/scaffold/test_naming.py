@@ -19,6 +19,11 @@ def test_a_word_that_makes_no_identifier_is_refused_as_it_was_written(word: str)
     assert repr(word) in str(caught.value)
 
 
+def test_a_word_of_python_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'lambda' is a word of Python"):
+        legal("lambda", "attention")
+
+
 def test_the_error_offers_a_name_that_is_legal() -> None:
     with pytest.raises(ConfigError, match="such as 'my-gait'"):
         legal("my gait", "plugin")
@@ -38,6 +43,7 @@ def test_all_names_are_made_of_one() -> None:
         ("hf-hub", "reserved"),
         ("bert", "there is a model 'bert-tiny' of plugin 'text'"),
         ("csv", "there is a source 'csv'"),
+        ("data", "there is a study 'data-size'"),
         ("window", "there is a attention 'window'"),
         ("plugins", "there is a module 'zoo_plugins'"),
     ],

@@ -37,6 +37,13 @@ def test_a_record_is_added_behind_those_that_are_there(body: str) -> None:
     assert names(with_record(source, "zoo_models", "ModelSpec", RECORD)) == ["old", "new"]
 
 
+def test_imports_stand_behind_those_from_the_future() -> None:
+    source = '"""Doc."""\nfrom __future__ import annotations\n\nX = 1\n'
+    changed = importing(source, "zoo", ("ModelSpec",))
+    compile(changed, "plugin.py", "exec")
+    assert "from zoo import ModelSpec" in changed
+
+
 def test_a_hook_that_is_not_there_is_written_with_its_imports() -> None:
     changed = with_record('"""Doc."""\n\nX = 1\n', "zoo_models", "ModelSpec", RECORD)
     assert names(changed) == ["new"]

@@ -31,6 +31,6 @@ def adapted(objective: Objective, model: nn.Module, settings: Settings) -> Objec
     """Give the objective of a training whose weights were chosen so."""
     if settings.freeze is not None:
         objective = KeepFrozen(objective)
-    if settings.lora is not None:
+    if settings.lora is not None and not settings.checkpointing:  # blocks are computed again after the step's sums
         objective = ComputedOnce(objective)
     return Checkpointed(objective, model) if settings.checkpointing else objective

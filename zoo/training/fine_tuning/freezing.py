@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.fine_tuning.parts import head_keys
+from zoo.training.fine_tuning.parts import head_keys, new_keys
 from zoo.training.objective import Objective
 
-ENCODER, STEM = "encoder", "stem"
+ENCODER, STEM, DECODER = "encoder", "stem", "decoder"
 
 
 def freeze(model: nn.Module, parts: str) -> None:
@@ -18,8 +18,9 @@ def freeze(model: nn.Module, parts: str) -> None:
 
     Args:
         model: what is fine-tuned.
-        parts: with commas between: `encoder` for all but the head and, of a model that writes, its decoder; `stem` for
-            what makes vectors of the input; or patterns of names such as `encoder.blocks.0.*`.
+        parts: with commas between: `encoder` for all but the head, or, of a model that writes, for what reads the
+            source; `decoder`; `stem` for what makes vectors of the input; or patterns of names such as
+            `encoder.blocks.0.*`. What no weights hold, in joined models, is in none of the first three.
 
     Raises:
         ConfigError: If a part matches nothing, or all together match everything.
@@ -46,7 +47,7 @@ class KeepFrozen:
     def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
         """Give the loss."""
         if self.still is None:
-            self.still = [part for part in forward.modules() if _is_frozen(part)]
+            self.still = [inner for part in forward.modules() if _is_frozen(part) for inner in part.modules()]
         for part in self.still:
             part.training = False
         return self.objective(forward, batch, step)
@@ -58,17 +59,27 @@ def _is_frozen(part: nn.Module) -> bool:
 
 
 def _matching(model: nn.Module, part: str, names: list[str], given: str) -> list[str]:
-    if part == ENCODER:
-        new: tuple[str, ...] = getattr(model, "new_parts", ())  # of joined models, what no weights hold
-        kept = (*head_keys(model), "decoder.", "target.", *(f"{part}." for part in new))
-        found = [name for name in names if not name.startswith(kept)]
-    elif part == STEM:
-        found = [name for name in names if name.startswith("stem.")]
-    else:
-        found = [name for name in names if fnmatchcase(name, part) or name.startswith(f"{part}.")]
+    known = _parts(model, names)
+    found = known.get(part) or [name for name in names if fnmatchcase(name, part) or name.startswith(f"{part}.")]
     if not found:
         raise ConfigError(f"freeze={given!r}: {part!r} matches no weights: the parts are {_shown(names)}")
     return found
+
+
+def _parts(model: nn.Module, names: list[str]) -> dict[str, list[str]]:
+    """Give the names of the parameters of each part that has a name of its own."""
+    new, heads = new_keys(model), head_keys(model)
+    old = [name for name in names if not name.startswith(new)]
+    stem = [name for name in old if name.startswith("stem.")]
+    writes = any(name.startswith("decoder.") for name in names)
+    joined = [name for name in old if name.startswith("stem.model.")] if new else []
+    encoder = joined or [
+        name
+        for name in old
+        if (name.startswith(("stem.", "encoder.")) if writes else not name.startswith((*heads, "target.")))
+    ]
+    decoder = [name for name in old if name not in joined] if joined else []
+    return {ENCODER: encoder, STEM: stem, DECODER: decoder}
 
 
 def _shown(names: list[str]) -> str:

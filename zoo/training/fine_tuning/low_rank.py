@@ -18,7 +18,7 @@ from torch.nn.utils import parametrize
 from zoo.core.layers.protocol import Projects
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.fine_tuning.parts import head_keys
+from zoo.training.fine_tuning.parts import head_keys, new_keys
 from zoo.training.objective import Objective
 
 ALPHA = 16
@@ -27,6 +27,7 @@ PROJECTIONS = ("q", "k", "v", "o")
 DEFAULT = "q,v"
 """Which projections of attention, as in sec. 4.2 and 5.1 of the paper."""
 EVERY = "all"
+_NONE = ", and no linear layers at all"
 
 
 class Rows(NamedTuple):
@@ -78,9 +79,9 @@ def add_low_rank(model: nn.Module, asked: str) -> None:
         if rank > most:
             raise ConfigError(f"lora={asked!r}: a matrix of {rows.stop - rows.start} x {rows.layer.weight.shape[1]} "
                               f"has at most rank {most}")  # fmt: skip
-    heads = head_keys(model)
+    trained = (*head_keys(model), *new_keys(model))
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(parameter.requires_grad and name.startswith(heads) if heads else False)
+        parameter.requires_grad_(parameter.requires_grad and name.startswith(trained))
     for rows in chosen:
         parametrize.register_parametrization(rows.layer, "weight", LowRank(rows, rank))
 
@@ -142,7 +143,8 @@ def _matching(model: nn.Module, part: str, asked: str) -> list[Rows]:
         found = [_whole(each) for name, each in body.items() if part == EVERY or fnmatchcase(name, part)]
     if not found:
         kind = "attention" if part in PROJECTIONS else "linear layers of that name"
-        others = f": the linear layers are {', '.join([*body][:12])}" if body else ", and no linear layers at all"
+        listed = ", ".join([*body][:12]) + (f" and {len(body) - 12} more" if len(body) > 12 else "")
+        others = f"; write q, k, v, o, all, or a pattern: the linear layers are {listed}" if body else _NONE
         raise ConfigError(f"lora={asked!r}: {part!r} matches nothing: {type(model).__name__} has no {kind}{others}")
     return found
 

@@ -16,11 +16,18 @@ def head_keys(model: nn.Module) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *(["head."] if own else [])]))
 
 
+def new_keys(model: nn.Module) -> tuple[str, ...]:
+    """Give the beginnings of the names of what no weights hold: in joined models, the bridge and inserted attention."""
+    new: tuple[str, ...] = getattr(model, "new_parts", ())
+    return tuple(f"{part}." for part in new)
+
+
 def depths(model: nn.Module) -> dict[str, int]:
     """Give the depth of each parameter: 0 before the blocks, then that of its block, the last for all behind them.
 
-    The blocks of a decoder come after those of its encoder, and its embedding of the target lies as deep as the first
-    of them. Networks of timm say themselves what follows what.
+    The blocks of a decoder come after those of its encoder, and its embedding of the target lies before the first of
+    them; a norm behind a stack is as deep as its last block, or as the head where that follows. What no weights hold is
+    as deep as the head. Networks of timm say themselves what follows what.
 
     Raises:
         ConfigError: If the model has no blocks in an order.
@@ -35,8 +42,11 @@ def depths(model: nn.Module) -> dict[str, int]:
     last, heads = max(found.values()), head_keys(model)
     target = _before_decoder(model, found)
     depth = {name: found.get(name, target if name.startswith("target.") else 0) for name in names}
-    behind = (*heads, *_norms(model))
-    return {name: last + 1 if name.startswith(behind) and name not in found else at for name, at in depth.items()}
+    for norm, at in _norms(model).items():
+        depth |= {name: at if at < last else last + 1 for name in names if name.startswith(norm)}
+    fresh = new_keys(model)
+    at_end = {name for name in names if name.startswith(fresh) or (name.startswith(heads) and name not in found)}
+    return {name: last + 1 if name in at_end else at for name, at in depth.items()}
 
 
 def blocks_of(model: nn.Module) -> list[nn.Module]:
@@ -59,9 +69,13 @@ def _by_blocks(model: nn.Module) -> dict[str, int]:
     return found
 
 
-def _norms(model: nn.Module) -> tuple[str, ...]:
-    """Name the norms behind the last blocks."""
-    return tuple(f"{name}.norm." if name else "norm." for name in _stacks(model))
+def _norms(model: nn.Module) -> dict[str, int]:
+    """Give the norms behind stacks of blocks, and how deep the last block of each lies."""
+    found, at = {}, 0
+    for name, stack in _stacks(model).items():
+        at += len(stack.blocks)
+        found[f"{name}.norm." if name else "norm."] = at
+    return found
 
 
 def _before_decoder(model: nn.Module, found: dict[str, int]) -> int:

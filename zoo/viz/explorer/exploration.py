@@ -6,6 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from zoo.atomic_write import atomic_path
 from zoo.core.models.generator import Generator
 from zoo.errors import ConfigError, ZooError
@@ -94,11 +96,12 @@ def explore(
         made = preprocess([str(inputs[0])])
         title = title or f"{name}: {inputs[0]}"
         inputs = made if isinstance(made, tuple) else (made,)
-    read = read_of(model, title or name, inputs, preprocess, _known(create.postprocess, model), max_len, beam)
     chosen = Selection(part, tuple(layers), tuple(heads), MOST)
     training = model.training
+    model.eval()
     try:
-        return Exploration([pane_of(model.eval(), read, chosen)])
+        read = read_of(model, title or name, inputs, preprocess, _known(create.postprocess, model), max_len, beam)
+        return Exploration([pane_of(model, read, chosen)])
     finally:
         model.train(training)
 
@@ -126,6 +129,8 @@ def read_of(
             bound = TOKENS if max_len is None else max_len
             found = write(model, _first_row(inputs), min(bound, model.max_len or bound), beam, names)
             written, prompt, tree = found.inputs, found.prompt, found.tree
+        elif beam > 1 or max_len is not None:
+            raise ConfigError(f"max_len={max_len}, beam={beam}: the input holds the answer, so nothing is written")
         generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names), "tree": tree}
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
         raise ConfigError(f"max_len={max_len}, beam={beam}: '{title}' writes no tokens one by one")
@@ -160,7 +165,8 @@ def visible(name: str) -> str:
 
 
 def _is_ids(value: Any) -> bool:
-    return hasattr(value, "is_floating_point") and not value.is_floating_point() and value.ndim == 2
+    ids = hasattr(value, "is_floating_point") and not value.is_floating_point() and value.ndim == 2
+    return ids and value.dtype != torch.bool  # a mask of what is valid
 
 
 def _answered(inputs: Sequence[Any]) -> bool:

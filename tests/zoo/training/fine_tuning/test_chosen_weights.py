@@ -49,6 +49,14 @@ def test_a_training_is_saved_as_any_other_and_resumed_exactly(
     assert stored.model.state_dict().keys() == whole.model.state_dict().keys()
 
 
+def test_blocks_that_read_an_encoder_are_computed_again_with_low_rank_matrices(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("".join(f"ab{n}\t{n}ba\n" for n in range(40)))
+    size: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16, "lora": "2:all"}
+    way: dict[str, Any] = {"steps": 2, "batch_size": 8, "validations": 1, "checkpointing": True}
+    trained = zoo.train("transformer-tiny", f"parallel:{tmp_path / 'pairs.tsv'}", **size, **way)
+    assert trained.outcome.steps == 2
+
+
 def test_freezing_and_low_rank_exclude_each_other() -> None:
     with pytest.raises(ConfigError, match="freeze='stem' with lora='2'"):
         choose_weights(zoo.create("vit-micro"), Settings(freeze="stem", lora="2"))

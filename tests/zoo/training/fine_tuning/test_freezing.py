@@ -60,3 +60,37 @@ def test_frozen_parts_are_in_evaluation_mode_and_their_statistics_stay() -> None
     KeepFrozen(loss)(model, Batch((torch.randn(2, 3, 24, 24),), torch.zeros(2)), 0).backward()
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
     assert model.net.fc.weight.grad is not None
+
+
+def test_frozen_parts_drop_nothing() -> None:
+    model = zoo.create("bert-micro", depth=1, dropout=0.5, num_classes=3).train()
+    freeze(model, "encoder")
+
+    def loss(forward: Any, batch: Batch, step: int) -> Tensor:
+        return forward(*batch.inputs).square().sum()
+
+    objective, batch = KeepFrozen(loss), Batch((torch.tensor([[5, 6, 7]]),), torch.zeros(1))
+    assert torch.equal(objective(model, batch, 0), objective(model, batch, 1))
+
+
+@pytest.mark.parametrize(
+    ("part", "still", "moves"),
+    [
+        ("encoder", ["stem.model."], ["stem.bridge.", "decoder.blocks.0.cross.", "target."]),
+        ("decoder", ["decoder.blocks.0.attention.", "target."], ["stem.bridge.", "decoder.blocks.0.cross."]),
+        ("stem", ["stem.model."], ["stem.bridge."]),
+    ],
+)
+def test_what_is_new_in_a_joined_model_is_trained(part: str, still: list[str], moves: list[str]) -> None:
+    model = zoo.join("bert-micro", "decoder-tiny", encoder_config={"depth": 1}, decoder_config={"depth": 1})
+    freeze(model, part)
+    for name, parameter in model.named_parameters():
+        assert not (parameter.requires_grad and name.startswith(tuple(still)))
+        assert parameter.requires_grad or not name.startswith(tuple(moves))
+
+
+def test_what_predicts_the_length_belongs_to_no_encoder() -> None:
+    model = zoo.create("nat-base", depth=1, dim=16, num_heads=2, mlp_dim=16, vocab_size=20)
+    freeze(model, "encoder")
+    assert any(name.startswith("length.") for name in moved(model))
+    assert not any(name.startswith("encoder.") for name in moved(model))

@@ -110,3 +110,11 @@ def test_what_cannot_be_is_told(asked: str, error: str) -> None:
 def test_a_model_without_linear_layers_is_refused() -> None:
     with pytest.raises(ConfigError, match="no linear layers at all"):
         add_low_rank(zoo.create("resnet-micro"), "2:all")
+
+
+def test_gates_and_the_bridge_of_a_joined_model_are_trained() -> None:
+    model = zoo.join("bert-micro", "decoder-tiny", encoder_config={"depth": 1}, decoder_config={"depth": 1})
+    add_low_rank(model, "2")
+    trained = {name for name, each in model.named_parameters() if each.requires_grad}
+    assert any(name.endswith("cross.gate") for name in trained)
+    assert any(name.startswith("stem.bridge.") for name in trained)

@@ -42,3 +42,12 @@ def test_a_network_of_timm_tells_its_own_order() -> None:
 def test_a_model_without_blocks_has_no_depths() -> None:
     with pytest.raises(ConfigError, match="Linear has no blocks"):
         depths(nn.Linear(2, 3))
+
+
+def test_what_is_new_in_a_joined_model_has_the_rate_of_the_head() -> None:
+    found = depths(zoo.join("bert-micro", "decoder-tiny", encoder_config={"depth": 2}, decoder_config={"depth": 2}))
+    last = max(found.values())
+    new = [at for name, at in found.items() if name.startswith("stem.bridge.") or ".cross." in name]
+    assert new
+    assert set(new) == {last}
+    assert {at for name, at in found.items() if name.startswith("stem.model.encoder.norm.")} <= {2}

@@ -48,6 +48,19 @@ def test_raw_inputs_are_prepared_and_two_stand_side_by_side(tmp_path: Path) -> N
         model.explore(str(tmp_path / "lost.png"))
 
 
+def test_a_writer_in_training_is_explored_as_one_in_evaluation() -> None:
+    model: Any = zoo.create("transformer-tiny", **SIZE).train()
+    first = model.explore("ab", max_len=2).panes[0].generation
+    assert model.training
+    assert first == model.eval().explore("ab", max_len=2).panes[0].generation
+
+
+def test_an_answer_that_is_given_is_not_written_again() -> None:
+    model: Any = zoo.create("transformer-tiny", **SIZE)
+    with pytest.raises(ConfigError, match="beam=2: the input holds the answer"):
+        model.explore(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]]), beam=2)
+
+
 def test_a_writer_is_explored_while_it_writes() -> None:
     model: Any = zoo.create("transformer-tiny", **SIZE)
     (pane,) = model.explore("ab", max_len=3, beam=2).panes
