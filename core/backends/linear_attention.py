@@ -81,7 +81,8 @@ def _causal(call: Call, norm: Kernel) -> Float[Tensor, "b h q e"]:
     """
     start, n, heads = call.start, call.q.shape[2], call.k.shape[1]
     assert isinstance(start, int)
-    before, answers = total(*_keys(call, norm, 0, max(start, 0))), list[Tensor]()
+    before = total(*_keys(call, norm, 0, max(start, 0)))
+    answers: list[Tensor] = []  # not `list[Tensor]()`, at which the compiler stops
     for first in range(0, max(n, 1), SEGMENT):
         q = query_features(norm, call.q[:, :, first : first + SEGMENT], heads)
         at, count = start + first, q.shape[3]
