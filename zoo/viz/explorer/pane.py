@@ -108,17 +108,27 @@ def pane_of(model: Any, read: Read, chosen: Selection) -> Pane:
         ConfigError: If the model has no attention weights, or not the chosen ones.
         InputError: If there are more weights than a page holds.
     """
-    found = record(model, read.inputs, chosen)
+    notes: list[str] = []
+    found = _of_one_length(record(model, read.inputs, chosen), notes)
     counts = _vectors(found)
     first = found[0]
     medium = media_of(model, read.inputs, first.weights.shape[-1], read.preprocess)
     places = places_of(medium, first.weights.shape[-1])
-    notes: list[str] = []
     maps = [
         *_heads(found, places, medium is None or medium["kind"] != "graph"),
         *_methods(model, read, found, chosen, notes),
     ]
     return Pane(read.title, maps, _sides(model, read, counts, medium), medium, read.generation, notes)
+
+
+def _of_one_length(found: list[Recorded], notes: list[str]) -> list[Recorded]:
+    """Leave out cross-attention that reads means of the encoder's vectors, which have other places than these."""
+    lengths = {each.weights.shape[2] for each in found if each.part == "encoder"}
+    left = {each.weights.shape[2] for each in found if each.part == "cross"} - lengths
+    if not lengths or not left:
+        return found
+    notes.append(f"The decoder reads {max(left)} means of the encoder's vectors: --part cross shows how.")
+    return [each for each in found if each.part != "cross" or each.weights.shape[2] in lengths]
 
 
 def _vectors(found: Sequence[Recorded]) -> dict[str, int]:

@@ -70,3 +70,14 @@ def test_a_page_of_too_many_tokens_names_layers_and_heads() -> None:
     ids = torch.zeros(1, 40_000, dtype=torch.long)
     with pytest.raises(InputError, match=r"40,000 vectors read 40,000, .* 24,000,000 weights .* --layers and --heads"):
         pane_of(model, Read("long", (ids,)), Selection(most=MOST))
+
+
+def test_means_of_an_encoders_vectors_stand_in_a_pane_of_their_own() -> None:
+    name = "joined:bert-micro+decoder-tiny"
+    model = zoo.join("bert-micro", "decoder-tiny", "pool:2", encoder_config=SIZE, decoder_config=SIZE).eval()
+    read = Read(name, zoo.example(name, 1))
+    found = pane_of(model, read, ALL)
+    assert "cross" not in {each.part for each in found.maps if each.layer}
+    assert "The decoder reads 2 means of the encoder's vectors: --part cross shows how." in found.notes
+    alone = pane_of(model, read, Selection(part="cross", most=MOST))
+    assert {each.weights.shape[1] for each in alone.maps} == {2} == {len(alone.sides["source"]["names"])}
