@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.cache.state import State
+from zoo.core.errors import ConfigError
 from zoo.core.layers.attention import Attention
 from zoo.core.losses.reinforce import log_probability
 from zoo.core.patterns.pattern import Pattern
@@ -37,9 +39,18 @@ class HardAttention(Attention):
     def forward(
         self, tokens: Tokens, context: Tokens | None = None, state: State | None = None
     ) -> Float[Tensor, "b n d"]:
-        """Attend as `Attention` does; in training from each query to a key that is drawn."""
+        """Attend as `Attention` does; in training from each query to a key that is drawn.
+
+        Raises:
+            ConfigError: If gradients are wanted in training and nothing collects the choices that they cannot reach.
+        """
         if not self.training:
             return super().forward(tokens, context, state)
+        if self.choices is None and torch.is_grad_enabled():
+            raise ConfigError(
+                "attention='hard' in training without the objective that trains its choices, REINFORCE: use zoo train, "
+                "or zoo.train, with reinforce= above 0; or record_choices in a training of your own"
+            )
         inputs, score = self.inputs(tokens, context, state), self.make_score()
         wanted = self.choices is not None
         found = inputs.attend(score=score, dropout=self.dropout, norm=Hard(sample=True), return_weights=wanted)

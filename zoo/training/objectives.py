@@ -232,6 +232,11 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objec
             draws=settings.reinforce_draws or 1,
             smoothing=settings.label_smoothing,
         )
+    elif hard_layers(model) and not settings.reinforce:
+        raise ConfigError(
+            f"reinforce={settings.reinforce} of {type(model).__name__} with attention='hard': REINFORCE is all that "
+            "trains its choices; give reinforce= a weight above 0, or leave it out, which is 1"
+        )
     elif settings.reinforce_entropy or settings.reinforce_draws:
         given = settings.reinforce_entropy, settings.reinforce_draws
         raise ConfigError(

@@ -1,9 +1,10 @@
 """Hard attention reads one key: a drawn one in training, the best in evaluation, at once as step by step."""
 
+import pytest
 import torch
 from torch import Tensor
 
-from zoo.core import HardAttention, Lengths, Tokens, Window, record_choices
+from zoo.core import ConfigError, HardAttention, Lengths, Tokens, Window, record_choices
 
 
 def layer(heads: int = 2) -> HardAttention:
@@ -50,11 +51,21 @@ def test_choices_are_collected_only_while_asked_for() -> None:
     with record_choices(attention) as choices:
         attention(given)
         attention(given)
-    attention(given)
+    with torch.no_grad():
+        attention(given)
     assert [each.shape for each in choices] == [(2, 2, 5), (2, 2, 5)]
     assert attention.choices is None
 
 
+def test_training_without_what_trains_its_choices_is_refused() -> None:
+    attention, given = layer(), tokens()
+    with pytest.raises(ConfigError, match=r"attention='hard' in training without .* REINFORCE"):
+        attention(given)
+    with torch.no_grad():
+        assert attention(given).isfinite().all()
+
+
+@torch.no_grad()
 def test_padding_is_never_drawn() -> None:
     attention, given = layer(), tokens()
     padded = Tokens(given.x, keys=Lengths(torch.tensor([5, 2])))
