@@ -15,7 +15,7 @@ from torch.nn import functional
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import count_targets, cross_entropy
 from zoo.data import Batch, StudyInfo, first_of_each, read_ahead, unpacked, write_text
-from zoo.plugins.vision.data import open_cards, open_digits, open_folder, open_npz
+from zoo.plugins.vision.data import open_cards, open_contours, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
 from zoo.plugins.vision.data.folder import Folder
 from zoo.plugins.vision.data.pictures import Looks
@@ -309,4 +309,4 @@ def folder(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ImageCo
     return adapt(open_folder(argument, seed, *([size] if size else [])), spec, seed, tokenizer)
 
 
-cards, digits, npz = _opening(open_cards), _opening(open_digits), _opening(open_npz)
+cards, digits, npz, contours = (_opening(entry) for entry in (open_cards, open_digits, open_npz, open_contours))

@@ -30,6 +30,12 @@ SOURCES = (
         SKLEARN,
         drawn=True,
     ),
+    _source(
+        "contours",
+        "Pathfinder as pictures: are two dots on the same dashed contour? 32 by 32 (arXiv:1810.08214)",
+        takes="[SIZE]",
+        drawn=True,
+    ),
     _source("digits", "scikit-learn's 1,797 handwritten digits", SKLEARN),
     _source(
         "folder",

@@ -91,7 +91,7 @@ class Reformer(SelfAttention):
             of_query = known.gather(3, here.flatten(3)).view_as(here)
             of_key = with_one_before(of_query[..., None])[..., 0]
             step = of_query[..., :, None] - of_key[..., None, :]
-            reads = ((step == 0) | (step == 1)) & (j < m) & (i < m)
+            reads = ((step == 0) | (step == 1)) & (j < m)
             found = found + reads
             this = torch.arange(self.rounds, device=i.device)[:, None, None, None] == number
             own = own | (reads & this)

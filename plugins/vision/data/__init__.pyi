@@ -2,4 +2,5 @@
 
 from zoo.plugins.vision.data.cards import open_cards as open_cards
 from zoo.plugins.vision.data.folder import open_folder as open_folder
+from zoo.plugins.vision.data.contours import open_contours as open_contours
 from zoo.plugins.vision.data.pictures import open_digits as open_digits, open_npz as open_npz

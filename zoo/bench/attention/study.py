@@ -58,7 +58,7 @@ def runs(
         int | None, typer.Option(min=1, help="Trainings of each rate: 3, with --quick 1.", show_default=False)
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Optimizer steps at most: 250, with --quick 180.", show_default=False)
+        int | None, typer.Option(min=1, help="Optimizer steps at most: 225, with --quick 180.", show_default=False)
     ] = None,
     self_pretrain: Annotated[
         bool,
@@ -97,7 +97,7 @@ def runs(
         raise ConfigError(f"--heads {heads}: {DIM} channels are no multiple of it; give 1, 2, 4, 8, 16, 32 or 64")
     tried = rates_in(rates or (QUICK_RATES if fast else RATES))
     long = numbers_in(lengths or (QUICK_LENGTHS if fast else LENGTHS), "--lengths")
-    known = {"steps": steps or (180 if fast else 250), "heads": heads}
+    known = {"steps": steps or (180 if fast else 225), "heads": heads}
     if self_pretrain and data and isinstance(task_of(data), TextFile):
         raise ConfigError(
             f"--self-pretrain: {data} already asks for each next token; give it with labelled:FILE or tasks"

@@ -26,6 +26,14 @@ def test_padding_is_masked_before_the_product_with_e_and_f() -> None:
     torch.testing.assert_close(y[:1, :4], layer(Tokens(X[:1, :4])))
 
 
+@torch.no_grad()
+def test_random_projections_keep_the_length_of_what_they_project() -> None:
+    torch.manual_seed(0)
+    layer, x = linformer("64", "256")(8, 2), torch.randn(256, 500)
+    for projection in (layer.of_keys, layer.of_values):
+        assert float(((projection @ x).norm(dim=0) / x.norm(dim=0)).mean()) == pytest.approx(1, abs=0.03)
+
+
 def test_more_places_than_there_are_and_longer_rows_are_refused() -> None:
     with pytest.raises(ConfigError, match="K=7 is above length=6: there are no more places to project to"):
         linformer("7", "6")(8, 2)

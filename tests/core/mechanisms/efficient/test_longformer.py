@@ -1,11 +1,13 @@
 """Longformer: with equal projections it is a pattern of Attention; global queries read by their own; HF agrees."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
 from zoo.core import Attention, Causal, ConfigError, Globals, Lengths, Tokens, Window
+from zoo.core.layers.position_factory import with_position
 from zoo.core.mechanisms.efficient.longformer import longformer
 from zoo.core.patterns.pattern import Pattern
 
@@ -18,10 +20,14 @@ def make(*arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("ahead", [None, Causal()])
+@pytest.mark.parametrize("position", ["none", "rotary"])
 @torch.no_grad()
-def test_with_equal_projections_it_is_attention_to_a_window_and_globals(ahead: Pattern | None) -> None:
-    layer, pattern = make("2", "0", "5"), Window(2) | Globals((0, 5))
-    plain = Attention(8, 2, pattern=pattern).double()
+def test_with_equal_projections_it_is_attention_to_a_window_and_globals(ahead: Pattern | None, position: str) -> None:
+    torch.manual_seed(0)
+    layer, plain = (
+        with_position(made, position, 8)(8, 2).double().eval()
+        for made in (longformer("2", "0", "5"), partial(Attention, pattern=Window(2) | Globals((0, 5))))
+    )
     plain.load_state_dict({**plain.state_dict(), **{k: v for k, v in layer.state_dict().items() if "global" not in k}})
     layer.global_qkv.load_state_dict(layer.qkv.state_dict())
     tokens = Tokens(X, ahead, Lengths(torch.tensor([8, 6])))

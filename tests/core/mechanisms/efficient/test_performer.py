@@ -88,6 +88,16 @@ def test_rows_of_any_length_go_on_as_if_alone_in_any_order() -> None:
 
 
 @torch.no_grad()
+def test_what_padding_holds_does_not_reach_the_state() -> None:
+    layer, x = make(), X[:, :4].clone()
+    valid, state, alone = torch.tensor([[True] * 4, [False, False, True, True]]), layer.state(2, Causal()), X[1:, 2:4]
+    x[1, :2] = torch.nan
+    y = layer(Tokens(x, Causal(), Valid(valid)), None, state)
+    torch.testing.assert_close(y[1:, 2:], layer(Tokens(alone, Causal())))
+    assert all(each.isfinite().all() for each in state.tensors.values())
+
+
+@torch.no_grad()
 def test_it_streams_without_bound_where_it_is_causal() -> None:
     layer = make()
     stage = layer.stream(Causal())

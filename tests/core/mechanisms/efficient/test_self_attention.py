@@ -61,9 +61,26 @@ def test_a_padded_row_is_the_row_alone_whatever_stands_in_the_padding_and_beside
     behind = layer(Tokens(padded, keys=Lengths(torch.tensor([n, 11]))))
     torch.testing.assert_close(behind[0, :n], alone, atol=1e-10, rtol=1e-9)
     torch.testing.assert_close(behind[1], layer(Tokens(mate))[0], atol=1e-10, rtol=1e-9)
-    assert behind.isfinite().all()
+    torch.testing.assert_close(behind[0, n:], layer_bias(layer).expand(11 - n, -1))
     front = layer(left_padded(padded.roll(11 - n, 1)[:1], torch.tensor([n])))
     torch.testing.assert_close(front[0, 11 - n :], alone, atol=1e-10, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_sums_over_a_set_are_in_full_precision_under_autocast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, seen = make(name, torch.float32), []
+    mix = layer.mix
+
+    def watched(*parts: Any) -> Tensor:
+        seen.append((torch.is_autocast_enabled("cpu"), parts[0][-1].dtype))
+        made: Tensor = mix(*parts)
+        return made
+
+    monkeypatch.setattr(layer, "mix", watched)
+    with torch.autocast("cpu", torch.bfloat16):
+        layer(Tokens(draw(6).float()))
+    assert seen == [(False, torch.float32)]
 
 
 @pytest.mark.parametrize("name", NAMES)
