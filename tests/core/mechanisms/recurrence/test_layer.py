@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn.functional import normalize, silu
+from torch.nn.functional import normalize, silu, softplus
 from torch.utils.flop_counter import FlopCounterMode
 
 import zoo
@@ -29,7 +29,7 @@ from zoo.core.layers.position_factory import with_position
 from zoo.core.mechanisms.recurrence.delta import DeltaAttention, GatedDeltaAttention
 from zoo.core.mechanisms.recurrence.gated_linear import GatedLinearAttention
 from zoo.core.mechanisms.recurrence.retention import Retention
-from zoo.core.mechanisms.recurrence.state_space import StateSpaceAttention
+from zoo.core.mechanisms.recurrence.state_space import StateSpaceAttention, StepSizes
 from zoo.weights.checkpoint import save
 
 MECHANISMS: dict[str, type[Any]] = {
@@ -265,8 +265,10 @@ def test_ssd_writes_values_scaled_by_the_step_and_its_first_steps_are_those_of_m
     assert isinstance(made, StateSpaceAttention)
     step, _ = made.step_sizes(x)
     torch.testing.assert_close(steps.v, step * v.transpose(1, 2))
-    first, _ = made.step_sizes(torch.zeros_like(x))
-    assert bool(((first > 0.99e-3) & (first < 1.01e-1)).all())
+    torch.manual_seed(0)
+    first = softplus(StepSizes(4, 4000).bias)
+    assert float(first.min()) == pytest.approx(1e-3, rel=0.01)
+    assert float(first.max()) == pytest.approx(1e-1, rel=0.01)
 
 
 @torch.no_grad()
