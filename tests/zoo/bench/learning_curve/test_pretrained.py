@@ -140,7 +140,7 @@ def test_weights_of_other_classes_help_where_examples_are_few(tmp_path: Path) ->
     name = f"local-dir:{tmp_path / 'old'}"
     study: Study = zoo.bench.data_size(
         models=["vit-micro", name, f"probe:{name}"], data=new, sizes=[60], seeds=2, steps=100,
-        out=tmp_path / "study", workers=0, progress=False, precision="32-true",
+        out=tmp_path / "study", workers=0, progress=False, precision="32-true", lr_sweep=False,
     )  # fmt: skip
     scratch, tuned, probe = (study.points[entry.name, 60].value for entry in study.models)
     assert tuned > scratch + 0.08
