@@ -1,7 +1,7 @@
 """`zoo.train`, the function. Imports no torch; torch and Fabric are imported when it is called."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +14,7 @@ from zoo.training.config import Devices, Settings, split_off
 
 if TYPE_CHECKING:
     from zoo.data.corpus import Corpus
+    from zoo.data.python.given import GivenData
     from zoo.training.trainer import Trained
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,9 +39,12 @@ def _documented(function: F) -> F:
 @_documented
 def train(
     name: str,
-    data: "str | Corpus",
-    out: str | Path | None = None,
+    train: "str | Corpus | Any",
+    validation: Any = None,
     *,
+    test: Any = None,
+    columns: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
     weights: Any = None,
@@ -53,7 +57,12 @@ def train(
 
     Args:
         name: of the model.
-        data: name of a source such as `reverse` or `folder:PATH`, a path, or a corpus of your own.
+        train: name of a source such as `reverse` or `folder:PATH`, a path, or a corpus of your own; or examples: a list
+            of pairs (input, target), a `torch.utils.data.Dataset`, arrays `(X, y)`, a `datasets.Dataset`, a pandas
+            frame, or a `datasets.DatasetDict` of all parts.
+        validation: examples of the same kind, which choose the checkpoint; None draws them from those for training.
+        test: examples of the same kind, which are reported on; None draws them from those for training.
+        columns: of examples with named columns, the column of each role, such as `{"label": "species"}`.
         out: run folder, for the model and its checkpoints; None saves nothing.
         resume: resume the training in `out` exactly from its newest checkpoint; start if there is none.
         overwrite: remove the training in `out` first.
@@ -79,11 +88,37 @@ def train(
     from zoo.training.resume.run_folder import RunFolder
     from zoo.training.trainer import Trainer
 
-    if not isinstance(data, str) and not all(hasattr(data, part) for part in ("task", "epoch", "batch", "score")):
-        raise ConfigError(f"data={data!r} is neither the name of a source, a path, nor a corpus")
+    data = _data(train, {"validation": validation, "test": test}, columns)
     settings, devices = split_off(Settings, overrides), split_off(Devices, overrides)
     initial = InitialModel(name, weights, pretrained, {k: value for k, value in overrides.items() if value is not None})
     folder = RunFolder(None if out is None else Path(out).expanduser(), resume, overwrite)
     held = folder.held((name, weights)) if is_first_process() else nullcontext()
-    with held, process_state_restored(), handed_on("zoo.train", inspect.signature(train).parameters):
+    with held, process_state_restored(), handed_on("zoo.train", _parameters()):
         return Trainer(initial, settings, devices, folder, progress, command).train(data)
+
+
+def _parameters() -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(train).parameters
+
+
+def _data(given: Any, held_out: Mapping[str, Any], columns: Mapping[str, str] | None) -> "str | Corpus | GivenData":
+    """Tell names and corpora, which have parts of their own, from examples.
+
+    Raises:
+        ConfigError: If parts are given of a name or a corpus.
+    """
+    from zoo.data.python.given import GivenData, is_given
+
+    if is_given(given):
+        return GivenData({"train": given} | held_out, dict(columns or {}))
+    others = {part: value for part, value in held_out.items() if value is not None}
+    others |= {"columns": columns} if columns else {}
+    if others:
+        name, value = next(iter(others.items()))
+        shown = repr(given) if isinstance(given, str | Path) else f"the corpus {given.name!r}"
+        hint = "; the run folder is out=" if name == "validation" and isinstance(value, str | Path) else ""
+        raise ConfigError(
+            f"{name}={value!r} with {shown}, which has parts and columns of its own: write them behind it, as "
+            f"?validation=FILE or ?label=COLUMN{hint}"
+        )
+    return str(given) if isinstance(given, Path) else given

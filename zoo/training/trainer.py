@@ -14,6 +14,7 @@ from torch import nn
 from zoo.core.ops import products
 from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.data.corpus_options import with_options
+from zoo.data.python.given import NAME, GivenData, open_given
 from zoo.data.subsets import nested, warn_of_notes
 from zoo.data.workers import FEWER, Workers, default_workers
 from zoo.processors import cores
@@ -100,19 +101,20 @@ class Trainer:
         self.precision = resolve_precision(folder.precision(given.precision), accelerator_of(devices))
         self.fabric: Fabric = launch(devices, self.precision)
 
-    def train(self, data: str | Corpus) -> Trained:
+    def train(self, data: str | Corpus | GivenData) -> Trained:
         """Train, and evaluate the best checkpoint on the test examples.
 
         What the user has to know of the data, such as files that cannot be read, is a warning, before and at the end.
 
         Args:
-            data: a name for `open_corpus`, or a corpus.
+            data: a name for `open_corpus`, a corpus, or examples.
         """
         torch.set_flush_denormal(True)  # dying activations cost ten times as much otherwise
-        corpus = self.open(data) if isinstance(data, str) else data
+        corpus = self.open(data) if isinstance(data, str | GivenData) else data
         with self.fabric.rank_zero_first(local=True):  # the others find its cache
             corpus = with_options(corpus, self.given.augment, self.given.cache)
         told = warn_of_notes(corpus) if self.fabric.is_global_zero else ()
+        self._tell(corpus)
         parts = self._parts(corpus, data if isinstance(data, str) else corpus.name)
         if self.fabric.is_global_zero:
             self.folder.clear()
@@ -128,11 +130,25 @@ class Trainer:
             parts.model.eval(), self.folder.path, scores, outcome, parts.settings, self.fabric.is_global_zero
         )
 
-    def open(self, data: str) -> Corpus:
-        """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights."""
+    def _tell(self, corpus: Corpus) -> None:
+        """Say in a line what was understood of the data, where progress is shown, and to the logger `zoo.data`."""
+        if not self.fabric.is_global_zero:
+            return
+        sizes = ", ".join(f"{part} {count:,}" for part, count in corpus.sizes.items())
+        line = f"data: {corpus.description} In use: {sizes}."
+        logging.getLogger("zoo.data").info(line)
+        if self.progress:
+            print(line, flush=True)
+
+    def open(self, data: str | GivenData) -> Corpus:
+        """Open data, with the tokenizer of the training that is resumed, the settings or the weights."""
         tokenizer = self.folder.saved_tokenizer() or self.given.tokenizer or self.initial.tokenizer
         spec, seed = self.initial.spec, self.given.seed
-        return open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
+
+        def read(name: str, kind: str) -> Corpus:
+            return open_corpus(data, spec, seed, kind) if isinstance(data, str) else open_given(data, spec, seed, kind)
+
+        return open_shared(data if isinstance(data, str) else NAME, tokenizer, read, self.fabric)
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:
         seed_all(self.given.seed)
