@@ -149,18 +149,16 @@ def _write(rows: Any, path: Path) -> None:
 
 def _items(value: Any, part: str) -> Any:
     """Give the items of a part: arrays (X, y) as pairs, others as they are."""
-    arrays = isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_array, value))
-    arrays = arrays or (isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], list) and _is_long(value))
-    return Columns(value[0], value[1], part) if arrays else value
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        return value
+    inputs, targets = value
+    listed = isinstance(value, tuple) and isinstance(inputs, list)
+    arrays = (_is_array(inputs) or listed) and (_is_array(targets) or isinstance(targets, list))
+    return Columns(inputs, targets, part) if arrays else value
 
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and len(value.shape) > 0
-
-
-def _is_long(value: Any) -> bool:
-    """Tell a tuple of two columns, lists of one length, from two pairs."""
-    return isinstance(value[1], list) or _is_array(value[1])
 
 
 def _reader(spec: ModelSpec, kind: str, what: str) -> tuple[SourceSpec, str]:
