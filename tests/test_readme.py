@@ -164,9 +164,13 @@ PRELUDES = {
     "docs/join.md": JOIN,
     "docs/graph.md": "",
     "docs/int8.md": INT8,
+    "docs/own-data.md": "",
     "docs/speech.md": SPEECH,
     "docs/text.md": SHORT + BERT,
+    "docs/training-loops.md": "import warnings\nwarnings.simplefilter('ignore')\n",
 }
+APART = ("docs/speech.md", "docs/training-loops.md")
+"""Pages that tests of their own run."""
 
 
 def shown(page: str, folder: Path, after: str = "") -> list[str]:
@@ -190,9 +194,20 @@ def test_no_page_with_python_is_left_out() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PRELUDES if page != "docs/speech.md"])
+@pytest.mark.parametrize("page", [page for page in PRELUDES if page not in APART])
 def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     shown(page, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_loops_of_pytorch_lightning_and_hugging_face_learn(tmp_path: Path) -> None:
+    pytest.importorskip("lightning")
+    lines = shown("docs/training-loops.md", tmp_path)
+    found = re.findall(r"^(PyTorch|Lightning|Hugging Face) (0\.\d+)$", "\n".join(lines), re.MULTILINE)
+    assert [name for name, _ in found] == ["PyTorch", "Lightning", "Hugging Face"], lines
+    assert all(float(accuracy) > 0.5 for _, accuracy in found)
+    assert "from step 0" in lines
+    assert any(line.startswith("ended by") for line in lines)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -54,4 +54,5 @@ from zoo.spec import (
     SuiteSpec as SuiteSpec,
 )
 from zoo.training.api import train as train
+from zoo.training.hugging_face import hf as hf
 from zoo.version import __version__ as __version__

@@ -141,6 +141,10 @@ class SourceSpec:
     tables: str = ""
     """`(zoo.data.Table, spec, seed, tokenizer) -> zoo.data.corpus.Corpus`: makes a corpus of a table, so that `hf:`,
     `parquet:`, `csv:`, `jsonl:` and `webdataset:` are sources of the modality too."""
+    pairs: str = ""
+    """`(zoo.data.Pairs, spec, seed, tokenizer) -> zoo.data.corpus.Corpus`: makes a corpus of pairs that a program
+    gives, so that `zoo.train(name, [(input, target), …])` works; without it inputs are tensors as the model reads
+    them."""
     takes: str = ""
     """What stands behind the colon, for help texts: `FILE`, `DIR`, `[MIN-MAX]`."""
     reads: tuple[str, ...] = ()

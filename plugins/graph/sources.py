@@ -52,6 +52,7 @@ SOURCES = (
         reads=(".tsv", ".csv", ".jsonl", ".json"),
         folder=True,
         tables="zoo.plugins.graph.data.molecule_table:open_table",
+        pairs="zoo.plugins.graph.data.graph_pairs:open_pairs",
     ),
     _source(
         "planetoid",

@@ -43,6 +43,7 @@ SOURCES = (
         reads=(".jsonl", ".json"),
         folder=True,
         tables="zoo.plugins.speech.data.sound_table:open_table",
+        pairs="zoo.plugins.speech.data.sound_pairs:open_pairs",
     ),
     _source(
         "librispeech",

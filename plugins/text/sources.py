@@ -54,6 +54,7 @@ SOURCES = (
         "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv)",
         reads=TABLES,
         tables="zoo.plugins.text.data.text_table:open_table",
+        pairs="zoo.plugins.text.data.text_pairs:open_pairs",
         tasks=("classify", "tag", "masked-token", "link", "features"),
     ),
     _source(

@@ -44,6 +44,7 @@ SOURCES = (
         takes="PATH",
         folder=True,
         tables="zoo.plugins.vision.image_table:open_table",
+        pairs="zoo.plugins.vision.image_pairs:open_pairs",
     ),
     _source(
         "npz",

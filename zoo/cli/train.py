@@ -77,7 +77,7 @@ def train(
 
     command = shlex.join(["zoo", *(word for word in sys.argv[1:] if word not in ("--resume", "--overwrite"))])
     trained = start(
-        name, data, out, resume=resume, overwrite=overwrite, weights=weights, pretrained=pretrained,
+        name, data, out=out, resume=resume, overwrite=overwrite, weights=weights, pretrained=pretrained,
         progress=True, command=command, **settings, **overrides(sets or []),
     )  # fmt: skip
     if not trained.first:

@@ -12,7 +12,7 @@ from zoo.data.cache import (
     cached_file as cached_file,
     cached_folder as cached_folder,
 )
-from zoo.data.corpus import Batch as Batch, open_corpus as open_corpus
+from zoo.data.corpus import Batch as Batch, Corpus as Corpus, open_corpus as open_corpus
 from zoo.data.corpus_options import (
     AugmentsByName as AugmentsByName,
     CachesDecoded as CachesDecoded,
@@ -31,6 +31,14 @@ from zoo.data.labelling.known_classes import (
 )
 from zoo.data.packed import Packed as Packed, unpacked as unpacked
 from zoo.data.progress import shown as shown
+from zoo.data.python.collated import collated_corpus as collated_corpus
+from zoo.data.python.given import GivenData as GivenData, open_given as open_given
+from zoo.data.python.pairs import (
+    Pairs as Pairs,
+    described_item as described_item,
+    is_pair as is_pair,
+    label_cell as label_cell,
+)
 from zoo.data.ragged_ids import (
     RaggedIds as RaggedIds,
     RaggedWriter as RaggedWriter,

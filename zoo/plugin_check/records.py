@@ -28,7 +28,7 @@ _ARGUMENTS: dict[str, dict[str, int | None]] = {
         "export": 1,
         "peer": 1,
     },
-    "SourceSpec": {"corpus": 4, "entry": 2, "adapter": 4, "tables": 4},
+    "SourceSpec": {"corpus": 4, "entry": 2, "adapter": 4, "tables": 4, "pairs": 4},
     "AttentionSpec": {"entry": None},
     "StudySpec": {"entry": None},
 }

@@ -1,11 +1,12 @@
 """`zoo.train`, the function. Imports no torch; torch and Fabric are imported when it is called."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from warnings import warn
 
 from zoo.errors import ConfigError
 from zoo.registry.entry_loading import require
@@ -13,7 +14,11 @@ from zoo.spec import Requirement
 from zoo.training.config import Devices, Settings, split_off
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from zoo.data.corpus import Corpus
+    from zoo.data.python.given import GivenData
+    from zoo.training.callbacks.callback import Callback
     from zoo.training.trainer import Trained
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,22 +43,32 @@ def _documented(function: F) -> F:
 @_documented
 def train(
     name: str,
-    data: "str | Corpus",
-    out: str | Path | None = None,
+    train: "str | Corpus | Any" = None,
+    validation: Any = None,
     *,
+    test: Any = None,
+    columns: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
     weights: Any = None,
     pretrained: bool | None = None,
     progress: bool = False,
     command: str = "",
+    callbacks: "Sequence[Callback]" = (),
+    loss: "Callable[[Tensor, Tensor], Tensor] | None" = None,
     **overrides: Any,
 ) -> "Trained":
     """Train a model on data.
 
     Args:
         name: of the model.
-        data: name of a source such as `reverse` or `folder:PATH`, a path, or a corpus of your own.
+        train: name of a source such as `reverse` or `folder:PATH`, a path, or a corpus of your own; or examples: a list
+            of pairs (input, target), a `torch.utils.data.Dataset`, arrays `(X, y)`, a `datasets.Dataset`, a pandas
+            frame, or a `datasets.DatasetDict` of all parts.
+        validation: examples of the same kind, which choose the checkpoint; None draws them from those for training.
+        test: examples of the same kind, which are reported on; None draws them from those for training.
+        columns: of examples with named columns, the column of each role, such as `{"label": "species"}`.
         out: run folder, for the model and its checkpoints; None saves nothing.
         resume: resume the training in `out` exactly from its newest checkpoint; start if there is none.
         overwrite: remove the training in `out` first.
@@ -61,6 +76,9 @@ def train(
         pretrained: start from the published weights, as for `zoo.create`: those of a repository by default.
         progress: show progress.
         command: that repeats this training, for the record.
+        callbacks: objects of sub-classes of `zoo.training.Callback`, called at each step; they may end the training.
+        loss: `(answer, target) -> mean loss` in place of that of the data. `metric=` may be such a function too, of the
+            answers and targets of a split, and `logger=` a logger of Lightning Fabric.
         overrides: the fields of `zoo.training.config.Settings` and `Devices`; all others override the model's
             configuration.
 
@@ -74,16 +92,67 @@ def train(
     require("zoo train", TRAIN)
     from zoo.factory.keywords import handed_on
     from zoo.training.distributed.devices import is_first_process
+    from zoo.training.extensions import Extensions
     from zoo.training.initial_model import InitialModel
+    from zoo.training.own_loss import name_of
     from zoo.training.resume.random_state import process_state_restored
     from zoo.training.resume.run_folder import RunFolder
     from zoo.training.trainer import Trainer
 
-    if not isinstance(data, str) and not all(hasattr(data, part) for part in ("task", "epoch", "batch", "score")):
-        raise ConfigError(f"data={data!r} is neither the name of a source, a path, nor a corpus")
+    if "data" in overrides or isinstance(validation, str | Path):
+        train, validation, out = _of_earlier_call(train, validation, out, overrides)
+    data = _data(train, {"validation": validation, "test": test}, columns)
+    own = {name: overrides.pop(name) for name in ("metric", "logger") if _is_own(overrides.get(name))}
+    extensions = Extensions.of(callbacks, loss, own.get("metric"), own.get("logger"))
+    if extensions.metric is not None:
+        overrides["metric"] = name_of(extensions.metric)
     settings, devices = split_off(Settings, overrides), split_off(Devices, overrides)
     initial = InitialModel(name, weights, pretrained, {k: value for k, value in overrides.items() if value is not None})
     folder = RunFolder(None if out is None else Path(out).expanduser(), resume, overwrite)
     held = folder.held((name, weights)) if is_first_process() else nullcontext()
-    with held, process_state_restored(), handed_on("zoo.train", inspect.signature(train).parameters):
-        return Trainer(initial, settings, devices, folder, progress, command).train(data)
+    with held, process_state_restored(), handed_on("zoo.train", _parameters()):
+        return Trainer(initial, settings, devices, folder, progress, command, extensions).train(data)
+
+
+def _is_own(value: Any) -> bool:
+    """Tell whether a setting is an object of the user, not a name."""
+    return value is not None and not isinstance(value, str)
+
+
+def _parameters() -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(train).parameters
+
+
+def _of_earlier_call(train: Any, validation: Any, out: Any, overrides: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Read `zoo.train(name, data, out)`, as it was before 0.2; `data=` too."""
+    warn(
+        "zoo.train(name, data, out) is deprecated since 0.2 and goes in 0.4: write zoo.train(name, train, out=FOLDER)",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    train = overrides.pop("data", train)
+    return (train, None, validation if out is None else out) if isinstance(validation, str | Path) else (
+        train, validation, out
+    )  # fmt: skip
+
+
+def _data(given: Any, held_out: Mapping[str, Any], columns: Mapping[str, str] | None) -> "str | Corpus | GivenData":
+    """Tell names and corpora, which have parts of their own, from examples.
+
+    Raises:
+        ConfigError: If parts are given of a name or a corpus.
+    """
+    from zoo.data.python.given import GivenData, is_given
+
+    if is_given(given):
+        return GivenData({"train": given, **held_out}, dict(columns or {}))
+    others = {part: value for part, value in held_out.items() if value is not None}
+    others |= {"columns": columns} if columns else {}
+    if others:
+        name, value = next(iter(others.items()))
+        shown = repr(given) if isinstance(given, str | Path) else f"the corpus {given.name!r}"
+        raise ConfigError(
+            f"{name}={value!r} with {shown}, which has parts and columns of its own: write them behind it, as "
+            "?validation=FILE or ?label=COLUMN"
+        )
+    return str(given) if isinstance(given, Path) else given

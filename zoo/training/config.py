@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from zoo.errors import ConfigError
 
-OPTIMIZERS = ("adam", "adamw", "muon", "muon-hidden")
-SCHEDULES = ("constant", "cosine", "noam", "trapezoid")
+OPTIMIZERS = ("adam", "adamw", "muon", "muon-hidden", "sgd")
+SCHEDULES = ("constant", "cosine", "linear", "noam", "one-cycle", "trapezoid")
+LOGGERS = ("csv", "tensorboard", "wandb")
 
 
 class Limit(NamedTuple):
@@ -58,7 +59,11 @@ class Settings:
     batch_size: int = setting(32, "Examples in a batch on each device.", COUNT)
     accumulate: int = setting(1, "Gradient accumulation: batches for each optimizer step.", COUNT)
     learning_rate: float | None = setting(
-        None, "Peak learning rate.", POSITIVE, FINITE, shown="3e-3; 1e-3 with adam; 1e-4 when fine-tuning"
+        None,
+        "Peak learning rate.",
+        POSITIVE,
+        FINITE,
+        shown="3e-3; 1e-3 with adam, 0.1 with sgd; 1e-4 when fine-tuning, 0.01 with sgd",
     )
     optimizer: str | None = setting(
         None, f"Optimizer: {', '.join(OPTIMIZERS)}.", one_of(OPTIMIZERS), shown="muon; adamw for CNNs and fine-tuning"
@@ -69,9 +74,11 @@ class Settings:
         one_of(SCHEDULES),
         shown="trapezoid; cosine when fine-tuning",
     )
-    warmup: int | None = setting(None, "Warm-up steps.", COUNT, shown="a tenth of the steps, at most 4,000")
+    warmup: int | None = setting(
+        None, "Warm-up steps.", COUNT, shown="a tenth of the steps, at most 4,000; with one-cycle 0.3 of them"
+    )
     weight_decay: float | None = setting(
-        None, "Weight decay of matrices and kernels; biases and norms have none.", WEIGHT, shown="0.05"
+        None, "Weight decay of matrices and kernels; biases and norms have none.", WEIGHT, shown="0.05; 5e-4 with sgd"
     )
     clip: float = setting(1.0, "Maximum gradient norm; inf for no clipping.", POSITIVE)
     precision: str = setting(
@@ -170,6 +177,12 @@ class Settings:
         None,
         "Score that chooses the best checkpoint, such as accuracy or wer; at equal scores, a smooth one decides.",
         shown="that of the data",
+    )
+    logger: str | None = setting(
+        None,
+        f"Log losses, learning rates and scores, in the run folder: {', '.join(LOGGERS)}, several with commas between.",
+        Limit(lambda value: {*value.split(",")} <= {*LOGGERS}, f"logger={{value!r}}: names are {', '.join(LOGGERS)}"),
+        shown="none",
     )
     seed: int = setting(0, "Random seed of the initial weights, the data order and the data split.", SEED)
     tokenizer: str = setting(

@@ -15,10 +15,11 @@ from zoo.training.optimizers import noam_peak
 EPOCHS, MOST_STEPS = 20, 2000
 """Epochs, and the most steps, where neither steps nor epochs are given."""
 VALIDATIONS = 10
-WARMUP = 0.1
-"""Share of the steps that is warm-up."""
+WARMUP, ONE_CYCLE_WARMUP = 0.1, 0.3
+"""Share of the steps that is warm-up; with one cycle that of PyTorch's `OneCycleLR`."""
 LONGEST_WARMUP = 4000
-WEIGHT_DECAY = 0.05
+WEIGHT_DECAY, SGD_WEIGHT_DECAY = 0.05, 5e-4
+"""Decoupled from the gradient, and part of it as in SGD, which multiplies it with a larger learning rate."""
 SMOOTHING = 0.1
 """Label smoothing of models that generate: arXiv:1706.03762 sec. 5.4."""
 
@@ -62,7 +63,7 @@ def resolved(
         raise ConfigError(f"{optimizer=} with precision='16-mixed': its two optimizers cannot share a loss scale; "
                           "take bf16-mixed, or adamw")  # fmt: skip
     schedule = given.schedule or ("cosine" if tuned else "trapezoid")
-    warmup = given.warmup or max(1, min(LONGEST_WARMUP, round(WARMUP * steps)))
+    warmup = given.warmup or _warmup(schedule, steps)
     rate = given.learning_rate or _learning_rate(schedule, optimizer, model, warmup, tuned)
     smoothing = given.label_smoothing
     if smoothing is None:
@@ -76,7 +77,7 @@ def resolved(
         schedule=schedule,
         warmup=warmup,
         learning_rate=rate,
-        weight_decay=WEIGHT_DECAY if given.weight_decay is None else given.weight_decay,
+        weight_decay=_weight_decay(optimizer) if given.weight_decay is None else given.weight_decay,
         label_smoothing=smoothing,
         reinforce=_reinforce(given, model),
         workers=(workers if getattr(corpus, "reads_files", False) else 0) if given.workers is None else given.workers,
@@ -93,6 +94,16 @@ def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) ->
     )
 
 
+def _warmup(schedule: str, steps: int) -> int:
+    if schedule == "one-cycle":
+        return max(1, round(ONE_CYCLE_WARMUP * steps))
+    return max(1, min(LONGEST_WARMUP, round(WARMUP * steps)))
+
+
+def _weight_decay(optimizer: str) -> float:
+    return SGD_WEIGHT_DECAY if optimizer == "sgd" else WEIGHT_DECAY
+
+
 def _reinforce(given: Settings, model: nn.Module) -> float | None:
     """Train the choices of hard attention, where there is any."""
     return 1.0 if given.reinforce is None and (hard_layers(model) or hard_alignments(model)) else given.reinforce
@@ -102,6 +113,8 @@ def _learning_rate(schedule: str, optimizer: str, model: nn.Module, warmup: int,
     dim = getattr(model, "num_features", None)
     if schedule == "noam" and isinstance(dim, int):
         return noam_peak(dim, warmup)
+    if optimizer == "sgd":
+        return 0.01 if tuned else 0.1
     if tuned:
         return 1e-4
     return 1e-3 if optimizer == "adam" else 3e-3

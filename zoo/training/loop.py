@@ -103,7 +103,7 @@ def fit(
         plan: length, schedule and validations.
         fabric: device, precision and strategy.
         validate: scores of the model, by which the plan's criterion chooses the checkpoint. None keeps the last.
-        callback: called at each step; may request a checkpoint or the end.
+        callback: called at each step; may request a checkpoint, a stop or the end.
         start: snapshot of an earlier training of the same parts, which is resumed exactly.
 
     Raises:
@@ -131,12 +131,17 @@ def fit(
         if training.average is not None:
             training.average.update(step + 1)
         callback.on_step(step + 1, loss)
-        if step + 1 in due:
+        validated = step + 1 in due or request.finish
+        if validated:
             with training.averaged():
                 _validate(training, validate)
                 callback.on_validation(training.outcome)
-        if request.save or request.stop or step + 1 in due:
+        if request.finish and step + 1 < plan.steps:
+            training.outcome.ended = "a callback"
+        if request.save or request.stop or validated:
             callback.on_checkpoint(training.snapshot())
+        if training.outcome.ended == "a callback":
+            break
         if request.stop and step + 1 < plan.steps:
             training.outcome.ended = "asked to"
             return training.outcome
@@ -227,11 +232,11 @@ def _agreed(parts: Sequence[Batch], request: Request, fabric: Fabric) -> tuple[l
     if len(parts) == 1 and fabric.world_size == 1:
         return None, request
     targets = [int(count_targets(part.target)) for part in parts]
-    counts: Any = torch.tensor([sum(targets), request.save, request.stop], dtype=torch.float64)
+    counts: Any = torch.tensor([sum(targets), *request], dtype=torch.float64)
     if fabric.world_size > 1:
         counts = fabric.all_reduce(counts.to(fabric.device), reduce_op="sum")
-    total, save, stop = counts.tolist()
-    return [fabric.world_size * count / max(total, 1) for count in targets], Request(save > 0, stop > 0)
+    total, *asked = counts.tolist()
+    return [fabric.world_size * count / max(total, 1) for count in targets], Request(*(each > 0 for each in asked))
 
 
 def _validate(training: Training, validate: Callable[[nn.Module], Mapping[str, float]] | None) -> None:

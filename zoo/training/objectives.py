@@ -24,6 +24,7 @@ from zoo.training.attention_losses import DoublyStochastic, GuidedAttention
 from zoo.training.config import Settings
 from zoo.training.fine_tuning.class_weights import Balanced
 from zoo.training.loop import Objective
+from zoo.training.own_loss import Loss, OwnLoss, check_own_loss
 
 
 class TeacherForcing:
@@ -214,11 +215,14 @@ class Corrupted:
         return self.objective(forward, with_input(batch, self.place, torch.where(chosen, wrong, ids)), step)
 
 
-def objective_for(corpus: Corpus, model: nn.Module, settings: Settings) -> Objective:
-    """Make the objective that resolved settings ask for."""
+def objective_for(corpus: Corpus, model: nn.Module, settings: Settings, loss: Loss | None = None) -> Objective:
+    """Make the objective that resolved settings ask for, with a loss in place of the corpus's where one is given."""
     assert settings.label_smoothing is not None
     assert settings.steps
     objective: Objective = TeacherForcing(corpus, settings.label_smoothing)
+    if loss is not None:
+        check_own_loss(model, settings)
+        objective = OwnLoss(loss)
     if settings.class_weights == "balanced":
         if settings.reinforce:
             raise ConfigError(f"class_weights={settings.class_weights!r} with reinforce={settings.reinforce}: take one")

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
-from torch.optim import Adam, AdamW, Optimizer
+from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from zoo.core.layers.transformer import Decoder, Stack
 from zoo.errors import ConfigError
@@ -15,6 +16,8 @@ from zoo.training.muon import BatchedMuon
 
 Schedule = Callable[[int], float]
 """Step, from 0, to the factor of the learning rate."""
+MOMENTUM = 0.9
+"""Of SGD, with Nesterov's step."""
 BETAS = (0.9, 0.98)
 """arXiv:1706.03762 sec. 5.3: a second moment that forgets sooner, for trainings of a few thousand steps."""
 
@@ -24,8 +27,9 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
 
     Args:
         name: `adam`, as arXiv:1706.03762 sec. 5.3 sets it, without decay; `adamw`; `muon`: orthogonalised momentum
-            for the matrices of transformer blocks, AdamW for the rest; or `muon-hidden`: that for `hidden_weights`,
-            which are of networks of every kind.
+            for the matrices of transformer blocks, AdamW for the rest; `muon-hidden`: that for `hidden_weights`,
+            which are of networks of every kind; or `sgd`, with momentum 0.9 after Nesterov, whose decay is part of the
+            gradient.
         model: the model.
         learning_rate: peak learning rate; Muon's updates are scaled to AdamW's size, so one rate serves both.
         weight_decay: of matrices and kernels, never of biases, norms or scales.
@@ -48,6 +52,9 @@ def optimizers_for(name: str, model: nn.Module, learning_rate: float, weight_dec
         # three steps of Newton-Schulz: as accurate here as five, in two thirds of the time. arXiv:2502.16982 sec. 2.2
         # scales an update to the root mean square of AdamW's
         return [BatchedMuon(matrices, learning_rate, weight_decay, ns_steps=3, adjust_lr_fn="match_rms_adamw"), *rest]
+    if name == "sgd":
+        groups = decayed(list(model.parameters()), weight_decay)
+        return [SGD(groups, learning_rate, momentum=MOMENTUM, nesterov=True)]
     raise ConfigError(f"optimizer={name!r} is not one of {', '.join(OPTIMIZERS)}.{did_you_mean(name, OPTIMIZERS)}")
 
 
@@ -83,18 +90,23 @@ def _layer_matrices(model: nn.Module) -> list[Tensor]:
 
 def adamw(parameters: Sequence[Tensor], learning_rate: float, weight_decay: float) -> AdamW:
     """Make AdamW that decays matrices and kernels only."""
+    return AdamW(decayed(parameters, weight_decay), learning_rate, betas=BETAS, fused=True)
+
+
+def decayed(parameters: Sequence[Tensor], weight_decay: float) -> list[dict[str, Any]]:
+    """Group those that are trained: matrices and kernels with weight decay, others without."""
     groups = [
         {"params": [p for p in parameters if p.requires_grad and p.ndim >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.requires_grad and p.ndim < 2], "weight_decay": 0.0},
     ]
-    return AdamW([group for group in groups if group["params"]], learning_rate, betas=BETAS, fused=True)
+    return [group for group in groups if group["params"]]
 
 
 def schedule_for(name: str, steps: int, warmup: int) -> Schedule:
     """Make a schedule by name.
 
     Args:
-        name: `constant`, `cosine`, `noam` or `trapezoid`.
+        name: `constant`, `cosine`, `linear`, `noam`, `one-cycle` or `trapezoid`.
         steps: of the training.
         warmup: warm-up steps, until the learning rate is at its peak.
 
@@ -107,8 +119,12 @@ def schedule_for(name: str, steps: int, warmup: int) -> Schedule:
         return constant(warmup)
     if name == "cosine":
         return cosine(steps, warmup)
+    if name == "linear":
+        return linear(steps, warmup)
     if name == "noam":
         return noam(warmup)
+    if name == "one-cycle":
+        return one_cycle(steps, warmup)
     if name == "trapezoid":
         return trapezoid(steps, warmup / steps)
     raise ConfigError(f"schedule={name!r} is not one of {', '.join(SCHEDULES)}.{did_you_mean(name, SCHEDULES)}")
@@ -133,6 +149,31 @@ def cosine(steps: int, warmup: int) -> Schedule:
     """Linear warm-up, then half a cosine to 0: arXiv:1608.03983 eq. 5, once."""
     left = max(1, steps - warmup)
     return lambda step: min((step + 1) / warmup, 0.5 + 0.5 * math.cos(math.pi * max(0, step + 1 - warmup) / left))
+
+
+def linear(steps: int, warmup: int) -> Schedule:
+    """Linear warm-up, then linear decay to 0, as in arXiv:1810.04805 sec. A.2."""
+    left = max(1, steps - warmup)
+    return lambda step: min((step + 1) / warmup, max(0, steps - step) / left)
+
+
+def one_cycle(steps: int, warmup: int, start: float = 1 / 25, end: float = 1 / 25e4) -> Schedule:
+    """Half a cosine up, and half a cosine down to nearly 0: arXiv:1708.07120, as PyTorch's `OneCycleLR`.
+
+    Args:
+        steps: of the training.
+        warmup: steps up to the peak.
+        start: first factor.
+        end: last factor.
+    """
+    top = max(1, warmup - 1)
+    left = max(1, steps - 1 - top)
+
+    def factor(step: int) -> float:
+        low, share = (start, step / top) if step <= top else (end, 1 - (step - top) / left)
+        return low + (1 - low) * (0.5 - 0.5 * math.cos(math.pi * share))
+
+    return factor
 
 
 def noam(warmup: int) -> Schedule:

@@ -1,7 +1,7 @@
 """`Trainer`: puts the parts of one training together, runs the loop, evaluates on the test examples and saves."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,15 +10,18 @@ from typing import Any
 import torch
 from lightning_fabric import Fabric
 from torch import nn
+from torch.optim import Optimizer
 
 from zoo.core.ops import products
 from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.data.corpus_options import with_options
+from zoo.data.python.given import NAME, GivenData, open_given
 from zoo.data.subsets import nested, warn_of_notes
 from zoo.data.workers import FEWER, Workers, default_workers
 from zoo.processors import cores
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.data_wait import WarnOfDataWait
+from zoo.training.callbacks.log_scores import LogScores, loggers_for
 from zoo.training.callbacks.loss_curve import LossCurve
 from zoo.training.callbacks.progress import ProgressDisplay
 from zoo.training.callbacks.save_run import CURVE, SaveRunFolder
@@ -28,6 +31,7 @@ from zoo.training.criterion import Criterion, check_metric, criterion_for
 from zoo.training.defaults import resolved
 from zoo.training.distributed.devices import accelerator_of, launch
 from zoo.training.distributed.shared_corpus import open_shared
+from zoo.training.extensions import Extensions
 from zoo.training.fine_tuning.chosen_weights import adapted, choose_weights
 from zoo.training.fine_tuning.layer_decay import decay_by_layer
 from zoo.training.fine_tuning.low_rank import merge
@@ -35,6 +39,7 @@ from zoo.training.initial_model import InitialModel
 from zoo.training.loop import Objective, Plan, fit
 from zoo.training.objectives import objective_for
 from zoo.training.optimizers import optimizers_for, schedule_for
+from zoo.training.own_loss import name_of, own_score
 from zoo.training.precision import resolve_precision
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.random_state import FABRIC_LOG, seed_all
@@ -84,6 +89,7 @@ class Trainer:
         folder: where it is saved, and resumed from.
         progress: whether progress is shown.
         command: that repeats it, for the record.
+        extensions: what the program brings: callbacks, a loss, a metric, loggers.
     """
 
     def __init__(
@@ -94,25 +100,28 @@ class Trainer:
         folder: RunFolder,
         progress: bool = False,
         command: str = "",
+        extensions: Extensions = Extensions(),  # noqa: B008  frozen
     ) -> None:
+        self.extensions = extensions
         self.initial, self.given, self.folder, self.progress, self.command = initial, given, folder, progress, command
         logging.getLogger(FABRIC_LOG).setLevel(logging.ERROR)  # announces precision and processes
         self.precision = resolve_precision(folder.precision(given.precision), accelerator_of(devices))
         self.fabric: Fabric = launch(devices, self.precision)
 
-    def train(self, data: str | Corpus) -> Trained:
+    def train(self, data: str | Corpus | GivenData) -> Trained:
         """Train, and evaluate the best checkpoint on the test examples.
 
         What the user has to know of the data, such as files that cannot be read, is a warning, before and at the end.
 
         Args:
-            data: a name for `open_corpus`, or a corpus.
+            data: a name for `open_corpus`, a corpus, or examples.
         """
         torch.set_flush_denormal(True)  # dying activations cost ten times as much otherwise
-        corpus = self.open(data) if isinstance(data, str) else data
+        corpus = self.open(data) if isinstance(data, str | GivenData) else data
         with self.fabric.rank_zero_first(local=True):  # the others find its cache
             corpus = with_options(corpus, self.given.augment, self.given.cache)
         told = warn_of_notes(corpus) if self.fabric.is_global_zero else ()
+        self._tell(corpus)
         parts = self._parts(corpus, data if isinstance(data, str) else corpus.name)
         if self.fabric.is_global_zero:
             self.folder.clear()
@@ -128,11 +137,25 @@ class Trainer:
             parts.model.eval(), self.folder.path, scores, outcome, parts.settings, self.fabric.is_global_zero
         )
 
-    def open(self, data: str) -> Corpus:
-        """Open data by name, with the tokenizer of the training that is resumed, the settings or the weights."""
+    def _tell(self, corpus: Corpus) -> None:
+        """Say in a line what was understood of the data, where progress is shown, and to the logger `zoo.data`."""
+        if not self.fabric.is_global_zero:
+            return
+        sizes = ", ".join(f"{part} {count:,}" for part, count in corpus.sizes.items())
+        line = f"data: {corpus.description} In use: {sizes}."
+        logging.getLogger("zoo.data").info(line)
+        if self.progress:
+            print(line, flush=True)
+
+    def open(self, data: str | GivenData) -> Corpus:
+        """Open data, with the tokenizer of the training that is resumed, the settings or the weights."""
         tokenizer = self.folder.saved_tokenizer() or self.given.tokenizer or self.initial.tokenizer
         spec, seed = self.initial.spec, self.given.seed
-        return open_shared(data, tokenizer, lambda name, kind: open_corpus(name, spec, seed, kind), self.fabric)
+
+        def read(name: str, kind: str) -> Corpus:
+            return open_corpus(data, spec, seed, kind) if isinstance(data, str) else open_given(data, spec, seed, kind)
+
+        return open_shared(data if isinstance(data, str) else NAME, tokenizer, read, self.fabric)
 
     def _parts(self, corpus: Corpus, data: str) -> _Parts:
         seed_all(self.given.seed)
@@ -147,8 +170,9 @@ class Trainer:
             tuned=self.initial.tuned, precision=self.precision,
             workers=default_workers(self._processes, shared=fabric.device.type == "cpu"),
         )  # fmt: skip
-        objective = adapted(objective_for(corpus, model, settings), model, settings)
-        if settings.metric and callable(known := getattr(corpus, "metrics", None)):
+        objective = adapted(objective_for(corpus, model, settings, self.extensions.loss), model, settings)
+        known = getattr(corpus, "metrics", None)
+        if settings.metric and self.extensions.metric is None and callable(known):
             check_metric(settings.metric, known(model))
         return _Parts(model, corpus, sampler, settings, objective, self._facts(corpus, data, settings))
 
@@ -168,6 +192,7 @@ class Trainer:
             "threads": torch.get_num_threads(),
             "products": products.chosen() if self.fabric.device.type == "cpu" else None,
             "settings": settings.to_dict(),
+            **self.extensions.facts,
             "command": self.command,
         }
 
@@ -183,11 +208,16 @@ class Trainer:
 
         def evaluate(model: nn.Module, split: str = "validation") -> dict[str, float]:
             with torch.no_grad(), self.fabric.autocast():
-                return corpus.score(model, split, settings.batch_size)
+                scores = corpus.score(model, split, settings.batch_size)
+                if (metric := self.extensions.metric) is not None:
+                    own = own_score(metric, corpus, model, split, settings.batch_size)
+                    scores = {name_of(metric): own} | scores
+                return scores
 
         saver = self._saver(parts, start)
+        logged = self._logged(parts, optimizers)
         done = (start.step if start else 0) * plan.accumulate
-        with self._callbacks(parts, saver) as callbacks, self._workers(parts):
+        with self._callbacks(parts, saver, logged) as callbacks, self._workers(parts):
             outcome = fit(
                 parts.model, parts.objective, parts.sampler.packed(done), optimizers,
                 plan=plan, fabric=self.fabric, validate=evaluate, callback=callbacks, start=start,
@@ -196,6 +226,7 @@ class Trainer:
             scores = evaluate(parts.model.eval(), "test") if corpus.sizes.get("test") and finished else {}
             if saver is not None and self.fabric.is_global_zero:
                 saver.finish(outcome, scores if finished else None)
+            callbacks.on_end(outcome, scores)
         merge(parts.model)
         return outcome, scores
 
@@ -216,6 +247,15 @@ class Trainer:
         curve = LossCurve(parts.settings.steps, start.facts.get(CURVE) if start else None)
         return SaveRunFolder(self.folder.path, parts.model, parts.corpus, parts.facts, curve)
 
+    def _logged(self, parts: _Parts, optimizers: Sequence[Optimizer]) -> list[Callback]:
+        """Give the callback that logs, in the first process, where a logger is asked for."""
+        if not self.fabric.is_global_zero:
+            return []
+        assert parts.settings.steps
+        named = loggers_for(parts.settings.logger, self.folder.path, parts.facts)
+        loggers = [*named, *self.extensions.loggers]
+        return [LogScores(loggers, optimizers, parts.settings.steps)] if loggers else []
+
     def _workers(self, parts: _Parts) -> Workers:
         """Give the processes that make the batches of training, validation and test."""
         workers, owners = parts.settings.workers, (parts.sampler, *nested(parts.corpus))
@@ -224,7 +264,7 @@ class Trainer:
         return Workers(*owners, workers=workers, pin=self.fabric.device.type == "cuda", advice=advice)
 
     @contextmanager
-    def _callbacks(self, parts: _Parts, saver: SaveRunFolder | None) -> Iterator[Callback]:
+    def _callbacks(self, parts: _Parts, saver: SaveRunFolder | None, logged: Sequence[Callback]) -> Iterator[Callback]:
         """Put the callbacks of this process together: all of them hear signals, the first saves and shows."""
         settings = parts.settings
         assert settings.steps
@@ -235,6 +275,7 @@ class Trainer:
             callbacks += [ProgressDisplay(settings.steps, self.folder.resume)] if self.progress else []
             cacheable = getattr(parts.corpus, "cacheable", False)
             callbacks += [WarnOfDataWait(settings.workers, cores() // self._processes, cacheable)]
+            callbacks += [*logged, *self.extensions.callbacks]
         with Callbacks(callbacks) as together:
             yield together
 

@@ -75,6 +75,7 @@ def _clips(name: str, parts: Rows, index: RecordingIndex, spec: ModelSpec, seed:
     import pyarrow.compute as pc
 
     found = {part: index.cells("label", rows) for part, rows in parts.items()}
+    _check_given(name, parts, index, {part: {*cells.to_pylist()} for part, cells in found.items()})
     labels = names_of((label for cells in found.values() for label in cells.to_pylist()), name)
     order = pa.array(labels, pa.large_string())
     classes = {
@@ -82,6 +83,21 @@ def _clips(name: str, parts: Rows, index: RecordingIndex, spec: ModelSpec, seed:
     }
     about = describe(name, f"with {len(labels)} labels", parts, index.lengths, [index.fingerprint, str(seed), *labels])
     return ClipsCorpus(about, spec, _sounds(parts, index), classes, labels, AUGMENTATION)
+
+
+def _check_given(name: str, parts: Rows, index: RecordingIndex, found: Mapping[str, set[str]]) -> None:
+    """Check that no part that is given, not drawn, has a label that is not trained.
+
+    Raises:
+        DataError: If one has.
+    """
+    for part in found.keys() - {"train"}:
+        given = part in index.cells("part", parts[part]).to_pylist()
+        if given and (strange := sorted(found[part] - found["train"])):
+            raise DataError(
+                f"{name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no training "
+                f"example, which have {', '.join(sorted(found['train'])[:20])}"
+            )
 
 
 def _transcripts(

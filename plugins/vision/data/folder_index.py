@@ -196,6 +196,11 @@ def _check(root: Path, folders: Sequence[ClassFolder], found: Sequence[Listed], 
         if folder.part in ("", "train") and len(each.names) < len(drawn) and not each.closed
     ]
     problems = [text for each in found for text in each.closed]
+    for part in sorted(given - {"", "train"}):
+        if not any(
+            each.names or each.closed for folder, each in zip(folders, found, strict=True) if folder.part == part
+        ):
+            problems.append(f"{part} has no image: add some, or remove its folder, and it is drawn from the training")
     if few:
         wanted = {1: "Training needs", 2: f"Training and {drawn[-1]} need", 3: "Training, validation and test need"}
         problems.append(

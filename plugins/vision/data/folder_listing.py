@@ -72,7 +72,7 @@ def list_classes(root: Path) -> tuple[list[ClassFolder], tuple[str, ...]]:
         for part, place in parts.items()
         for name in _sub_folders(root, place)
     ]
-    _check_classes(root, found, [*map(shown_name, parts.values())])
+    _check_classes(root, found, parts)
     others = [shown_name(name) for name in folders if name not in parts.values()]
     notes = (f"split already; folders that are no part of it are left out: {listed(others)}",) if others else ()
     return _at_least_two(root, found), notes
@@ -88,13 +88,18 @@ def _given_parts(root: Path, folders: list[bytes]) -> dict[str, bytes] | None:
     return parts if "train" in parts and len(parts) > 1 else None
 
 
-def _check_classes(root: Path, found: list[ClassFolder], parts: list[str]) -> None:
-    """Check that no part has a class that is not trained."""
+def _check_classes(root: Path, found: list[ClassFolder], places: dict[str, bytes]) -> None:
+    """Check that no part is empty, or has a class that is not trained."""
     known = sorted({each.name for each in found if each.part == "train"})
     if not known:
         raise DataError(
-            f"folder:{root} is split into {listed(parts)}, and 'train' has no sub-folder for each class: move the "
-            "pictures into one for each"
+            f"folder:{root} is split into {listed([*map(shown_name, places.values())])}, and 'train' has no sub-folder "
+            "for each class: move the pictures into one for each"
+        )
+    if empty := [part for part in places if part != "train" and not any(each.part == part for each in found)]:
+        raise DataError(
+            f"folder:{root}: {shown_name(places[empty[0]])!r} has no sub-folder for each class: add some, or remove "
+            f"it, and {empty[0]} is drawn from the training"
         )
     if others := [repr(shown_name(each.path)) for each in found if each.name not in known]:
         which = f"{listed(others)} {'is of a class that is' if len(others) == 1 else 'are of classes that are'}"

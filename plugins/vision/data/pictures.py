@@ -5,7 +5,7 @@ shifts and, where a mirror image means the same, flips them.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,11 +20,13 @@ from zoo import DataError
 from zoo.data import Reference, rank_in_class
 from zoo.plugins.shared.images.digits import Split
 from zoo.plugins.vision.data.archive import read_archive
+from zoo.plugins.vision.data.arrays import ImageArrays
 from zoo.plugins.vision.image_source import Examples
 
 _DIGITS_SIZE = 24
 """Eight pixels are one patch of the small ViT: enlarged threefold, a digit is nine."""
 _HELD_OUT = 0.15
+_DRAWN: tuple[Split, ...] = ("validation", "test")
 
 
 Moment = float | tuple[float, ...]
@@ -167,11 +169,31 @@ def open_digits(argument: str = "", seed: int = 0) -> Pictures:
 
 
 def open_npz(argument: str, seed: int = 0) -> Pictures:
-    """Open a NumPy archive of pictures and labels."""
+    """Open a NumPy archive of pictures and labels; parts that it has stay as they are."""
     path = Path(argument).expanduser()
-    pictures, labels, classes, notes = read_archive(path)
-    described = f"`{path.name}` holds {len(labels):,} pictures of {len(classes)} classes."
-    return replace(_pictures(f"npz:{path.name}", described, pictures, labels, seed, classes), known_notes=notes)
+    return of_arrays(read_archive(path), f"npz:{path.name}", f"`{path.name}`", seed)
+
+
+def of_arrays(arrays: ImageArrays, name: str, shown: str, seed: int) -> Pictures:
+    """Make a source of arrays; parts that are not given are drawn from the training, class by class.
+
+    Args:
+        arrays: the pictures.
+        name: of the data.
+        shown: the name in sentences.
+        seed: of the draw.
+    """
+    pictures, labels = (torch.cat(each) for each in zip(*arrays.parts.values(), strict=True))
+    counts = {part: len(own) for part, (own, _) in arrays.parts.items()}
+    drawn = [part for part in ("validation", "test") if part not in counts]
+    how = f", {' and '.join(drawn)} drawn from train" if drawn and len(counts) > 1 else ""
+    given = f"; {', '.join(f'{part} {count:,}' for part, count in counts.items())} as given{how}"
+    described = (
+        f"{shown} holds {len(labels):,} pictures of {len(arrays.classes)} classes, {arrays.understood}"
+        f"{given if len(counts) > 1 else ''}."
+    )
+    source = _pictures(name, described, pictures, labels, seed, arrays.classes, counts)
+    return replace(source, known_notes=arrays.notes)
 
 
 def _by_channel(moment: Moment, pixels: Tensor) -> float | Tensor:
@@ -185,18 +207,26 @@ def _extended(pixels: Tensor, dim: int, count: int) -> Tensor:
 
 
 def _pictures(
-    name: str, description: str, pictures: Tensor, labels: Tensor, seed: int, classes: Sequence[str] = ()
+    name: str,
+    description: str,
+    pictures: Tensor,
+    labels: Tensor,
+    seed: int,
+    classes: Sequence[str] = (),
+    counts: Mapping[str, int] | None = None,
 ) -> Pictures:
-    splits = _split(labels.numpy(), seed, classes)
+    """Put pictures into parts: of the counts given, one part behind the other, else drawn."""
+    splits = _given(labels.numpy(), counts or {"train": len(labels)}, seed, classes)
     sample = pictures[splits["train"][:5000]].float() / 255
     content = hashlib.blake2b(pictures.contiguous().numpy().tobytes() + labels.numpy().tobytes(), digest_size=8)
+    further = "" if len(counts or ()) < 2 else "-" + "-".join(map(str, (counts or {}).values()))
     return Pictures(
         name=name,
         description=description,
-        num_classes=int(labels.max()) + 1,
+        num_classes=len(classes) or int(labels.max()) + 1,
         channels=pictures.shape[1],
         image_size=pictures.shape[-1],
-        fingerprint=f"{content.hexdigest()}-{seed}",
+        fingerprint=f"{content.hexdigest()}-{seed}{further}",
         limit=len(splits["train"]),
         classes=tuple(classes),
         mean=float(sample.mean()),
@@ -205,24 +235,38 @@ def _pictures(
     )
 
 
-def _split(labels: NDArray[np.int64], seed: int, classes: Sequence[str] = ()) -> dict[Split, NDArray[np.int64]]:
+def _given(
+    labels: NDArray[np.int64], counts: Mapping[str, int], seed: int, classes: Sequence[str]
+) -> dict[Split, NDArray[np.int64]]:
+    """Give the places of each part that is given, and draw the others from those of the training."""
+    ends = dict(zip(counts, np.cumsum([*counts.values()]).tolist(), strict=True))
+    places: dict[Any, NDArray[np.int64]] = {part: np.arange(end - counts[part], end) for part, end in ends.items()}
+    missing: list[Split] = [part for part in _DRAWN if part not in places]
+    pool = places["train"]
+    drawn: Mapping[Any, Any] = _split(labels[pool], seed, classes, missing) if missing else {}
+    return places | {part: pool[index] for part, index in drawn.items()}
+
+
+def _split(
+    labels: NDArray[np.int64], seed: int, classes: Sequence[str] = (), missing: Sequence[Split] = _DRAWN
+) -> dict[Split, NDArray[np.int64]]:
     """Split each class alike; every part gets at least one of each.
 
     Raises:
-        DataError: If there is one class, or a class is too small to be in all three parts.
+        DataError: If there is one class, or a class is too small to be in all parts.
     """
     counts = np.bincount(labels)
     if len(counts) < 2:
         raise DataError(f"the data have {len(counts)} class; a comparison needs at least 2")
-    if counts.min() < 3:
+    if counts.min() < len(missing) + 1:
         small = int(counts.argmin())
         name = classes[small] if classes else str(small)
-        raise DataError(f"class {name!r} has too few examples ({counts[small]}): 3 are needed")
+        raise DataError(f"class {name!r} has too few examples ({counts[small]}): {len(missing) + 1} are needed")
     order = _shuffled_by_class(labels, seed)
-    held = np.maximum(1, (counts * _HELD_OUT).astype(int))
-    rank = rank_in_class(labels[order])
-    part = np.where(rank < held[labels[order]], 1, np.where(rank < 2 * held[labels[order]], 2, 0))
-    return {"train": order[part == 0], "validation": order[part == 1], "test": order[part == 2]}
+    held = np.maximum(1, (counts * _HELD_OUT).astype(int))[labels[order]]
+    part = rank_in_class(labels[order]) // held
+    found: dict[Split, NDArray[np.int64]] = {"train": order[part >= len(missing)]}
+    return found | {name: order[part == place] for place, name in enumerate(missing)}
 
 
 def _shuffled_by_class(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ def recorded(write: Write, tmp_path: Path) -> Path:
 
 
 def test_a_model_of_labels_is_trained_and_names_them(recorded: Path) -> None:
-    trained = zoo.train("speech-tiny", f"folder:{recorded}", recorded / "out", **SMALL)
+    trained = zoo.train("speech-tiny", f"folder:{recorded}", out=recorded / "out", **SMALL)
     assert set(trained.scores) == {"accuracy", "loss"}
     ((name, answer),) = Pipeline(f"local-dir:{recorded / 'out'}").predict([str(recorded / "0.wav")])
     assert name.endswith("0.wav")
@@ -39,7 +39,7 @@ def test_a_model_of_labels_is_trained_and_names_them(recorded: Path) -> None:
 
 @pytest.mark.parametrize("by", ["ctc", "attention"])
 def test_a_model_of_transcripts_is_trained_and_writes(recorded: Path, by: str) -> None:
-    trained = zoo.train("speech-tiny", str(recorded), recorded / "out", task="generate", by=by, **SMALL)
+    trained = zoo.train("speech-tiny", str(recorded), out=recorded / "out", task="generate", by=by, **SMALL)
     assert set(trained.scores) == {"-word error rate", "-character error rate", "exact match"}
     pipeline = Pipeline(f"local-dir:{recorded / 'out'}")
     ((_, answers),) = pipeline.generate([str(recorded / "0.wav")], max_len=5)
@@ -53,7 +53,7 @@ def test_a_model_of_transcripts_is_trained_and_writes(recorded: Path, by: str) -
 def test_digits_are_heard_in_voices_that_were_not_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(spoken_digits, "SIZES", {"words": (1_000, 50, 240)})
-    trained = zoo.train("speech-tiny", "spoken-digits", tmp_path / "out", steps=150, validations=1)
+    trained = zoo.train("speech-tiny", "spoken-digits", out=tmp_path / "out", steps=150, validations=1)
     assert trained.scores["accuracy"] >= 0.8
 
 
@@ -72,5 +72,5 @@ def test_strings_of_digits_are_written_down(
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(spoken_digits, "SIZES", {"strings": (1_000, 50, 100)})
     out = tmp_path / "out"
-    trained = zoo.train("speech-tiny", "spoken-digits:strings", out, task="generate", validations=1, **options)
+    trained = zoo.train("speech-tiny", "spoken-digits:strings", out=out, task="generate", validations=1, **options)
     assert -trained.scores["-word error rate"] <= most

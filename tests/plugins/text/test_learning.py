@@ -21,7 +21,7 @@ SMALL: dict[str, Any] = {"depth": 1, "dropout": 0.0}
 def learned(folder: Path, name: str, data: str, **settings: Any) -> dict[str, float]:
     """Train, and give the scores of the test examples."""
     options = {"batch_size": 64, "validations": 2, "seed": 0} | settings
-    return zoo.train(name, data, folder, **options).scores
+    return zoo.train(name, data, out=folder, **options).scores
 
 
 def written(folder: Path, text: str) -> str:

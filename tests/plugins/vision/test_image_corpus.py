@@ -97,7 +97,7 @@ def test_an_answer_is_scored_by_accuracy(folder: Path) -> None:
 
 def test_predictions_prepare_pictures_as_the_training_did(folder: Path, tmp_path: Path) -> None:
     tiny: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
-    zoo.train("vit-micro", str(folder), tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
+    zoo.train("vit-micro", str(folder), out=tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
     assert json.loads((tmp_path / "out" / "labels.json").read_text()) == ["bright", "dark"]
     corpus = open_corpus(str(folder), create.info("vit-micro"))
     source = corpus.source  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def test_the_chance_of_a_study_is_told_without_reading_a_picture(folder: Path, m
 def test_a_training_does_not_go_on_with_a_folder_that_changed(folder: Path, tmp_path: Path, change: str) -> None:
     def train(**options: Any) -> None:
         zoo.train(
-            "vit-micro", f"folder:{folder}", tmp_path / "out", steps=2, batch_size=8, validations=1,
+            "vit-micro", f"folder:{folder}", out=tmp_path / "out", steps=2, batch_size=8, validations=1,
             precision="32-true", cache=True, dim=16, depth=1, num_heads=2, mlp_dim=16, **options,
         )  # fmt: skip
 

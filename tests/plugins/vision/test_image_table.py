@@ -164,7 +164,7 @@ def test_a_training_on_a_table_with_fewer_pictures_than_a_batch_runs_to_its_end(
     sources: dict[str, str], tmp_path: Path
 ) -> None:
     zoo.train(
-        "vit-micro", f"parquet:{sources['parquet']}", tmp_path / "out", steps=2, batch_size=256, dim=16, depth=1,
+        "vit-micro", f"parquet:{sources['parquet']}", out=tmp_path / "out", steps=2, batch_size=256, dim=16, depth=1,
         num_heads=2, mlp_dim=16,
     )  # fmt: skip
     assert json.loads((tmp_path / "out/labels.json").read_text()) == ["bright", "dark"]

@@ -274,7 +274,7 @@ def test_a_training_warns_once_of_the_files_it_cannot_use(folder: Path, tmp_path
     (folder / "0" / "broken.png").write_bytes(b"no picture")
     tiny: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
     with pytest.warns(UserWarning, match="folder:data") as warned:
-        zoo.train("vit-micro", str(folder), tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
+        zoo.train("vit-micro", str(folder), out=tmp_path / "out", steps=1, validations=1, precision="32-true", **tiny)
     assert sorted(str(each.message) for each in warned) == [
         "folder:data: 1 of 30 files is constant, all pixels equal after reading: 1/black.png",
         "folder:data: 1 unreadable image skipped so far: 0/broken.png",

@@ -29,7 +29,7 @@ def test_a_joined_model_of_texts_is_trained_saved_and_writes(tmp_path: Path) -> 
     pairs.write_text("".join(f"ab{n}\t{n}ba\n" for n in range(40)))
     sizes: dict[str, Any] = {**ENCODER, "decoder_config": DECODER, "freeze": "encoder"}
     trained = zoo.train(
-        "joined:bert-micro+decoder-tiny", f"parallel:{pairs}", out, steps=2, batch_size=8, validations=1, **sizes
+        "joined:bert-micro+decoder-tiny", f"parallel:{pairs}", out=out, steps=2, batch_size=8, validations=1, **sizes
     )
     assert "exact match" in trained.scores
     answers = list(zoo.Pipeline(str(out)).generate(["abc"], max_len=3, beam=2))

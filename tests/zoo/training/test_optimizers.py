@@ -1,5 +1,7 @@
 """Optimisers and schedules by name."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -172,3 +174,37 @@ def test_adam_is_set_as_in_the_paper() -> None:
 def test_an_unknown_optimizer_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"optimizer='adamm' is not one of adam, adamw, muon, muon-h.* Did you mean"):
         optimizers_for("adamm", nn.Linear(2, 2), 0.1, 0.0)
+
+
+def test_one_cycle_is_that_of_pytorch() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], 1.0)
+    theirs = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=40, pct_start=0.3, cycle_momentum=False)
+    ours = schedule_for("one-cycle", 40, 12)
+    for step in range(40):
+        assert ours(step) == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-6)
+        optimizer.step()
+        if step < 39:
+            theirs.step()
+
+
+def test_a_linear_rate_rises_and_falls_in_straight_lines() -> None:
+    factors = [schedule_for("linear", 20, 4)(step) for step in range(20)]
+    assert factors[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert factors[4:] == pytest.approx([(20 - step) / 16 for step in range(4, 20)])
+
+
+def test_sgd_is_that_of_pytorch_with_momentum_and_decay_of_matrices() -> None:
+    torch.manual_seed(0)
+    ours, theirs = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    theirs.load_state_dict(ours.state_dict())
+    (optimizer,) = optimizers_for("sgd", ours, 0.1, 0.01)
+    groups: list[Any] = [{"params": [theirs.weight], "weight_decay": 0.01}, {"params": [theirs.bias]}]
+    other = torch.optim.SGD(groups, 0.1, momentum=0.9, nesterov=True)
+    for _ in range(3):
+        for layer, stepper in ((ours, optimizer), (theirs, other)):
+            stepper.zero_grad()
+            layer(torch.ones(3)).square().sum().backward()
+            stepper.step()
+    assert torch.equal(ours.weight, theirs.weight)
+    assert torch.equal(ours.bias, theirs.bias)

@@ -131,7 +131,7 @@ class Stops:  # after five batches, in the second process only
         return self.corpus.batch(index, generator)
 
 data = Stops(open_corpus("digits", zoo.info("vit-micro")))
-trained = zoo.train("vit-micro", data, f"{sys.argv[1]}/{sys.argv[2]}", resume=True, steps=9, validations=3,
+trained = zoo.train("vit-micro", data, out=f"{sys.argv[1]}/{sys.argv[2]}", resume=True, steps=9, validations=3,
                     batch_size=8, precision="32-true", accelerator="cpu", devices=2, strategy="fsdp", dim=16,
                     depth=2, num_heads=2, mlp_dim=17, dropout=0.2)
 assert trained.outcome.ended == ("asked to" if sys.argv[3] == "stop" else "all steps"), trained.outcome
@@ -178,7 +178,8 @@ def told(self, data):
     return corpus
 
 vocabulary.learn, run.Trainer.open = once, told
-zoo.train("transformer-tiny", f"{sys.argv[1]}/pairs.tsv", f"{sys.argv[1]}/out", steps=2, validations=1, batch_size=8,
+zoo.train("transformer-tiny", f"{sys.argv[1]}/pairs.tsv", out=f"{sys.argv[1]}/out", steps=2, validations=1,
+          batch_size=8,
           precision="32-true", tokenizer="wordpiece:60", accelerator="cpu", devices=2, strategy="ddp", dim=16,
           depth=1, num_heads=2, mlp_dim=16)
 """
@@ -227,7 +228,7 @@ import sys
 import torch
 torch.set_num_threads(1)
 import zoo
-zoo.train("vit-micro", "digits", f"{sys.argv[1]}/{sys.argv[2]}", steps=4, validations=2, batch_size=8, accumulate=2,
+zoo.train("vit-micro", "digits", out=f"{sys.argv[1]}/{sys.argv[2]}", steps=4, validations=2, batch_size=8, accumulate=2,
           workers=int(sys.argv[2]), precision="32-true", accelerator="cpu", devices=2, strategy="ddp", dim=16, depth=1,
           num_heads=2, mlp_dim=16, dropout=0.2)
 """

@@ -188,7 +188,7 @@ def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> 
     options: dict[str, Any] = {"steps": 6, "validations": 3, "batch_size": 4, "accumulate": 2, "dropout": 0.1}
     options["augment"] = AUGMENT.get(kind)
     for workers in (0, 2, 4):
-        zoo.train(model, data, tmp_path / str(workers), workers=workers, **options, **SIZE | task)
+        zoo.train(model, data, out=tmp_path / str(workers), workers=workers, **options, **SIZE | task)
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "024"]
     assert weights[0] == weights[1] == weights[2]
     records = [json.loads((tmp_path / name / "training.json").read_text()) for name in "024"]
@@ -277,7 +277,8 @@ def test_a_killed_training_with_workers_goes_on_exactly_on_examples_changed_at_r
     data = source(tmp_path)
     script = (
         "import sys, zoo\n"
-        "zoo.train(sys.argv[1], sys.argv[2], sys.argv[3], workers=int(sys.argv[4]), resume=True, augment=sys.argv[5],\n"
+        "zoo.train(sys.argv[1], sys.argv[2], out=sys.argv[3], workers=int(sys.argv[4]), resume=True,\n"
+        "augment=sys.argv[5],\n"
         f"    steps=30, validations=30, batch_size=4, dropout=0.1, **{SIZE!r})"
     )
 

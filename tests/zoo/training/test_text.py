@@ -34,7 +34,7 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def train(pairs: Path, **options: Any) -> Trained:
     settings: dict[str, Any] = {"steps": 4, "validations": 2, "batch_size": 8, "precision": "32-true"}
     settings["tokenizer"] = "wordpiece:60"  # learned again, ties may break another way
-    return zoo.train("transformer-tiny", str(pairs), pairs.parent / "out", **(settings | TINY | AIDS | options))
+    return zoo.train("transformer-tiny", str(pairs), out=pairs.parent / "out", **(settings | TINY | AIDS | options))
 
 
 def test_pairs_of_texts_train_a_model_that_answers_with_text(pairs: Path) -> None:
@@ -106,7 +106,7 @@ def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def train_lines(folder: Path, data: str = "", out: Path | None = None, **options: Any) -> Trained:
     settings: dict[str, Any] = {"steps": 4, "validations": 2, "batch_size": 8, "precision": "32-true", "max_len": 32}
     source = f"lines:{folder}/*.txt.gz{data}"
-    return zoo.train("decoder-tiny", source, out or folder / "out", **(settings | TINY | options))
+    return zoo.train("decoder-tiny", source, out=out or folder / "out", **(settings | TINY | options))
 
 
 @pytest.mark.parametrize("tokenizer", ["byte", "bpe:300"])
@@ -159,7 +159,7 @@ def test_a_training_on_packed_texts_that_is_killed_with_workers_goes_on_bit_for_
     options: dict[str, Any] = {"tokenizer": "byte", "steps": 40, "validations": 40, "workers": 2, "dropout": 0.1}
     whole = train_lines(lines, **options).model.state_dict()
     out = lines / "killed"
-    settings: dict[str, Any] = {"name": "decoder-tiny", "data": f"lines:{lines}/*.txt.gz", "out": str(out)}
+    settings: dict[str, Any] = {"name": "decoder-tiny", "train": f"lines:{lines}/*.txt.gz", "out": str(out)}
     settings |= {"batch_size": 8, "precision": "32-true", "max_len": 32, "resume": True} | TINY | options
     process = subprocess.Popen([sys.executable, "-c", KILLED, json.dumps(settings)])
     while process.poll() is None and not list((out / "state").glob("step-*")):
@@ -182,6 +182,6 @@ def test_a_file_of_fewer_texts_than_a_batch_trains(lines: Path) -> None:
             "tokenizer": "byte",
             "max_len": 32,
         } | TINY
-        assert zoo.train("decoder-tiny", f"lines:{lines / 'few.txt'}", lines / "out", **options).outcome.steps == 2
+        assert zoo.train("decoder-tiny", f"lines:{lines / 'few.txt'}", out=lines / "out", **options).outcome.steps == 2
     with pytest.raises(DataError, match=r"few.txt has no example for (train|validation|test): give a file for it"):
-        zoo.train("decoder-tiny", f"lines:{lines / 'few.txt'}", lines / "out", overwrite=True, **options)
+        zoo.train("decoder-tiny", f"lines:{lines / 'few.txt'}", out=lines / "out", overwrite=True, **options)

@@ -50,7 +50,7 @@ def train(quadrants: Any, tiny: dict[str, Any]) -> Train:
             "dropout": 0.2,
             "precision": "32-true",
         }
-        return zoo.train("vit-micro", data or quadrants, out, **(settings | tiny | options))
+        return zoo.train("vit-micro", data or quadrants, out=out, **(settings | tiny | options))
 
     return run
 
@@ -446,7 +446,7 @@ import sys, torch
 torch.set_num_threads(1)
 import zoo
 options = dict(dim=16, depth=1, num_heads=2, mlp_dim=16, dropout=0.2)
-trained = zoo.train("vit-micro", "digits", sys.argv[1], steps=150, validations=150, seed=0, resume=True,
+trained = zoo.train("vit-micro", "digits", out=sys.argv[1], steps=150, validations=150, seed=0, resume=True,
                     precision="32-true", batch_size=4, **options)
 print("done", trained.outcome.steps)
 """
@@ -496,7 +496,7 @@ class Plain:  # without augmentation, which is drawn batch by batch; some places
 
 data = Plain(open_corpus("digits", zoo.info("vit-micro")))
 devices = int(sys.argv[2])
-zoo.train("vit-micro", data, sys.argv[1], steps=6, validations=2, batch_size=16 // devices, optimizer="adam",
+zoo.train("vit-micro", data, out=sys.argv[1], steps=6, validations=2, batch_size=16 // devices, optimizer="adam",
           precision="64-true", accelerator="cpu", devices=devices, strategy="ddp" if devices > 1 else "auto",
           dim=16, depth=1, num_heads=2, mlp_dim=16)
 """

@@ -1,6 +1,6 @@
 """`Callback`: what the training loop calls at each step, and what a callback may request of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import NamedTuple
@@ -16,10 +16,17 @@ class Request(NamedTuple):
 
     save: bool = False
     stop: bool = False
+    """End with a checkpoint, so that `resume` goes on later; nothing is tested."""
+    finish: bool = False
+    """End for good, as after the last step: validate, load the best checkpoint, test."""
 
 
 class Callback:
-    """Base class of callbacks: each method does nothing, and `request` requests nothing. A context manager."""
+    """Base class of callbacks: each method does nothing, and `request` requests nothing. A context manager.
+
+    Those of `zoo.train(callbacks=[…])` are called in the first process. A training that is resumed makes them anew:
+    what they count follows from the outcome, which has the history.
+    """
 
     def on_start(self, outcome: Outcome) -> None:
         """Called before the first step, with the outcome so far of a training that is resumed."""
@@ -36,6 +43,9 @@ class Callback:
 
     def on_checkpoint(self, snapshot: Snapshot) -> None:
         """Called with a snapshot after each validation, and when one was requested."""
+
+    def on_end(self, outcome: Outcome, scores: Mapping[str, float]) -> None:
+        """Called at the end with the scores on the test examples; without any where the training was stopped."""
 
     def __enter__(self) -> "Callback":
         return self
@@ -65,11 +75,15 @@ class Callbacks(Callback):
 
     def request(self) -> Request:
         requests = [each.request() for each in self.callbacks]
-        return Request(any(each.save for each in requests), any(each.stop for each in requests))
+        return Request(*map(any, zip(*requests, strict=True))) if requests else Request()
 
     def on_checkpoint(self, snapshot: Snapshot) -> None:
         for each in self.callbacks:
             each.on_checkpoint(snapshot)
+
+    def on_end(self, outcome: Outcome, scores: Mapping[str, float]) -> None:
+        for each in self.callbacks:
+            each.on_end(outcome, scores)
 
     def __enter__(self) -> "Callbacks":
         for each in self.callbacks:

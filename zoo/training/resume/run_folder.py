@@ -17,14 +17,24 @@ from zoo.training.resume import checkpoint
 from zoo.training.resume.checkpoint import Snapshot
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
-MODEL = "model.safetensors"
-WRITTEN = (RECORD, STATE, FIGURE, MODEL, "config.json", "tokenizer.json", "special_tokens_map.json", "labels.json")
+MODEL, LOGS = "model.safetensors", "logs"
+WRITTEN = (
+    RECORD,
+    STATE,
+    FIGURE,
+    MODEL,
+    "config.json",
+    "tokenizer.json",
+    "special_tokens_map.json",
+    "labels.json",
+    LOGS,
+)
 UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 """Prefixes of files that a killed training leaves, half written or as a lock."""
 
 UNENDED = "running"
 """What the record of a training says of its end while there is none."""
-_FREE = ("command", "threads", "products", "workers", "cache")
+_FREE = ("command", "threads", "products", "workers", "cache", "logger")
 """What may be another when a training is resumed: weights do not depend on it, or a warning tells how."""
 
 

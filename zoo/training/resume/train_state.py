@@ -48,7 +48,7 @@ class Outcome:
     best_score: float = -math.inf
     history: list[Validation] = field(default_factory=list)
     ended: str = "all steps"
-    """Why it ended: `all steps`, `patience`, or `asked to` (there are steps left)."""
+    """Why it ended: `all steps`, `patience`, `a callback`, or `asked to` (there are steps left)."""
     criterion: Criterion = field(default_factory=Criterion)
     """Chooses the best checkpoint."""
     waiting: float = 0.0

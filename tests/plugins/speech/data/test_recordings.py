@@ -147,6 +147,12 @@ def test_nothing_that_can_be_read_is_an_error(listed: Listed) -> None:
         open_recordings(place, CLIPS, 0, "")
 
 
+def test_a_label_of_the_validation_that_is_not_trained_is_an_error(listed: Listed) -> None:
+    entries = [{"label": "ab"[n % 2], "split": ("train", "train", "val")[n % 3]} for n in range(12)]
+    with pytest.raises(DataError, match="label c of validation are in no training example, which have a, b"):
+        open_recordings(listed([*entries, {"label": "c", "split": "val"}]), CLIPS, 0, "")
+
+
 def test_one_label_is_nothing_to_tell_apart(listed: Listed) -> None:
     with pytest.raises(DataError, match="at least 2 are needed"):
         open_recordings(listed([{"label": "a"} for _ in range(9)]), CLIPS, 0, "")

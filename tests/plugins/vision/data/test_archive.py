@@ -37,11 +37,14 @@ def test_float_pictures_become_bytes(archive: Save) -> None:
     [
         ({"a": np.zeros(3)}, "has arrays a; pictures `x` and labels `y` wanted"),
         ({"x": np.zeros((4, 8), np.uint8), "y": np.zeros(4)}, "pictures of shape (4, 8)"),
-        ({"x": np.zeros((4, 8, 8), np.int32), "y": np.zeros(4)}, "pictures of type int32"),
-        ({"x": np.full((4, 8, 8), 2.0), "y": np.zeros(4)}, "float pictures from 2 to 2"),
+        ({"x": np.zeros((4, 8, 8), complex), "y": np.zeros(4)}, "pictures of type complex128"),
+        (
+            {"x": np.full((4, 8, 8), 300.0), "y": np.zeros(4)},
+            "float64 pictures from 300 to 300; 0 … 1 or 0 … 255 wanted",
+        ),
         ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(3)}, "4 pictures but 3 labels"),
-        ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(4)}, "has one class (0.0)"),
-        ({"x": np.zeros((0, 8, 8), np.uint8), "y": np.zeros(0)}, "data.npz: pictures of shape (0, 8, 8, 1) are none"),
+        ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(4)}, "has one class (0)"),
+        ({"x": np.zeros((0, 8, 8), np.uint8), "y": np.zeros(0)}, "data.npz: pictures of shape (0, 8, 8) are none"),
         ({"x": np.zeros((5, 8, 8), np.uint8), "y": list("abbbb")}, "class 'a' has too few examples"),
         ({"x": np.array([{}], object), "y": np.zeros(1)}, "cannot be read: Object arrays"),
     ],
@@ -69,3 +72,45 @@ def test_an_empty_file_is_no_archive(tmp_path: Path) -> None:
     (tmp_path / "x.npz").touch()
     with pytest.raises(DataError, match=r"x\.npz cannot be read: No data left"):
         open_npz(str(tmp_path / "x.npz"))
+
+
+def parts(rng: Any, **counts: int) -> dict[str, Any]:
+    return {
+        name: (rng.integers(0, 256, (count, 8, 8, 3), dtype=np.uint8), np.arange(count) % 2)
+        for name, count in counts.items()
+    }
+
+
+NAMES = {
+    "MedMNIST": {"train": "train_{}", "validation": "val_{}", "test": "test_{}"},
+    "Keras": {"train": "{}_train", "test": "{}_test"},
+}
+
+
+@pytest.mark.parametrize("style", NAMES)
+def test_the_parts_of_an_archive_stay_and_its_test_is_never_trained_on(archive: Save, style: str) -> None:
+    found = parts(np.random.default_rng(0), train=30, validation=6, test=10)
+    words = ("images", "labels") if style == "MedMNIST" else ("x", "y")
+    names = NAMES[style]
+    arrays = {names[part].format(word): found[part][at] for part in names for at, word in enumerate(words)}
+    if style == "MedMNIST":
+        arrays = {name: array[:, None] if array.ndim == 1 else array for name, array in arrays.items()}
+    source = open_npz(archive(**arrays))
+    test = source.test()
+    assert (test.inputs.numpy() == found["test"][0].transpose(0, 3, 1, 2)).all()
+    assert test.labels.tolist() == found["test"][1].tolist()
+    assert len(source.validation().labels) == (6 if style == "MedMNIST" else 4)
+    assert source.limit == (30 if style == "MedMNIST" else 26)
+    trained = {picture.tobytes() for picture in source.train(source.limit, 0).inputs.numpy()}
+    assert trained <= {picture.tobytes() for picture in found["train"][0].transpose(0, 3, 1, 2)}
+    assert not trained & {picture.numpy().tobytes() for picture in source.validation().inputs}
+
+
+def test_a_capital_letter_names_pictures_too(archive: Save) -> None:
+    assert open_npz(archive(X=np.zeros((20, 8, 8), np.uint8), y=np.arange(20) % 2)).num_classes == 2
+
+
+def test_an_archive_without_validation_pictures_that_says_it_has_some(archive: Save) -> None:
+    x, y = np.zeros((20, 8, 8), np.uint8), np.arange(20) % 2
+    with pytest.raises(DataError, match="validation has no pictures: leave its arrays out"):
+        open_npz(archive(x_train=x, y_train=y, x_val=x[:0], y_val=y[:0]))

@@ -189,13 +189,13 @@ def test_images_in_memory_need_no_cache(corpora: tuple[ImageCorpus, ImageCorpus]
 def test_a_training_with_soft_targets_and_a_cache(draw: Draw, tmp_path: Path, options: dict[str, Any]) -> None:
     data = f"folder:{draw({'cats': 12, 'dogs': 12})}"
     trained = zoo.train(
-        "vit-micro", data, tmp_path / "out", steps=2, batch_size=4, augment="rand+mixup+erasing", cache=True,
+        "vit-micro", data, out=tmp_path / "out", steps=2, batch_size=4, augment="rand+mixup+erasing", cache=True,
         validations=1, precision="32-true", **options, **TINY,
     )  # fmt: skip
     assert np.isfinite(trained.outcome.history[0].loss)
     assert trained.settings.augment == "rand+mixup+erasing"
     with pytest.raises(ConfigError, match="augment: 'rand\\+mixup\\+erasing' before, None now"):
         zoo.train(
-            "vit-micro", data, tmp_path / "out", resume=True, steps=2, batch_size=4, cache=True, validations=1,
+            "vit-micro", data, out=tmp_path / "out", resume=True, steps=2, batch_size=4, cache=True, validations=1,
             precision="32-true", **options, **TINY,
         )  # fmt: skip

@@ -102,6 +102,11 @@ def test_all_classes_with_too_few_pictures_are_named(draw: Draw) -> None:
         FolderIndex.open(draw({"train/cats": 1, "train/dogs": 2, "test/cats": 1}, "split"))
 
 
+def test_a_validation_folder_without_pictures_is_an_error(draw: Draw) -> None:
+    with pytest.raises(DataError, match="validation has no image: add some, or remove its folder, and it is drawn"):
+        FolderIndex.open(draw({"train/cats": 3, "train/dogs": 3, "val/cats": 0}))
+
+
 def test_an_empty_class_is_named_with_all_that_the_listing_can_tell(
     draw: Draw, monkeypatch: pytest.MonkeyPatch
 ) -> None:

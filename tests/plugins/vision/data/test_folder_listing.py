@@ -116,6 +116,10 @@ def test_parts_are_taken_as_they_are_given(draw: Draw) -> None:
         ),
         ({"train": 2, "test": 2}, "is split into train, test, and 'train' has no sub-folder for each class"),
         ({"train/cats": 1, "val/cats": 1, "dev/cats": 1}, "'dev' and 'val' are the same part"),
+        (
+            {"train/cats": 1, "train/dogs": 1, "val": 1},
+            "'val' has no sub-folder for each class: add some, or remove it",
+        ),
         ({"cats": 1}, r"has one class \(cats\); a comparison needs a sub-folder for each"),
         ({}, "there is no such folder"),
     ],

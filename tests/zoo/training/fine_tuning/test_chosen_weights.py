@@ -33,18 +33,18 @@ def test_a_training_is_saved_as_any_other_and_resumed_exactly(
 ) -> None:
     monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
     options = {"steps": 8, "batch_size": 8, "validations": 2, "precision": "32-true", **tiny, **WAYS[way]}
-    whole = zoo.train("vit-micro", quadrants, tmp_path / "whole", **options)
+    whole = zoo.train("vit-micro", quadrants, out=tmp_path / "whole", **options)
     loaded = zoo.create(f"local-dir:{tmp_path / 'whole'}").eval()
     x = torch.randn(2, 1, 8, 8)
     torch.testing.assert_close(loaded(x), whole.model(x))
 
     with monkeypatch.context() as patch:
         patch.setattr(SaveRunFolder, "request", lambda saver: Request(stop=True))
-        zoo.train("vit-micro", quadrants, tmp_path / "parts", **options)
-    again = zoo.train("vit-micro", quadrants, tmp_path / "parts", resume=True, **options)
+        zoo.train("vit-micro", quadrants, out=tmp_path / "parts", **options)
+    again = zoo.train("vit-micro", quadrants, out=tmp_path / "parts", resume=True, **options)
     for key, value in state(whole.model).items():
         torch.testing.assert_close(again.model.state_dict()[key], value, rtol=0, atol=0)
-    stored = zoo.train("vit-micro", quadrants, tmp_path / "parts", resume=True, **options)
+    stored = zoo.train("vit-micro", quadrants, out=tmp_path / "parts", resume=True, **options)
     assert stored.was_finished
     assert stored.model.state_dict().keys() == whole.model.state_dict().keys()
 
