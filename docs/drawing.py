@@ -61,4 +61,4 @@ def box(name: str, x: float, y: float) -> str:
     """Draw a box with its name."""
     place = f'x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}"'
     text = f'<text x="{x + WIDTH / 2:.0f}" y="{y + 17:.0f}" text-anchor="middle" font-size="12" fill="currentColor">'
-    return f'<rect {place} rx="4" fill="none" stroke="currentColor"/>{text}{name}</text>'
+    return f'<rect {place} rx="4" fill="var(--md-default-bg-color, none)" stroke="currentColor"/>{text}{name}</text>'
