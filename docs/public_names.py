@@ -1,7 +1,7 @@
 """Record the public names with their parameters, and compare them with griffe.
 
-uv run --group docs python docs/public_names.py rewrites docs/public_names.txt; with `-` it prints them. The record is a stub
-that griffe reads: a class stands for a package. Nothing is imported but griffe. tests/test_public_names.py fails while the
+uv run python docs/public_names.py rewrites docs/public_names.txt; with `-` it prints them. The record is a stub that
+griffe reads: a class stands for a package. Nothing of the zoo is imported. tests/test_public_names.py fails while the
 record differs from the code, and says which differences break callers.
 """
 

@@ -44,7 +44,11 @@ def test_the_record_is_that_of_the_code() -> None:
         ("def f(x, y=1): ...", "def f(x, z=1, y=1): ...", "zoo.f(y): Positional parameter was moved"),
         ("class A(B): ...", "class A: ...", "zoo.A: Base class was removed"),
         ("class A:\n    x = ...", "class A: ...", "zoo.A.x: Public object was removed"),
-        ("class A:\n    def __init__(self): ...", "class A:\n    def __init__(self, x): ...", "zoo.A.__init__(x): Param"),
+        (
+            "class A:\n    def __init__(self): ...",
+            "class A:\n    def __init__(self, x): ...",
+            "zoo.A.__init__(x): Param",
+        ),
         ("class core:\n    def f(): ...", "class core: ...", "zoo.core.f: Public object was removed"),
         ("def f(): ...", "f = ...", "zoo.f: Public object points to a different kind of object"),
     ],

@@ -18,7 +18,7 @@ from typer.main import get_command
 from zoo.cli.app import build
 
 ROOT = Path(__file__).parents[1]
-COMMAND = r"^(?:\$ |uv run )?zoo (.*?)(?: +[|#>&;] .*)?$"
+COMMAND = r"^(?:\$ |uv run )?zoo (.*?)(?:  +.*| [|#>&;] .*)?$"
 NOTEBOOKS = [f"docs/{name}.md" for name in ("attention", "first-plugin", "first-steps", "own-study")]
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
@@ -205,7 +205,9 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
 def test_the_commands_of_a_page_have_the_options_that_it_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     monkeypatch.setattr(TyperCommand, "invoke", lambda self, context: read.append(context.command_path))
-    commands = [words for block in blocks(page, "") for words in re.findall(COMMAND, block, re.MULTILINE)]
+    lines = "\n".join(blocks(page, "")).replace("\\\n", "")
+    lines = "" if page == "docs/new-modality.md" else lines  # tests/test_plugin_pages.py runs them, with their plugin
+    commands = re.findall(COMMAND, lines, re.MULTILINE)
     commands += re.findall(r"`zoo ([^`…]* --[\w-]+ [^`…]+)`", (ROOT / page).read_text(encoding="utf-8"))
     for words in commands:
         get_command(build())(shlex.split(words), standalone_mode=False)

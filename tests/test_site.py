@@ -78,7 +78,9 @@ def test_no_page_names_a_resource_of_another_host_and_all_names_are_documented(s
     assert not [path for path in site.rglob("*.css") if re.search(r"url\(['\"]?(?:https?:)?//", path.read_text())]
     text = "".join(pages.values())
     names = (ROOT / "docs" / "public_names.txt").read_text(encoding="utf-8").partition("\nclass core:")[2]
-    wanted = [f"zoo.core.{name}" for name in re.findall(r"^    class (\w+)", names.partition("\nclass ")[0], re.MULTILINE)]
+    wanted = [
+        f"zoo.core.{name}" for name in re.findall(r"^    class (\w+)", names.partition("\nclass ")[0], re.MULTILINE)
+    ]
     assert len(wanted) > 100
     assert not [name for name in wanted if f'id="{name}"' not in text]
 
