@@ -76,5 +76,5 @@ def test_members_and_defaults_stand_in_the_record() -> None:
     text = script.RECORD.read_text(encoding="utf-8")
     compile(text, "public_names", "exec", flags=ast.PyCF_ONLY_AST)
     assert "        def with_x(self, x): ..." in text.partition("    class Tokens:")[2][:2_000]
-    assert "def create(name, pretrained=False, *, weights=None" in text
+    assert "def create(name, pretrained=None, *, weights=None" in text
     assert "hookimpl = ..." in text.splitlines()
