@@ -26,7 +26,7 @@ def advice(error: BaseException) -> str:
 
 def imported(error: ImportError) -> list[str]:
     """Give the names that the failing file imports from the module that failed; else the module's last part."""
-    found = []
+    found: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename.endswith(".py") and "importlib" not in frame.filename:
             found = [
