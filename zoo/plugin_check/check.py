@@ -24,6 +24,7 @@ from zoo.plugin_check.records import (
 from zoo.registry import discovery
 from zoo.registry.discovery import Candidate
 from zoo.registry.lookup import Registry, registry, using
+from zoo.registry.moved_name import advice
 from zoo.registry.plugin_host import RESERVED
 
 
@@ -91,7 +92,7 @@ def _broken(candidate: Candidate, problem: BaseException) -> Finding:
     frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if "importlib" not in frame.filename]
     own = [frame for frame in frames if frame.filename != __file__]
     place = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
-    cause = f"{type(problem).__name__}: {problem}".rstrip(": ")
+    cause = f"{type(problem).__name__}: {problem}".rstrip(": ") + advice(problem)
     mend = "mend that line, or correct the entry point"
     return error(f"entry point '{candidate.name}'", f"does not import: {cause}{place}", mend)
 

@@ -14,6 +14,7 @@ from zoo.plugin_check.finding import Finding, error, warning
 from zoo.registry.catalogue import KINDS, Kind, checked
 from zoo.registry.entry_loading import load, require
 from zoo.registry.lookup import Registry
+from zoo.registry.moved_name import advice
 from zoo.spec import ModelSpec
 
 CLAIMS = ("causal", "permutation-equivariant")
@@ -108,9 +109,8 @@ def _check_entry(record: Any, name: str, entry: str, count: int | None) -> Itera
         found = load(record, entry)
     except Exception as problem:
         cause = problem.__cause__ or problem
-        yield error(
-            where, f"{entry!r} does not import: {type(cause).__name__}: {cause}", "correct the entry or its file"
-        )
+        mend = advice(cause).lstrip(". ") or "correct the entry or its file"
+        yield error(where, f"{entry!r} does not import: {type(cause).__name__}: {cause}", mend)
         return
     if type(record).__name__ == "StudySpec" and not callable(found):
         from zoo.bench.study.definition import GridStudy

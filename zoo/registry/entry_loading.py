@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from zoo.errors import MissingLibraryError, PluginError, ZooError
+from zoo.registry.moved_name import advice
 from zoo.spec import AttentionSpec, ModelSpec, Requirement, SourceSpec, StudySpec
 
 
@@ -29,7 +30,8 @@ def load(spec: ModelSpec | AttentionSpec | SourceSpec | StudySpec, entry: str | 
         raise
     except Exception as error:
         broken(spec.name, spec.requires)
-        raise PluginError(f"'{spec.name}' of plugin '{spec.plugin}': {entry!r} does not import: {error!r}") from error
+        told = f"{error!r}{advice(error)}"
+        raise PluginError(f"'{spec.name}' of plugin '{spec.plugin}': {entry!r} does not import: {told}") from error
     return found
 
 

@@ -15,6 +15,7 @@ from zoo.names import check_legal
 from zoo.registry import discovery
 from zoo.registry.catalogue import KINDS, checked
 from zoo.registry.discovery import Candidate
+from zoo.registry.moved_name import advice
 from zoo.spec import PluginInfo
 
 Answer = TypeVar("Answer")
@@ -116,7 +117,7 @@ class Host:
         self.records.pop(name, None)
 
     def _lost(self, info: PluginInfo, error: BaseException) -> PluginInfo:
-        cause = f"{type(error).__name__}: {error}".rstrip(": ").removeprefix("_IncompatibleError: ")
+        cause = f"{type(error).__name__}: {error}".rstrip(": ").removeprefix("_IncompatibleError: ") + advice(error)
         if discovery.strict():
             raise PluginError(f"Plugin '{info.name}' is left out: {cause}") from error
         self.failures.setdefault(info.name, error)

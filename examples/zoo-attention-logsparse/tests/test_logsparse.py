@@ -10,7 +10,7 @@ from zoo import ConfigError, Registry
 from zoo.core import Lengths, Tokens, attend, plan
 from zoo.plugins.text import plugin as text
 from zoo.plugins.vision import plugin as vision
-from zoo.registry.lookup import using
+from zoo.registry import using
 from zoo.testing import PluginConformance
 
 BOTH = pytest.mark.parametrize("both", [False, True], ids=["back", "both"])

@@ -10,7 +10,7 @@ from zoo_point_clouds.shapes import SHAPES, draw
 import zoo
 from zoo import DataError, InputError, Registry
 from zoo.data import open_corpus
-from zoo.registry.lookup import using
+from zoo.registry import using
 from zoo.testing import PluginConformance
 
 

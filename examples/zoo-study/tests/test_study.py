@@ -7,7 +7,7 @@ from zoo_study.window_error import STUDY
 
 from zoo import Registry
 from zoo.cli.app import build
-from zoo.registry.lookup import using
+from zoo.registry import using
 
 
 def test_the_study_takes_fewer_than_sixty_lines() -> None:

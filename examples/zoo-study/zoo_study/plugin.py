@@ -2,6 +2,8 @@
 
 from zoo import StudySpec, hookimpl
 
+ZOO_PLUGIN_API = 1
+
 
 @hookimpl
 def zoo_studies() -> list[StudySpec]:

@@ -37,12 +37,8 @@ def report(records: Sequence[Mapping[str, Any]]) -> Report:
     for record in records:
         found[record["config"]["width"]].append(record["difference"])
     rows = [[width, len(each), mean(each), max(each)] for width, each in found.items()]
-    table = ReportTable(
-        name="difference",
-        title="Difference from full attention, relative to its norm",
-        columns=["width", "sequences", "mean", "largest"],
-        rows=rows,
-    )
+    columns = ["width", "sequences", "mean", "largest"]
+    table = ReportTable(name="difference", title="Relative difference from full attention", columns=columns, rows=rows)
     return Report(lines=[f"A window of {rows[-1][0]} on each side leaves out {rows[-1][2]:.0%}."], tables=[table])
 
 

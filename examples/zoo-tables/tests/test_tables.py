@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 import torch
 import zoo_tables.plugin
-from zoo_tables.data import Columns
+from zoo_tables.data import Columns, RowCorpus
+from zoo_tables.study import boosted, drawn
 
 import zoo
 from zoo import DataError, InputError, Registry
-from zoo.data import open_corpus
-from zoo.registry.lookup import using
+from zoo.data import DatasetInfo, open_corpus
+from zoo.registry import using
 from zoo.testing import PluginConformance
 
 
@@ -80,6 +81,44 @@ def test_rows_are_predicted_as_they_stand_in_the_file(tmp_path: Path) -> None:
     assert [max(answer, key=answer.get) for answer in found.values()] == ["no", "yes"]
     with pytest.raises(InputError, match="has 2 cells, the columns are n, kind, x"):
         list(pipeline.predict(["3,b"]))
+
+
+@pytest.mark.parametrize("word", ["", "NA", "nan", "NaN", "null", "None", "?", " N/A "])
+def test_words_for_missing_leave_a_column_one_of_numbers(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["n,label", *(f"{word if i % 4 == 0 else i},{'ab'[i % 2]}" for i in range(60))]) + "\n")
+    corpus = open_corpus(f"rows:{path}", zoo.info("rows-tiny"))
+    assert corpus.overrides()["numbers"] == 1
+    assert {row[0] for row in corpus.parts["train"] if row[0] == word.strip()} <= {""}
+    assert corpus.columns.inputs([[""], ["1"]])[0].isnan().flatten().tolist() == [True, False]
+
+
+def test_infinite_numbers_are_missing_and_huge_ones_are_cut() -> None:
+    columns = Columns.learned(("n",), [("1", "x"), ("3", "x"), ("inf", "y"), ("-inf", "y")])
+    numbers, _ = columns.inputs([("inf",), ("-Infinity",), ("1e400",), ("1e300",), ("3",)])
+    assert numbers.isnan().flatten().tolist() == [True, True, True, False, False]
+    assert numbers[3:].flatten().tolist() == [1e6, 1.0]
+
+
+def test_rows_of_a_sorted_file_are_drawn_with_the_shares_of_their_classes() -> None:
+    rows = [(str(i), "a") for i in range(60)] + [(str(i), "b") for i in range(30)] + [("0", "c")]
+    kept = drawn(rows, 30, seed=0)
+    counts = [sum(row[-1] == label for row in kept) for label in "abc"]
+    assert sum(counts) == 30
+    assert counts[2] == 1
+    assert abs(counts[0] - 2 * counts[1]) <= 2
+    assert kept != drawn(rows, 30, seed=1)
+    assert len({*kept}) == 30
+
+
+def test_rows_of_an_unseen_class_count_for_neither_method() -> None:
+    pytest.importorskip("sklearn")
+    train = [(str(i % 7), "ab"[i % 2]) for i in range(40)]
+    about = DatasetInfo("t", "", "1")
+    seen = {"train": train, "validation": train[:2], "test": train[:8]}
+    unseen = {**seen, "test": [*train[:8], ("3", "never"), ("4", "never")]}
+    scores = {boosted(RowCorpus(about, zoo.info("rows-tiny"), ("n",), parts)) for parts in (seen, unseen)}
+    assert len(scores) == 1
 
 
 @pytest.mark.slow

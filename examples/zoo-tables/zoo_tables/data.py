@@ -27,7 +27,11 @@ from zoo.data import (
 from zoo.weights import fetch
 
 Row = tuple[str, ...]
-"""Cells as they stand in the file; the label comes last."""
+"""Cells, empty where they are missing; the label comes last."""
+MISSING = {"", "#n/a", "n/a", "na", "nan", "-nan", "null", "none", "<na>", "?"}
+"""What stands for a cell without a value, in small letters: mostly what pandas reads so."""
+LARGEST = 1e6
+"""Of a standardised number; larger ones are cut, since float32 would make infinities of some."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +55,16 @@ class Columns:
         for at in range(len(names)):
             cells = [row[at] for row in rows if row[at]]
             numbers = [number(cell) for cell in cells]
-            if cells and all(math.isfinite(x) for x in numbers):
-                column = torch.tensor(numbers, dtype=torch.float64)
-                scales[at] = (float(column.mean()), float(column.std(correction=0)) or 1.0)
+            finite = torch.tensor([x for x in numbers if math.isfinite(x)], dtype=torch.float64)
+            if len(finite) and not any(math.isnan(x) for x in numbers):
+                scales[at] = (float(finite.mean()), float(finite.std(correction=0)) or 1.0)
             else:
                 categories[at] = tuple(sorted({*cells}))
         return cls(tuple(names), scales, categories)
 
     def inputs(self, rows: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
-        """Give standardised numbers, NaN where there is none, and ids of categories, 0 for unknown ones."""
-        numbers = [[(number(row[at]) - mean) / scale for at, (mean, scale) in self.scales.items()] for row in rows]
+        """Give standardised numbers, NaN where there is no finite one, and ids of categories, 0 for unknown ones."""
+        numbers = [[standardised(row[at], *scale) for at, scale in self.scales.items()] for row in rows]
         ids = [{value: place for place, value in enumerate(values, 1)} for values in self.categories.values()]
         found = [[known.get(row[at], 0) for at, known in zip(self.categories, ids, strict=True)] for row in rows]
         shape = (len(rows), -1) if rows else (0, 0)
@@ -83,6 +87,17 @@ def number(cell: str) -> float:
         return float(cell)
     except ValueError:
         return math.nan
+
+
+def standardised(cell: str, mean: float, scale: float) -> float:
+    """Read a number in units of its column's deviation; NaN where there is none, or an infinite one."""
+    found = (number(cell) - mean) / scale
+    return max(-LARGEST, min(LARGEST, found)) if math.isfinite(found) else math.nan
+
+
+def cleaned(cells: Sequence[str]) -> list[str]:
+    """Strip cells, and empty those that stand for a missing value."""
+    return ["" if cell.strip().lower() in MISSING else cell.strip() for cell in cells]
 
 
 class RowCorpus(BatchedCorpus):
@@ -134,7 +149,7 @@ def preprocess(config: Mapping[str, Any], train: bool) -> Callable[[Any], tuple[
         for row in rows:
             if len(row) != len(columns.names):
                 raise InputError(f"{','.join(row)!r} has {len(row)} cells, the columns are {', '.join(columns.names)}")
-        return columns.inputs([[cell.strip() for cell in row] for row in rows])
+        return columns.inputs([cleaned(row) for row in rows])
 
     return prepared
 
@@ -155,7 +170,7 @@ def open_file(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> RowC
     if short := [at for at, line in enumerate(lines, 2) if len(line) != len(header)]:
         raise DataError(f"{path!r}, line {short[0]}: not {len(header)} cells, as the header has")
     at = header.index(target) if target else len(header) - 1
-    rows = [(*line[:at], *line[at + 1 :], line[at]) for line in lines]
+    rows = [(*cleaned([*line[:at], *line[at + 1 :]]), line[at]) for line in lines]
     return corpus(path, spec, seed, [*header[:at], *header[at + 1 :]], [row for row in rows if row[-1]])
 
 

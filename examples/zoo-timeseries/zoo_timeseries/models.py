@@ -6,8 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.core import Attention, Encoder, InputError, Lengths, Model, Tokens
-from zoo.core.layers.heads import head
+from zoo.core import Attention, Encoder, InputError, Lengths, Model, Tokens, head
 
 
 class WindowStem(nn.Module):

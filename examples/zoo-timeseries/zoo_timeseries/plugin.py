@@ -2,6 +2,8 @@
 
 from zoo import ModelSpec, hookimpl
 
+ZOO_PLUGIN_API = 1
+
 # name: (dim, depth, heads, parameters)
 SIZES = {"series-tiny": (32, 2, 2, 25_957), "series-small": (128, 4, 4, 795_269)}
 
