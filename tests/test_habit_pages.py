@@ -34,7 +34,7 @@ TIMM, HUGGING_FACE = pairs("from-timm.md", "timm"), pairs("generation.md", "tran
 @pytest.fixture(scope="module")
 def vit() -> tuple[Any, Any]:
     """Give timm's smallest vision transformer and ours with the same weights."""
-    ours = zoo.create("vit_tiny_patch16_224", num_classes=5).eval()
+    ours: Any = zoo.create("vit_tiny_patch16_224", num_classes=5).eval()
     theirs: Any = timm.create_model("vit_tiny_patch16_224", num_classes=5).eval()
     theirs.load_state_dict(timm_peer(ours).state_dict())
     return theirs, ours
@@ -79,7 +79,8 @@ def test_a_line_for_users_of_hugging_face_writes_the_same_here(theirs: str, here
     ours.load_state_dict(to_zoo(model.state_dict(), ours))
     names = {"theirs": model, "ours": ours, "zoo": zoo, "ids": torch.tensor([[5, 6, 7], [8, 9, 3]]),
              "f": lambda ids, scores: -scores}  # fmt: skip
-    wanted = eval(theirs, names)[:, 3:]
-    found = eval(here, names).ids[:, 0]
+    evaluate: Any = eval
+    wanted = evaluate(theirs, names)[:, 3:]
+    found = evaluate(here, names).ids[:, 0]
     assert torch.equal(found, wanted[:, : found.shape[1]])
     assert not wanted[:, found.shape[1] :].any()

@@ -86,9 +86,8 @@ class TimmMethods:
 
     def forward_intermediates(
         self,
-        images: Tensor,
+        *images: Tensor,
         indices: int | Sequence[int] | None = None,
-        *,
         norm: bool = False,
         output_fmt: str = "NLC",
         intermediates_only: bool = False,
@@ -96,7 +95,7 @@ class TimmMethods:
         """Give the vectors before the head, and those after each block.
 
         Args:
-            images: (b, c, h, w).
+            images: one batch, (b, c, h, w).
             indices: which blocks; None for all, n for the last n, or a list that may count from the end.
             norm: with `NCHW`, whether the last norm is applied to each map.
             output_fmt: `NLC` for vectors, class token included, the last normed; `NCHW` for maps without class token,
@@ -109,12 +108,12 @@ class TimmMethods:
         if output_fmt not in ("NLC", "NCHW"):
             raise ConfigError(f"output_fmt={output_fmt!r} is not one of NLC, NCHW")
         with self.checkpointed():
-            states = list(self._states(images))
+            states = list(self._states(*images))
         last = self.encoder.norm(states[-1])
         if output_fmt == "NLC":
             found = [*states[:-1], last]
         else:
-            grid = [side // self.reduction for side in images.shape[2:]]
+            grid = [side // self.reduction for side in images[0].shape[2:]]
             normed = [self.encoder.norm(x) for x in states] if norm else states
             found = [x[:, self.num_prefix_tokens :].mT.unflatten(2, grid).contiguous() for x in normed]
         chosen = [found[i] for i in resolve_indices(indices, len(found))]

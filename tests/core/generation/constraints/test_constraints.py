@@ -10,6 +10,7 @@ import torch
 import transformers
 from torch import Tensor
 
+import zoo
 from zoo.core import ConfigError, Generator, StopStrings, quantize
 from zoo.plugins.text.convert import to_zoo
 from zoo.plugins.text.models.transformer import Gpt, Transformer
@@ -226,6 +227,18 @@ def test_recomputing_decoders_and_int8_obey_too(writer: Maker) -> None:
             pairs = list(zip([*prompt, *row][:-1], [*prompt, *row][1:], strict=True))
             assert len(pairs) == len(set(pairs))
             assert len(row) >= 4
+
+
+@pytest.mark.parametrize("name", ["rnn-attention-tiny", "joined:vit-micro+decoder-tiny"])
+def test_recurrent_and_joined_models_obey_too(name: str) -> None:
+    model: Any = zoo.create(name).eval()
+    source = zoo.example(name)[:-1]
+    for beam in (1, 2):
+        found = model.generate(*source, max_len=8, min_len=5, no_repeat_ngram_size=1, beam=beam, length_penalty=0.0)
+        assert all(len(row) == len(set(row)) >= 5 for row in found.best())
+        if beam == 1:
+            scored = model.target_scores(*source, target=found)
+            torch.testing.assert_close(scored.scores, found.scores)
 
 
 def dying(ids: Tensor, scores: Tensor) -> Tensor:

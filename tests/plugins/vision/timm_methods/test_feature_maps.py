@@ -20,7 +20,7 @@ IMAGES = torch.randn(2, 3, 32, 64, generator=torch.Generator().manual_seed(0), d
 
 @pytest.mark.parametrize("out_indices", [None, 2, [0, 3], [-2]])
 def test_maps_of_a_vision_transformer_are_those_of_blocks(out_indices: Any) -> None:
-    whole = zoo.create("vit-small", **VIT).eval()
+    whole: Any = zoo.create("vit-small", **VIT).eval()
     theirs = timm_peer(whole)
     backbone: Any = zoo.create(
         "vit-small", **VIT, features_only=True, out_indices=out_indices, weights=whole.state_dict()
@@ -44,7 +44,7 @@ def test_maps_of_networks_are_those_of_timm(name: str, out_indices: Any) -> None
     given = {} if out_indices is None else {"out_indices": out_indices}
     theirs: Any = timm.create_model(name, features_only=True, **given).eval()
     ours: Any = zoo.create(f"timm:{name}", features_only=True, **given).eval()
-    theirs_net = timm.create_model(name).eval()
+    theirs_net: Any = timm.create_model(name).eval()
     state = theirs_net.state_dict()
     assert ours.feature_info.channels() == theirs.feature_info.channels()
     assert ours.feature_info.reduction() == theirs.feature_info.reduction()
