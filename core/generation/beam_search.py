@@ -210,9 +210,7 @@ class BeamState:
         total, parents, tokens = candidates(processed.unflatten(0, self.running.shape), base, 2 * width)
         every = torch.cat([take(self.ids, parents), tokens[..., None]], dim=2)
         ends = tokens == self.symbols.eos
-        over = (
-            ends if self.constraints.stop is None else ends | self._stopped(every, total.masked_fill(ends, -math.inf))
-        )
+        over = ends | self._stopped(every, total.masked_fill(ends, -math.inf))
         done, lengths = total[:, :width].masked_fill(~over[:, :width], -math.inf), self.step - ends[:, :width].long()
         self._finish(every[:, :width], lengths, done)
         self.running, at = total.masked_fill(over, -math.inf).topk(min(width, total.shape[1]))
