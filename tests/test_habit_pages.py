@@ -74,9 +74,11 @@ def test_a_line_for_users_of_hugging_face_writes_the_same_here(theirs: str, here
         vocab_size=40, n_embd=24, n_layer=2, n_head=3, n_inner=32, n_positions=16, bos_token_id=0, eos_token_id=0,
         pad_token_id=0, initializer_range=0.4,
     )  # fmt: skip
-    model: Any = transformers.GPT2LMHeadModel(config).eval()
-    ours: Any = Gpt(**sizes, symbols=(0, 0, 0)).eval()
+    model: Any = transformers.GPT2LMHeadModel(config)
+    model.eval()
+    ours: Any = Gpt(**sizes, symbols=(0, 0, 0))
     ours.load_state_dict(to_zoo(model.state_dict(), ours))
+    ours.eval()
     names = {"theirs": model, "ours": ours, "zoo": zoo, "ids": torch.tensor([[5, 6, 7], [8, 9, 3]]),
              "f": lambda ids, scores: -scores}  # fmt: skip
     evaluate: Any = eval
