@@ -40,8 +40,6 @@ def create(
     position: Any = None,
     device: Any = None,
     dtype: Any = None,
-    features_only: bool = False,
-    out_indices: Any = None,
     **overrides: Any,
 ) -> "torch.nn.Module":
     """Make a model by name.
@@ -60,9 +58,8 @@ def create(
         position: position encoding, such as `sinusoidal`.
         device: of the parameters.
         dtype: of the parameters: a floating `torch.dtype` or its name.
-        features_only: give a backbone whose answer is a list of feature maps, with `feature_info`, as in timm.
-        out_indices: with `features_only`, which maps: a list, or n for the last n.
-        overrides: of the model's configuration; None means not given.
+        overrides: of the model's configuration; None means not given. `features_only=True` gives a backbone whose
+            answer is a list of feature maps, with `feature_info`, as in timm; `out_indices` says which.
 
     Raises:
         UnknownModelError: If no plugin has the name.
@@ -71,6 +68,7 @@ def create(
         WeightsError: If weights cannot be read or do not fit.
     """
     spec, tag = _find(name)
+    features_only, out_indices = bool(overrides.pop("features_only", False)), overrides.pop("out_indices", None)
     if out_indices is not None and not features_only:
         raise ConfigError(f"out_indices={out_indices} without features_only=True: the model gives no feature maps")
     quantization = None

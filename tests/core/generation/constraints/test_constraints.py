@@ -196,6 +196,23 @@ def test_rows_end_with_the_token_that_completes_a_stop_string_as_in_hugging_face
     assert any(text[-4:].find(piece) >= 0 for text in whole for piece in pieces)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "ends"),
+    [
+        (["x", "a", "b"], True),
+        (["xa", "bc"], True),
+        (["a", "b", "c"], False),  # it is complete before the last token
+        (["ab"], True),
+        (["xyzab", "a"], False),
+        (["a", "", "b"], True),
+        (["a", "b", ""], False),
+    ],
+)
+def test_a_stop_string_ends_with_the_last_token(tokens: list[str], ends: bool) -> None:
+    stop = StopStrings(["never", "ab"], lambda rows: ["".join(tokens[place] for place in row) for row in rows])
+    assert stop(torch.arange(len(tokens))[None]).tolist() == [ends]
+
+
 def test_steps_are_what_is_generated_at_once_with_constraints(pair: Pair) -> None:
     options = CASES["all"] | {"max_len": STEPS, "stop": StopStrings("cz", text_of)}
     steps = torch.stack(list(pair.ours.generate_steps(*pair.inputs, **options)), dim=1)

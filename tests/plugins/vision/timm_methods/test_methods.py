@@ -129,6 +129,24 @@ def test_gradients_are_the_same_where_blocks_are_computed_again(make: Callable[[
     torch.testing.assert_close(*gradients)
 
 
+def test_blocks_are_computed_again_for_gradients_alone() -> None:
+    model: Any = zoo.create("vit-mini", depth=2).eval()
+    calls: list[int] = []
+    for block in model.encoder.blocks:
+        block.mlp.register_forward_hook(lambda *_: calls.append(1))
+    images = torch.randn(1, 3, 32, 32)
+    counts = []
+    for enable, grad in ((True, True), (True, False), (False, True)):
+        calls.clear()
+        model.set_grad_checkpointing(enable)
+        with torch.set_grad_enabled(grad):
+            answer = model(images).sum()
+        if grad:
+            answer.backward()
+        counts.append(len(calls))
+    assert counts == [4, 2, 2]
+
+
 def test_networks_that_timm_cannot_compute_again_say_so() -> None:
     with pytest.raises(ConfigError, match="timm cannot compute VGG again"):
         zoo.create("timm:vgg11", device="meta").set_grad_checkpointing()
