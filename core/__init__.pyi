@@ -19,6 +19,11 @@ from zoo.core.engine.dispatch import attend as attend
 from zoo.core.engine.weight_blocks import weight_blocks as weight_blocks
 from zoo.core.engine.planner import Plan as Plan, plan as plan
 from zoo.core.errors import ConfigError as ConfigError, InputError as InputError, ZooError as ZooError
+from zoo.core.generation.constraints.no_repeat_ngram import NoRepeatNgram as NoRepeatNgram
+from zoo.core.generation.constraints.processor import Processor as Processor
+from zoo.core.generation.constraints.repetition_penalty import RepetitionPenalty as RepetitionPenalty
+from zoo.core.generation.constraints.stop_strings import StopStrings as StopStrings
+from zoo.core.generation.constraints.suppress import Suppress as Suppress
 from zoo.core.generation.ctc_streaming import Transcript as Transcript
 from zoo.core.generation.keywords import check_input_keywords as check_input_keywords
 from zoo.core.generation.length_prediction import (
@@ -28,6 +33,7 @@ from zoo.core.generation.length_prediction import (
 )
 from zoo.core.generation.loop import Generated as Generated
 from zoo.core.generation.stepping import evaluating as evaluating
+from zoo.core.generation.target_scores import TargetScores as TargetScores
 from zoo.core.layers.attention import Attention as Attention
 from zoo.core.layers.blocks import (
     Block as Block,

@@ -188,6 +188,7 @@ ORDER = {
     "scaffold plugin_check cli testing plugins",
     "zoo.core": "errors deprecation special_tokens ops transforms patterns tokens scoring positions backends cache "
     "engine flops streaming layers losses mechanisms generation models",
+    "zoo.core.generation": "prompt constraints loop beam_search",
     "zoo.core.backends": "costs problem banded edges",
     "zoo.core.mechanisms": "abilities recurrence efficient alignment",
     "zoo.core.ops": "first_order recurrence",
@@ -205,7 +206,7 @@ ORDER = {
     "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic",
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
     "zoo.plugins.speech.data": "audio_store corpus transcripts synthetic",
-    "zoo.plugins.vision": "sources read_image image_source data image_corpus plugin",
+    "zoo.plugins.vision": "sources read_image image_source data image_corpus timm_methods plugin",
     "zoo.plugins.graph.data": "storage examples corpus",
     "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data studies bench plugin",
 }

@@ -170,13 +170,14 @@ class Pipeline:
 
         Args:
             raw: texts, or names of files.
-            options: of the model's `generate`, such as `beam` and `max_len`.
+            options: of the model's `generate`, such as `beam` and `max_len`; `stop` takes strings, too.
 
         Raises:
             ConfigError: If the model does not generate.
             InputError: If an input cannot be read.
         """
         self.check_generates()
+        options = self._with_stop(options)
         for first in range(0, len(raw), BATCH):
             part = raw[first : first + BATCH]
             found = self.model.generate(*self.inputs(list(part)), **options)
@@ -188,10 +189,15 @@ class Pipeline:
     def stream(self, raw: str, **options: Any) -> Iterator[str]:
         """Yield the answer to one input piece by piece; a character of several bytes comes when it is complete.
 
+        Args:
+            raw: a text, or the name of a file.
+            options: of the model's `generate_steps`; `stop` takes strings, too.
+
         Raises:
             ConfigError: If the model does not generate token by token.
         """
         self.check_generates()
+        options = self._with_stop(options)
         if not hasattr(self.model, "generate_steps"):
             raise ConfigError(f"--stream with '{self.model.spec.name}', which generates all tokens at once")
         ids: list[int] = []
@@ -206,6 +212,48 @@ class Pipeline:
                 shown = text
         (text,) = self.postprocess([ids]) if ids else ("",)
         yield text[len(shown) :]
+
+    def scores(self, raw: Sequence[str], targets: Sequence[str]) -> list[float]:
+        """Give the log-probability of a target text for each input (forced decoding).
+
+        The target of a model with an encoder is a whole answer with its end; that of a language model a continuation.
+
+        Args:
+            raw: texts, or names of files.
+            targets: one for each input.
+
+        Raises:
+            ConfigError: If the model does not generate token by token, or has no tokenizer.
+            InputError: If an input cannot be read, or there are not as many targets.
+        """
+        self.check_generates()
+        if not hasattr(self.model, "target_scores"):
+            raise ConfigError(f"target scores with '{self.model.spec.name}', which generates all tokens at once")
+        if len(raw) != len(targets):
+            raise InputError(f"{len(targets)} targets for {len(raw)} inputs: give one for each")
+        end = [] if self.model.encoder is None else [self.model.symbols.eos]
+        rows = [[*row, *end] for row in self._tokenizer.rows(targets)]
+        found: list[float] = []
+        for first in range(0, len(raw), BATCH):
+            part = slice(first, first + BATCH)
+            found += self.model.target_scores(*self.inputs(list(raw[part])), target=rows[part]).scores[:, 0].tolist()
+        return found
+
+    @property
+    def _tokenizer(self) -> Any:
+        found = getattr(self.postprocess, "tokenizer", None)
+        if found is None:
+            raise ConfigError(f"'{self.spec.name}' writes its answers without a tokenizer")
+        return found
+
+    def _with_stop(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Make a stopping criterion of strings."""
+        from zoo.core import StopStrings
+
+        stop = options.get("stop")
+        if not isinstance(stop, str | list | tuple):
+            return options
+        return options | {"stop": StopStrings(stop, self._tokenizer.decode_batch)}
 
     def check_generates(self) -> None:
         """Check that the model generates, before weights are loaded.

@@ -6,7 +6,7 @@ Axes: b rows, w beams of each, c candidates, p finished hypotheses, t tokens wri
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,7 +14,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from zoo.core.errors import ConfigError
-from zoo.core.generation.loop import Generated, length_penalty, pays
+from zoo.core.generation.constraints.constraints import Constraints
+from zoo.core.generation.constraints.prefix import Prefix
+from zoo.core.generation.loop import FREE, Generated, length_penalty, pays
 from zoo.core.generation.observing import tell
 from zoo.core.generation.prompt import Prompt
 from zoo.core.generation.sampling import Choice, Greedy, top
@@ -80,12 +82,12 @@ class FinishedHypotheses(NamedTuple):
     scores: Float[Tensor, "b p"]
 
     def put(
-        self, ids: Int[Tensor, "b c t"], length: int, scores: Float[Tensor, "b c"], padding: int
+        self, ids: Int[Tensor, "b c t"], length: int | Int[Tensor, "b c"], scores: Float[Tensor, "b c"], padding: int
     ) -> "FinishedHypotheses":
-        """Take further answers of one length, where they are better; -∞ marks those that are none."""
+        """Take further answers, where they are better; -∞ marks those that are none."""
         places, t = self.scores.shape[1], ids.shape[2]
         every = torch.cat([pad(self.ids, (0, t - self.ids.shape[2]), value=padding), ids], dim=1)
-        lengths = torch.cat([self.lengths, torch.full_like(ids[..., 0], length)], dim=1)
+        lengths = torch.cat([self.lengths, torch.zeros_like(ids[..., 0]) + length], dim=1)
         best, at = torch.cat([self.scores, scores], dim=1).topk(places)
         lengths = lengths.gather(1, at).masked_fill(best == -math.inf, 0)
         every = take(every, at)
@@ -97,9 +99,17 @@ class FinishedHypotheses(NamedTuple):
 
 
 def search(
-    decoding: DecodingStep, prompt: Prompt, beam: Beam, max_new_tokens: list[int], symbols: Symbols
+    decoding: DecodingStep,
+    prompt: Prompt,
+    beam: Beam,
+    max_new_tokens: list[int],
+    symbols: Symbols,
+    constraints: Constraints = FREE,
 ) -> Generated:
     """Follow the likeliest unfinished answers of each row until none can beat the worst of its best finished ones.
+
+    Processors change log-probabilities, whose sums then rank the answers without a new normalisation, as in Hugging
+    Face transformers.
 
     Args:
         decoding: gives the scores.
@@ -107,9 +117,10 @@ def search(
         beam: how to search.
         max_new_tokens: the most tokens each row may write; what is unfinished then competes as it is.
         symbols: padding and end.
+        constraints: what may be written, and what ends an answer.
     """
     scores = precise(decoding.prefill(prompt))
-    state = BeamState(scores, beam, max_new_tokens, symbols)
+    state = BeamState(scores, beam, max_new_tokens, symbols, constraints, Prefix.of(prompt))
     while (index := state.advance(scores)) is not None:
         if state.moved:
             decoding.reorder(index, of_one_source=state.of_one_source)
@@ -128,12 +139,21 @@ class BeamState:
         beam: how to search.
         max_new_tokens: the most tokens each row may write.
         symbols: padding and end.
+        constraints: what may be written, and what ends an answer.
+        prompt: what the constraints see before the answers; nothing if None.
     """
 
     def __init__(
-        self, scores: Float[Tensor, "b vocab"], beam: Beam, max_new_tokens: list[int], symbols: Symbols
+        self,
+        scores: Float[Tensor, "b vocab"],
+        beam: Beam,
+        max_new_tokens: list[int],
+        symbols: Symbols,
+        constraints: Constraints = FREE,
+        prompt: Prefix | None = None,
     ) -> None:
         b, device = len(scores), scores.device
+        self.constraints = constraints
         self.beam, self.max_new_tokens, self.symbols = beam, max_new_tokens, symbols
         self.step = 0
         self.rows = torch.arange(b, device=device)
@@ -141,6 +161,7 @@ class BeamState:
         self.running = scores.new_zeros(b, 1)
         """Log-probability of each unfinished answer; -∞ for none."""
         self.ids = torch.zeros(b, 1, 0, dtype=torch.long, device=device)
+        self.prompt = prompt or Prefix(self.ids[:, 0])
         nothing = torch.zeros(b, beam.n_best, dtype=torch.long, device=device)
         self.finished = FinishedHypotheses(
             nothing[..., None][..., :0], nothing, scores.new_full((b, beam.n_best), -math.inf)
@@ -183,18 +204,41 @@ class BeamState:
 
     def _grow(self, scores: Tensor) -> Int[Tensor, "b w"]:
         """Add a token to each answer, and give which beam each one comes from."""
-        self.step += 1
         width = self.beam.width
-        total, parents, tokens = candidates(scores.unflatten(0, self.running.shape), self.running, 2 * width)
-        ends = tokens == self.symbols.eos
+        processed, base = self._processed(scores)
+        self.step += 1
+        total, parents, tokens = candidates(processed.unflatten(0, self.running.shape), base, 2 * width)
         every = torch.cat([take(self.ids, parents), tokens[..., None]], dim=2)
-        self._finish(every[:, :width], self.step - 1, total[:, :width].masked_fill(~ends[:, :width], -math.inf))
-        self.running, at = total.masked_fill(ends, -math.inf).topk(min(width, total.shape[1]))
+        ends = tokens == self.symbols.eos
+        over = ends | self._stopped(every, total.masked_fill(ends, -math.inf))
+        done, lengths = total[:, :width].masked_fill(~over[:, :width], -math.inf), self.step - ends[:, :width].long()
+        self._finish(every[:, :width], lengths, done)
+        self.running, at = total.masked_fill(over, -math.inf).topk(min(width, total.shape[1]))
         self.ids = take(every, at)
         tell(self.ids, self.running)
         return parents.gather(1, at)
 
-    def _finish(self, ids: Tensor, length: int, scores: Tensor) -> None:
+    def _processed(self, scores: Tensor) -> tuple[Float[Tensor, "beams vocab"], Float[Tensor, "b w"]]:
+        """Give the scores of the next token, and the number of each answer that is added to them."""
+        if not self.constraints.chain(self.step):
+            return scores, self.running - scores.logsumexp(-1).view(self.running.shape)
+        rows = self.rows.repeat_interleave(self.running.shape[1])
+        need = torch.where(self.finished.scores[:, 0] == -math.inf, self.rows, -1)
+        prefix = self.prompt.extended(rows, self.ids.flatten(0, 1))
+        live = self.running.flatten() > -math.inf
+        needed = need.repeat_interleave(self.running.shape[1])
+        found = self.constraints.process(scores.log_softmax(-1), prefix, self.step, live, needed)
+        return found, self.running
+
+    def _stopped(self, every: Int[Tensor, "b c t"], total: Float[Tensor, "b c"]) -> Bool[Tensor, "b c"]:
+        """Tell which candidates the stopping criterion ends; those of -∞ are none."""
+        if self.constraints.stop is None:
+            return torch.zeros_like(total, dtype=torch.bool)
+        rows = self.rows.repeat_interleave(every.shape[1])
+        prefix = self.prompt.extended(rows, every.flatten(0, 1))
+        return self.constraints.stopped(prefix, total.flatten() > -math.inf).view(total.shape)
+
+    def _finish(self, ids: Tensor, length: Any, scores: Tensor) -> None:
         self.finished = self.finished.put(
             ids, length, scores / length_penalty(self.step, self.beam.alpha), self.symbols.pad
         )
@@ -218,11 +262,17 @@ class BeamState:
 
 
 def candidates(
-    scores: Float[Tensor, "b w vocab"], running: Float[Tensor, "b w"], most: int
+    scores: Float[Tensor, "b w vocab"], base: Float[Tensor, "b w"], most: int
 ) -> tuple[Float[Tensor, "b c"], Int[Tensor, "b c"], Int[Tensor, "b c"]]:
-    """Give the best continuations of each row: log-probability, beam it comes from, and token; best first."""
+    """Give the best continuations of each row: log-probability, beam it comes from, and token; best first.
+
+    Args:
+        scores: of each token.
+        base: what is added to them: the log-probability so far, less the normaliser of the scores.
+        most: candidates of a row.
+    """
     values, tokens = top(scores, min(most, scores.shape[2]))
-    total = (values + (running - scores.logsumexp(-1))[..., None]).flatten(1)
+    total = (values + base[..., None]).flatten(1)
     best, at = total.topk(min(most, total.shape[1]))
     return best, at // values.shape[2], tokens.flatten(1).gather(1, at)
 

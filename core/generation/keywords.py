@@ -16,7 +16,14 @@ ALIASES = {
 }
 """Keywords of `generate` in Hugging Face transformers, and ours."""
 
-
+_CONSTRAINTS = {
+    "logits_processor": "processors",
+    "min_length": "min_len",
+    "min_new_tokens": "min_len",
+    "stop_strings": "stop",
+    "stopping_criteria": "stop",
+}
+"""More of them, which no configuration of a model has."""
 _PLACES = {
     "attention_mask": 1,
     "decoder_input_ids": -1,
@@ -59,7 +66,7 @@ def check_keywords(others: Mapping[str, Any], function: Callable[..., Any]) -> N
     """
     for word, value in others.items():
         known = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        ours = ALIASES.get(word, "")
+        ours = (ALIASES | _CONSTRAINTS).get(word, "")
         near = ours if ours in known else next(iter(get_close_matches(word, known, cutoff=0.75)), "")
         hint = f" Did you mean '{near}'?" if near else ""
         raise ConfigError(

@@ -11,6 +11,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from zoo.core.generation.constraints.constraints import Constraints, RowConstraints
+from zoo.core.generation.constraints.prefix import Prefix
 from zoo.core.generation.prompt import Prompt
 from zoo.core.generation.sampling import Choice
 from zoo.core.generation.stepping import DecodingStep
@@ -20,6 +22,8 @@ from zoo.core.special_tokens import Symbols
 WORTH = 0.75
 """Rows that have ended are taken out of the batch when no more than this share of it still writes: taking out copies
 what the others keep, which costs about as much as a step reads."""
+FREE = Constraints()
+"""None."""
 
 
 class Generated(NamedTuple):
@@ -51,7 +55,7 @@ class StepOutput(NamedTuple):
 
     Args:
         ids: the token of each row; padding where it ended before.
-        scores: what they were chosen by, of the rows that are still computed.
+        scores: of the model, of the rows that are still computed; processors change them before a token is chosen.
         rows: which these are.
         writing: which of them had not ended before.
     """
@@ -63,7 +67,12 @@ class StepOutput(NamedTuple):
 
 
 def write(
-    decoding: DecodingStep, prompt: Prompt, choose: Choice, max_new_tokens: list[int], symbols: Symbols
+    decoding: DecodingStep,
+    prompt: Prompt,
+    choose: Choice,
+    max_new_tokens: list[int],
+    symbols: Symbols,
+    constraints: Constraints = FREE,
 ) -> Iterator[StepOutput]:
     """Generate a token for each row, step by step, until every row has ended.
 
@@ -73,16 +82,19 @@ def write(
         choose: chooses by the scores.
         max_new_tokens: the most tokens each row may write.
         symbols: padding and end.
+        constraints: what may be written, and what ends a row.
     """
     batch, device = len(prompt.ids), prompt.ids.device
+    constrained = RowConstraints(constraints, Prefix.of(prompt))
     rows, most = torch.arange(batch, device=device), torch.tensor(max_new_tokens, device=device)
     writing = torch.ones(batch, dtype=torch.bool, device=device)
     scores = decoding.prefill(prompt)
     for step in range(1, max(max_new_tokens) + 1):
-        ids = choose(scores, rows, batch).masked_fill(~writing, symbols.pad)
+        ids = choose(constrained.process(scores, writing), rows, batch).masked_fill(~writing, symbols.pad)
         everywhere = ids if len(rows) == batch else ids.new_full((batch,), symbols.pad).index_copy(0, rows, ids)
         yield StepOutput(everywhere, scores, rows, writing)
         writing = writing & (ids != symbols.eos)
+        writing = writing & ~constrained.stopped(ids, writing)
         full = step in max_new_tokens
         if full:
             writing = writing & (most[rows] > step)
@@ -92,6 +104,7 @@ def write(
         if count < len(rows) and pays(count, len(rows), full):
             kept = writing.nonzero()[:, 0]
             decoding.reorder(kept)
+            constrained.take(kept)
             rows, ids, writing = rows[kept], ids[kept], writing[kept]
         scores = decoding.step(ids)
 

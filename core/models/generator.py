@@ -1,6 +1,6 @@
 """`Generator`, autoregressive models: a decoder, perhaps behind an encoder, and a head for the next token."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -11,11 +11,15 @@ from torch import Tensor, nn
 from zoo.core.cache.decoder import DecoderState
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.beam_search import Beam, search
+from zoo.core.generation.constraints.constraints import check_minimum, constraints_of
+from zoo.core.generation.constraints.processor import Processor
+from zoo.core.generation.constraints.stop_strings import StoppingCriterion
 from zoo.core.generation.keywords import check_keywords
 from zoo.core.generation.loop import Generated, collect, write
 from zoo.core.generation.prompt import Prompt, new_token_limits, prompt_of
 from zoo.core.generation.sampling import choice
 from zoo.core.generation.stepping import DecodingStep, decoding_step, evaluating
+from zoo.core.generation.target_scores import Target, TargetScores, score_targets
 from zoo.core.layers.packing import packable
 from zoo.core.layers.pooling import last
 from zoo.core.layers.token_embedding import TokenEmbed, ValidMask
@@ -163,6 +167,11 @@ class Generator(Composition):
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
+        min_len: int = 0,
+        repetition_penalty: float = 1.0,
+        no_repeat_ngram_size: int = 0,
+        processors: Processor | Iterable[Processor] = (),
+        stop: StoppingCriterion | None = None,
         prompt: Any = None,
         **others: Any,
     ) -> Generated:
@@ -170,7 +179,10 @@ class Generator(Composition):
 
         By default the best token is chosen at each place; with `beam`, the likeliest answer is searched;
         with `temperature`, `top_k` or `top_p`, tokens are drawn. Scores are log-probabilities of the model, whatever
-        was drawn from, divided by the length penalty.
+        was drawn from, divided by the length penalty; a beam search with processors gives the sums it ranks by.
+
+        Processors change scores before temperature, top-k and top-p: repetition penalty, n-grams, minimum length, then
+        the caller's. All see prompt and answer, as in Hugging Face transformers, but never padding nor the source.
 
         Args:
             inputs: the source's; without an encoder, the prompt's ids, and which of them are there. Padded ids need
@@ -183,6 +195,11 @@ class Generator(Composition):
             top_k: how many of the best tokens are drawn from.
             top_p: draw from the fewest tokens whose probabilities sum up to this, in (0, 1].
             seed: of the draws; the same seed draws the same.
+            min_len: new tokens before an end may be written.
+            repetition_penalty: see `RepetitionPenalty`; 1 for none.
+            no_repeat_ngram_size: see `NoRepeatNgram`; 0 for none.
+            processors: one or several, called with (ids, scores); see `Processor`.
+            stop: tells which rows end with their last token, such as `StopStrings`.
             prompt: with an encoder, the answer's first tokens, for all rows or for each, or a pair of them and which
                 are there; the begin if None.
             others: none; keywords of other libraries raise an error that names ours.
@@ -193,14 +210,19 @@ class Generator(Composition):
         """
         check_keywords(others, Generator.generate)
         check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
+        check_whole(min_len=min_len, no_repeat_ngram_size=no_repeat_ngram_size)
         beams = Beam(beam, n_best, length_penalty)
         choose = choice(temperature, top_k, top_p, seed)
         beams.check(choose, drawn(temperature, top_k, top_p))
-        decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len)
+        constraints = constraints_of(
+            min_len, repetition_penalty, no_repeat_ngram_size, processors, stop, self.symbols.eos
+        )
+        decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len, min_len)
         with torch.no_grad():
             if beam > 1:
-                return search(decoding, first, beams, max_new_tokens, self.symbols)
-            return collect(write(decoding, first, choose, max_new_tokens, self.symbols), length_penalty, self.symbols)
+                return search(decoding, first, beams, max_new_tokens, self.symbols, constraints)
+            steps = write(decoding, first, choose, max_new_tokens, self.symbols, constraints)
+            return collect(steps, length_penalty, self.symbols)
 
     def generate_steps(
         self,
@@ -210,6 +232,11 @@ class Generator(Composition):
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
+        min_len: int = 0,
+        repetition_penalty: float = 1.0,
+        no_repeat_ngram_size: int = 0,
+        processors: Processor | Iterable[Processor] = (),
+        stop: StoppingCriterion | None = None,
         prompt: Any = None,
         **others: Any,
     ) -> Iterator[Int[Tensor, " b"]]:
@@ -222,6 +249,11 @@ class Generator(Composition):
             top_k: see `generate`.
             top_p: see `generate`.
             seed: see `generate`.
+            min_len: see `generate`.
+            repetition_penalty: see `generate`.
+            no_repeat_ngram_size: see `generate`.
+            processors: see `generate`.
+            stop: see `generate`.
             prompt: see `generate`.
             others: see `generate`.
 
@@ -230,15 +262,47 @@ class Generator(Composition):
             InputError: See `generate`.
         """
         check_keywords(others, Generator.generate_steps)
-        check_whole(max_len=max_len, top_k=top_k)
+        check_whole(max_len=max_len, top_k=top_k, min_len=min_len, no_repeat_ngram_size=no_repeat_ngram_size)
         choose = choice(temperature, top_k, top_p, seed)
-        decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len)
-        return (step.ids for step in write(decoding, first, choose, max_new_tokens, self.symbols))
+        constraints = constraints_of(
+            min_len, repetition_penalty, no_repeat_ngram_size, processors, stop, self.symbols.eos
+        )
+        decoding, first, max_new_tokens = self._begin(inputs, prompt, max_len, min_len)
+        return (step.ids for step in write(decoding, first, choose, max_new_tokens, self.symbols, constraints))
+
+    def target_scores(
+        self, *inputs: Any, target: Target, length_penalty: float = 0.0, prompt: Any = None
+    ) -> TargetScores:
+        """Score given targets under the model (forced decoding), in evaluation mode without gradients.
+
+        What `generate` gave, scored with its length penalty, has the same scores.
+
+        Args:
+            inputs: see `generate`.
+            target: `Generated`; or lists of ids; or a tensor (batch, tokens) or (batch, targets, tokens), padded
+                behind. An end is scored where it is given.
+            length_penalty: see `generate`; 0 gives log-probabilities.
+            prompt: see `generate`.
+
+        Raises:
+            ConfigError: See `generate`.
+            InputError: If targets and inputs do not fit.
+        """
+        context, first = self._read_prompt(inputs, prompt)
+        with evaluating(self.modules()):
+            return score_targets(self, context, first, target, length_penalty)
 
     def _begin(
-        self, inputs: tuple[Any, ...], prompt: Any, max_len: int | None
+        self, inputs: tuple[Any, ...], prompt: Any, max_len: int | None, min_len: int = 0
     ) -> tuple[DecodingStep, Prompt, list[int]]:
         """Read the source, and say what the answers begin with and how long they may be."""
+        context, first = self._read_prompt(inputs, prompt)
+        max_new_tokens = new_token_limits(first, max_len, self.max_len)
+        check_minimum(min_len, max_new_tokens, max_len)
+        return decoding_step(self, context, first, max(max_new_tokens)), first, max_new_tokens
+
+    def _read_prompt(self, inputs: tuple[Any, ...], prompt: Any) -> tuple[Tokens | None, Prompt]:
+        """Read the source, if there is one, and give what the answers begin with."""
         context = None
         if self.encoder is None:
             if prompt is not None:
@@ -250,8 +314,7 @@ class Generator(Composition):
             with evaluating(self.modules()):
                 context = self.encode(*inputs)
             first = prompt_of(*of_rows(prompt, context, self.symbols.bos), self.symbols)
-        max_new_tokens = new_token_limits(first, max_len, self.max_len)
-        return decoding_step(self, context, first, max(max_new_tokens)), first, max_new_tokens
+        return context, first
 
 
 def of_rows(prompt: Any, context: Tokens, bos: int) -> tuple[Tensor, ValidMask]:

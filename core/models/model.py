@@ -2,19 +2,23 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.keywords import check_input_keywords
+from zoo.core.layers.transformer import Decoder, Stack
 from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.inspection import attention_maps
 from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.tokens import Tokens
+from zoo.core.transforms.activation_checkpointing import recomputed
 
 Criterion = Callable[[Tensor, Tensor, float], Tensor]
 """Gives the loss of (answer, target, label smoothing)."""
@@ -54,6 +58,8 @@ class Composition(nn.Module):
     """Where the function is that `explore` calls, as `package.module:name`; set by what makes models by name."""
     new_parts: tuple[str, ...] = ()
     """Names of the parts that no weights of joined models hold: the bridge, and cross-attention that was inserted."""
+    grad_checkpointing = False
+    """Whether blocks keep only their inputs for the backward pass; see `set_grad_checkpointing`."""
     own_loss = False
     """Whether `training_loss` is more than a criterion of the answer; set where a sub-class overrides it."""
 
@@ -125,8 +131,9 @@ class Composition(nn.Module):
         Raises:
             ConfigError: If a block of that index does not exist.
         """
-        stack, arguments = self.last_stack(*inputs)
-        states = [self._fitted(tokens.x, inputs) for tokens in stack.states(*arguments)]
+        with self.checkpointed():
+            stack, arguments = self.last_stack(*inputs)
+            states = [self._fitted(tokens.x, inputs) for tokens in stack.states(*arguments)]
         return states[-1], [states[i] for i in resolve_indices(indices, len(states))]
 
     def training_loss(self, inputs: tuple[Any, ...], target: Tensor, smoothing: float = 0.0) -> Float[Tensor, ""]:
@@ -140,8 +147,9 @@ class Composition(nn.Module):
         return self.criterion(self(*inputs), target, smoothing)
 
     def _features(self, inputs: tuple[Any, ...]) -> Tokens:
-        stack, arguments = self.last_stack(*inputs)
-        return stack(*arguments)
+        with self.checkpointed():
+            stack, arguments = self.last_stack(*inputs)
+            return stack(*arguments)
 
     def _fitted(self, x: Tensor, inputs: tuple[Any, ...]) -> Tensor:
         """Bring places of an answer to those of the inputs, where they are others."""
@@ -180,6 +188,33 @@ class Composition(nn.Module):
     def reset_classifier(self, num_classes: int) -> None:
         """Replace the classifier by a fresh one, 0 for none; a head that writes refuses another vocabulary."""
         self.head.reset(num_classes)
+
+    def get_classifier(self) -> nn.Module:
+        """Give the last layer: that of the labels, the identity without labels, or the head of another task."""
+        found: nn.Module = getattr(self.head, "linear", self.head)
+        return found
+
+    def set_grad_checkpointing(self, enable: bool = True) -> None:
+        """Let blocks keep only their inputs for the backward pass of `forward` and of the features, arXiv:1604.06174.
+
+        Args:
+            enable: whether they do.
+
+        Raises:
+            ConfigError: If the model has no blocks.
+        """
+        if enable and not self._blocks():
+            raise ConfigError(f"{type(self).__name__} has no blocks of an encoder or a decoder to compute again")
+        self.grad_checkpointing = enable
+
+    def checkpointed(self) -> AbstractContextManager[None]:
+        """Give a context in which blocks are computed again in the backward pass, where that was set."""
+        if self.grad_checkpointing and torch.is_grad_enabled():
+            return recomputed(self._blocks())
+        return nullcontext()
+
+    def _blocks(self) -> list[nn.Module]:
+        return [block for part in self.modules() if isinstance(part, Stack | Decoder) for block in part.blocks]
 
     @property
     def num_features(self) -> int:

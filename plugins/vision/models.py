@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import torch
 
 from zoo.core import AttentionLayer, ConfigError, Full, Model, check_fit, configured, head, init_weights
-from zoo.plugins.shared.images.patch_embed import PatchConfig, Size
+from zoo.plugins.shared.images.patch_embed import PatchConfig, Size, pair
+from zoo.plugins.vision.timm_methods.methods import TimmMethods
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ class VisionTransformerConfig(PatchConfig):
     eps: float = 1e-6
 
 
-class VisionTransformer(Model):
+class VisionTransformer(TimmMethods, Model):
     """Patches, a pre-norm encoder, and a head on the class token or the mean: arXiv:2010.11929.
 
     Args:
@@ -47,6 +48,7 @@ class VisionTransformer(Model):
         encoder = config.encoder(prefix=first, dropout=config.dropout, eps=config.eps)
         answer = head(config.task, config.dim, config.num_classes, pool=config.pool, prefix=first)
         super().__init__(stem, encoder, answer)
+        self.image_size, self.reduction, self.num_prefix_tokens = pair(config.image_size), config.patch_size, first
         init_weights(self)
         check_fit(self, config.tokens(first))
         if first and config.task == "classify":

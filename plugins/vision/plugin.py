@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
-from zoo import AttentionSpec, ComparisonSpec, Kind, ModelSpec, SourceSpec, hookimpl
+from zoo import AttentionSpec, ComparisonSpec, Kind, ModelSpec, SourceSpec, UnknownModelError, hookimpl
 from zoo.plugins.vision.sources import SOURCES, TIMM
+from zoo.plugins.vision.timm_methods.names import names_here, spelled, vit_architecture
 from zoo.registry import broken, require
 
 # name: (patch, dim, depth, heads, mlp, parameters, tags of timm's weights)
@@ -70,7 +72,7 @@ HYBRID: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 def zoo_models() -> Iterator[ModelSpec]:
     """Give every vision model."""
     for name, (patch, dim, depth, heads, mlp, parameters, tags) in VIT.items():
-        arch = "_".join([*name.split("-")[:2], f"patch{patch}_224"])
+        arch = vit_architecture(name, patch)
         yield _vit(name, parameters, tags and {tag: f"hf-hub:timm/{arch}.{tag}" for tag in tags},
                    patch_size=patch, dim=dim, depth=depth, num_heads=heads, mlp_dim=mlp,
                    image_size=224, in_chans=3, num_classes=1000)  # fmt: skip
@@ -143,21 +145,44 @@ def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
 
 @hookimpl
 def zoo_resolve(name: str) -> ModelSpec | None:
-    """Reach the rest of timm as `timm:NAME` or `timm:NAME.TAG`."""
-    source, _, architecture = name.partition(":")
-    if source != "timm":
+    """Reach timm's names: `vit_small_patch16_224` is a model here; others are `timm:NAME` or `timm:NAME.TAG`."""
+    source, colon, architecture = name.partition(":")
+    if colon and source != "timm":
+        return None
+    own = None if colon else _named_by_timm(*spelled(name).partition(".")[::2])
+    if own is not None:
+        return own
+    if not colon and ("_" not in name or find_spec("timm") is None):
         return None
     require(name, (TIMM,))
     broken(name, (TIMM,))
-    from zoo.plugins.vision.timm_registry import describe
+    from zoo.plugins.vision.timm_registry import describe, unknown
 
-    found = describe(architecture)
+    found = describe(spelled(architecture if colon else name))
     if found is None:
+        if colon:
+            raise unknown(architecture)
         return None
     weights = {tag: f"hf-hub:timm/{found.architecture}.{tag}" for tag in found.tags}
-    spec = _timm(name, found.architecture, weights, found.classifier)
+    spec = _timm(name if colon else f"timm:{name}", found.architecture, weights, found.classifier)
     spec = spec.with_config(image_size=found.image_size, in_chans=found.in_chans)
     return replace(spec.with_config(tag=found.tag) if found.tag else spec, kind=found.kind)
+
+
+def _named_by_timm(architecture: str, tag: str) -> ModelSpec | None:
+    """Give the model here that timm names so, with the weights of a tag alone.
+
+    Raises:
+        UnknownModelError: If it has no weights of that tag.
+    """
+    own = names_here(VIT, TIMM_NETS).get(architecture)
+    if own is None:
+        return None
+    spec = next(spec for spec in zoo_models() if spec.name == own)
+    if tag and tag not in spec.weights:
+        valid = ", ".join(spec.weights) or "none"
+        raise UnknownModelError(f"Unknown tag ({tag}) of model '{own}', timm's {architecture}. Valid tags: {valid}.")
+    return replace(spec, weights={tag: spec.weights[tag]}) if tag else spec
 
 
 def _vit(name: str, parameters: int, weights: Any, **config: Any) -> ModelSpec:

@@ -1,6 +1,7 @@
 """Properties of architectures from timm's registry: weights, image size, and the kind of token mixing."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import timm
 import torch
@@ -45,6 +46,17 @@ def describe(name: str) -> Architecture | None:
     names = (cfg.classifier if cfg else None) or ()
     classifier = (names,) if isinstance(names, str) else tuple(names)
     return Architecture(architecture, tag, tuple(ordered), image_size, in_chans, kind_of(architecture), classifier)
+
+
+def unknown(architecture: str) -> UnknownModelError:
+    """Give the error of an architecture that timm does not have, with the nearest names."""
+    every = timm.list_models()
+    base = architecture.strip().lower().replace("-", "_").partition(".")[0]
+    near = get_close_matches(base, every, n=3)
+    hint = f" Did you mean {' or '.join(repr(f'timm:{name}') for name in near)}?" if near else ""
+    return UnknownModelError(
+        f"Unknown model (timm:{architecture}).{hint}\ntimm has {len(every):,} architectures: timm.list_models('*vit*')"
+    )
 
 
 def kind_of(architecture: str) -> Kind:

@@ -24,6 +24,9 @@ from zoo.core import (
     resolve_indices,
 )
 from zoo.plugins.shared.images.patch_embed import PatchConfig, Size, check_images, pair
+from zoo.plugins.vision.timm_methods.feature_maps import FeatureMaps
+from zoo.plugins.vision.timm_methods.methods import TimmMethods
+from zoo.plugins.vision.timm_methods.wrapped import group_matcher, net_features, points
 from zoo.plugins.vision.tokens import ConvStem
 
 
@@ -42,7 +45,7 @@ class HybridConfig(PatchConfig):
     strides: Sequence[int]
 
 
-class HybridTransformer(Model):
+class HybridTransformer(TimmMethods, Model):
     """A small residual network whose feature map is cut into patches for an encoder, arXiv:2010.11929 sec. 3.1.
 
     Args:
@@ -51,6 +54,8 @@ class HybridTransformer(Model):
     Raises:
         ConfigError: If the feature map is not a multiple of the patch, or the attention does not fit it.
     """
+
+    first_conv = "stem.trunk.conv1"
 
     @configured(HybridConfig)
     def __init__(self, config: HybridConfig) -> None:
@@ -65,6 +70,7 @@ class HybridTransformer(Model):
         trunk = small_net(config.layers, channels, config.strides, config.in_chans, num_classes=0)
         stem = ConvStem(trunk, patches, config.in_chans)
         super().__init__(stem, encoder, head(config.task, config.dim, config.num_classes, pool="mean"))
+        self.image_size, self.reduction = pair(size), reduction * config.patch_size
 
 
 def small_net(
@@ -90,6 +96,12 @@ def small_net(
         blocks = _stage(inplanes, channels[stage], layers[stage], strides[stage]) if stage < len(layers) else []
         net.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))  # timm's forward walks through four
         inplanes = channels[min(stage, len(channels) - 1)]
+    reductions = [math.prod(strides[: stage + 1]) for stage in range(len(layers))]
+    maps = zip(channels, reductions, strict=True)
+    net.feature_info = [
+        {"num_chs": stem, "reduction": 1, "module": "act1"},
+        *({"num_chs": c, "reduction": r, "module": f"layer{i}"} for i, (c, r) in enumerate(maps, start=1)),
+    ]
     net.init_weights()
     return net
 
@@ -142,12 +154,95 @@ class TimmModel(nn.Module):
         return self._vectors(self.net.forward_features(images))
 
     def forward_intermediates(
-        self, images: Tensor, indices: int | Sequence[int] | None = None
-    ) -> tuple[Float[Tensor, "b n d"], list[Float[Tensor, "b m e"]]]:
-        """Give the last feature map and those of the stages, point by point; indices as in `Model`."""
+        self,
+        images: Tensor,
+        indices: int | Sequence[int] | None = None,
+        *,
+        output_fmt: str = "NLC",
+        intermediates_only: bool = False,
+    ) -> Any:
+        """Give the last feature map and those of the stages.
+
+        Args:
+            images: (b, c, h, w).
+            indices: which stages, as in `Model`.
+            output_fmt: `NLC` for vectors, point by point; `NCHW` for maps, and the last as the network gives it.
+            intermediates_only: leave out the last.
+
+        Raises:
+            ConfigError: If a stage of that index or a format does not exist.
+        """
         self._check(images)
-        last, states = self.net.forward_intermediates(images)
-        return self._vectors(last), [self._vectors(states[i]) for i in resolve_indices(indices, len(states))]
+        last, states = net_features(self.net, images, output_fmt)
+        chosen = [states[i] for i in resolve_indices(indices, len(states))]
+        if output_fmt == "NLC":
+            last, chosen = self._vectors(last), [state.flatten(2).mT for state in chosen]
+        return chosen if intermediates_only else (last, chosen)
+
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:
+        """Give the answer for the vectors of `forward_features`, or for the network's own last map.
+
+        Args:
+            x: (b, n, d), or as the network's own `forward_features` gives it.
+            pre_logits: give what the classifier reads.
+        """
+        if self.head is not None:
+            vectors = self._vectors(x)
+            return vectors if pre_logits else self.head(Tokens(vectors))
+        return self.net.forward_head(points(self.net, x), pre_logits=pre_logits)
+
+    def get_classifier(self) -> nn.Module:
+        """Give the last layer: that of the labels, or the identity without labels."""
+        found: nn.Module = self.net.get_classifier() if self.head is None else getattr(self.head, "linear", self.head)
+        return found
+
+    def set_grad_checkpointing(self, enable: bool = True) -> None:
+        """Let stages keep only their inputs for the backward pass.
+
+        Raises:
+            ConfigError: If timm's network cannot.
+        """
+        try:
+            self.net.set_grad_checkpointing(enable)
+        except (AssertionError, AttributeError) as error:
+            raise ConfigError(f"timm cannot compute {type(self.net).__name__} again: {error}") from error
+
+    def group_matcher(self, coarse: bool = False) -> Any:
+        """Give regular expressions of parameters from stem to head, for `timm.models.group_parameters`."""
+        return group_matcher(self.net, coarse)
+
+    def feature_maps(self, out_indices: int | Sequence[int] | None = None) -> FeatureMaps:
+        """Give a backbone of feature maps that is made of this model; see `FeatureMaps`."""
+        return FeatureMaps(self, out_indices)
+
+    def keep_features(self, indices: Sequence[int]) -> None:
+        """Leave out the classifier, and what lies behind the last of these stages."""
+        self.reset_classifier(0)
+        if hasattr(self.net, "prune_intermediate_layers"):
+            self.net.prune_intermediate_layers(list(indices), prune_norm=True, prune_head=True)
+
+    @property
+    def feature_info(self) -> list[dict[str, Any]]:
+        """Channels, reduction and module of each feature map."""
+        every = self.net.feature_info
+        return [dict(each, module=f"net.{each['module']}") for each in getattr(every, "info", every)]
+
+    @property
+    def global_pool(self) -> str:
+        """How the classifier makes one vector of many, by timm's name."""
+        found: str = getattr(self.net, "global_pool", "") if self.head is None else ""
+        return found if isinstance(found, str) else getattr(found, "pool_type", "")
+
+    @property
+    def pretrained_cfg(self) -> dict[str, Any]:
+        """What timm says of the weights: how images are prepared, and where the first and the last layer are."""
+        found: dict[str, Any] = getattr(self.net, "pretrained_cfg", None) or {}
+        return found
+
+    @property
+    def default_cfg(self) -> dict[str, Any]:
+        """See `pretrained_cfg`."""
+        return self.pretrained_cfg
 
     @torch.no_grad()
     def attention_maps(self, images: Tensor) -> list[Float[Tensor, "b h q k"]]:
@@ -167,9 +262,17 @@ class TimmModel(nn.Module):
                 hook.remove()
         return maps
 
-    def reset_classifier(self, num_classes: int) -> None:
-        """Replace the classifier by a fresh one; 0 for none."""
-        (self.net.reset_classifier if self.head is None else self.head.reset)(num_classes)
+    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
+        """Replace the classifier by a fresh one.
+
+        Args:
+            num_classes: labels; 0 for none.
+            global_pool: another pooling of the network's own head, by timm's name.
+        """
+        if self.head is not None:
+            self.head.reset(num_classes)
+            return
+        self.net.reset_classifier(num_classes, *([] if global_pool is None else [global_pool]))
 
     def parameter_depths(self) -> dict[str, int]:
         """Give the depth of each parameter as timm orders its layers: 0 for the first, the last for the classifier."""
@@ -221,8 +324,9 @@ def timm_model(
     cfg = timm.get_pretrained_cfg(architecture)
     if image_size is not None and cfg is not None and cfg.fixed_input_size:
         options["img_size"] = pair(image_size)
+    named = f"{architecture}.{tag}" if tag else architecture
     try:
-        net = timm.create_model(architecture, num_classes=num_classes, in_chans=in_chans, **options)
+        net = timm.create_model(named, num_classes=num_classes, in_chans=in_chans, **options)
     except (AssertionError, ValueError, RuntimeError) as error:
         raise ConfigError(f"timm cannot make {architecture!r} of image_size={image_size}: {error}") from error
     return TimmModel(net, task, num_classes, in_chans)

@@ -134,3 +134,21 @@ def test_what_prepares_inputs_is_pickled_for_workers_that_are_spawned(files: lis
         pickled = pickle.loads(pickle.dumps(Pipeline(name).preprocess))(raw)
         for one, other in zip(inputs, pickled if isinstance(pickled, tuple) else (pickled,), strict=True):
             assert one is other is None or torch.equal(one, other)
+
+
+def test_a_target_text_is_scored_with_its_end_behind_a_source_and_without_behind_a_prompt(writer: str) -> None:
+    pipeline = Pipeline(writer)
+    inputs = pipeline.inputs(["abc"])
+    ids = pipeline.postprocess.tokenizer.rows(["xyz"])[0]
+    (score,) = pipeline.scores(["abc"], ["xyz"])
+    wanted = pipeline.model.target_scores(*inputs, target=[[*ids, pipeline.model.symbols.eos]])
+    assert score == pytest.approx(float(wanted.scores))
+    prompted = Pipeline("decoder-tiny", model=zoo.create("decoder-tiny", depth=1).eval())
+    parts = prompted.scores(["ab", "abc"], ["cd", "d"])
+    (whole,) = prompted.scores(["ab"], ["c"])
+    assert parts[0] == pytest.approx(whole + parts[1], rel=1e-5)
+    with pytest.raises(InputError, match="1 targets for 2 inputs: give one for each"):
+        prompted.scores(["a", "b"], ["c"])
+    pipeline = Pipeline("speech-tiny", model=zoo.create("speech-tiny", task="features"))
+    with pytest.raises(ConfigError, match="does not generate"):
+        pipeline.scores(["a"], ["b"])

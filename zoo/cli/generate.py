@@ -10,7 +10,14 @@ from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, read_in
 from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
 
-_USUAL = {"beam": 1, "n_best": 1, "length_penalty": 0.6}
+_USUAL = {
+    "beam": 1,
+    "n_best": 1,
+    "length_penalty": 0.6,
+    "min_len": 0,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+}
 
 
 def generate(
@@ -36,6 +43,20 @@ def generate(
         float | None, typer.Option(help="Nucleus sampling: from the most probable tokens with this total probability.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed of sampling.")] = None,
+    min_len: Annotated[int, typer.Option(help="Minimum number of new tokens before the end.")] = 0,
+    repetition_penalty: Annotated[
+        float, typer.Option(help="Penalty of tokens in prompt and answer: above 1 avoids repetitions; 1 for none.")
+    ] = 1.0,
+    no_repeat_ngram_size: Annotated[
+        int, typer.Option(help="No sequence of this many tokens is written twice; 0 allows all.")
+    ] = 0,
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(help="End an answer with this string, which is kept; several are possible."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Print the log-probability of this answer to each input; nothing is generated.")
+    ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print each token as soon as it is generated.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
     device: Device = "cpu",
@@ -44,6 +65,8 @@ def generate(
     """Generate text: an answer to each input (encoder-decoder models), or its continuation (language models)."""
     if stream and (beam > 1 or n_best > 1 or as_json):
         raise ConfigError("--stream shows one answer while it is written: without --beam, --n-best and --json")
+    if target is not None and (stream or beam > 1 or n_best > 1):
+        raise ConfigError(f"--target {target!r} scores a given answer: without --stream, --beam and --n-best")
     pipeline = Pipeline(model, device, int8=int8)
     lines = read_inputs(texts, file)
     if temperature == 0:
@@ -52,7 +75,12 @@ def generate(
     pipeline.check_generates()
     if getattr(pipeline.model, "encoder", None) is not None:
         check_not_empty(lines)
-    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    if target is not None:
+        _print_scores(pipeline, lines, target, as_json)
+        return
+    options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    options |= {"min_len": min_len, "repetition_penalty": repetition_penalty}
+    options |= {"no_repeat_ngram_size": no_repeat_ngram_size, "stop": stop or None}
     options["max_len"] = pipeline.default_max_len if max_len is None else max_len
     if stream:
         for line in lines:
@@ -68,6 +96,13 @@ def generate(
         else:
             for text, score in answers:
                 typer.echo(f"{score:.4f}\t{text}" if n_best > 1 else text)
+
+
+def _print_scores(pipeline: Pipeline, lines: list[str], target: str, as_json: bool) -> None:
+    """Print the score of one answer to each input."""
+    for line, score in zip(lines, pipeline.scores(lines, [target] * len(lines)), strict=True):
+        found = json.dumps({"input": line, "target": target, "score": score}, ensure_ascii=False)
+        typer.echo(found if as_json else f"{score:.4f}\t{target}")
 
 
 def _accepted(model: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def create(
         position: position encoding, such as `sinusoidal`.
         device: of the parameters.
         dtype: of the parameters: a floating `torch.dtype` or its name.
-        overrides: of the model's configuration; None means not given.
+        overrides: of the model's configuration; None means not given. `features_only=True` gives a backbone whose
+            answer is a list of feature maps, with `feature_info`, as in timm; `out_indices` says which.
 
     Raises:
         UnknownModelError: If no plugin has the name.
@@ -67,6 +68,9 @@ def create(
         WeightsError: If weights cannot be read or do not fit.
     """
     spec, tag = _find(name)
+    features_only, out_indices = bool(overrides.pop("features_only", False)), overrides.pop("out_indices", None)
+    if out_indices is not None and not features_only:
+        raise ConfigError(f"out_indices={out_indices} without features_only=True: the model gives no feature maps")
     quantization = None
     named = {"task": task, "num_classes": num_classes, "attention": attention, "position": position}
     given = {keyword: value for keyword, value in (named | overrides).items() if value is not None}
@@ -96,6 +100,8 @@ def create(
     model.spec = _resolved(spec, given, model)
     if hasattr(model, "explorer"):
         model.explorer = EXPLORER
+    if features_only:
+        model = _feature_maps(model, spec, out_indices)
     if quantization is not None:
         model = _quantized(model, quantization, name, device)
     registry().call("zoo_after_create", model=model, spec=model.spec)
@@ -103,6 +109,18 @@ def create(
 
 
 create_model = create
+
+
+def _feature_maps(model: Any, spec: ModelSpec, out_indices: Any) -> Any:
+    """Make a backbone of feature maps, where a model has them."""
+    if not hasattr(model, "feature_maps"):
+        raise ConfigError(
+            f"features_only=True: '{spec.name}' gives no feature maps; its vectors come from forward_features, and "
+            "those of each block from forward_intermediates"
+        )
+    backbone = model.feature_maps(out_indices)
+    backbone.spec = model.spec
+    return backbone
 
 
 def list_models(

@@ -213,7 +213,7 @@ def test_a_pool_keeps_the_best_in_order_and_none_for_nothing() -> None:
 
 def test_candidates_are_the_best_of_all_beams() -> None:
     scores, live = torch.randn(2, 3, 9, dtype=torch.float64), -torch.rand(2, 3, dtype=torch.float64)
-    total, parents, tokens = candidates(scores, live, 6)
+    total, parents, tokens = candidates(scores, live - scores.logsumexp(-1), 6)
     wanted = (scores.log_softmax(-1) + live[..., None]).flatten(1)
     best, at = wanted.topk(6)
     torch.testing.assert_close(total, best)

@@ -17,7 +17,10 @@ IDS = torch.tensor([[3, 4, 5]])
         ({"num_beams": 3}, "num_beams=3 given to generate, which does not take it. Did you mean 'beam'?"),
         ({"max_new_tokens": 5}, "Did you mean 'max_len'?"),
         ({"nbest": 2}, "Did you mean 'n_best'?"),
-        ({"repetition_penalty": 1.2}, "which does not take it. It takes max_len, beam, length_penalty, n_best"),
+        ({"min_new_tokens": 2}, "Did you mean 'min_len'?"),
+        ({"logits_processor": []}, "Did you mean 'processors'?"),
+        ({"stop_strings": ["."]}, "Did you mean 'stop'?"),
+        ({"diversity": 1.2}, "which does not take it. It takes max_len, beam, length_penalty, n_best"),
     ],
 )
 def test_wishes_in_other_words_are_refused_by_ours(writer: Callable[..., Any], wish: Any, told: str) -> None:

@@ -171,6 +171,32 @@ def test_a_stream_is_the_answer_in_pieces(run: Run, writer: str) -> None:
     assert "--stream shows one answer" in run("generate", writer, "abc", "--stream", "--beam", "2")[2]
 
 
+def test_constraints_are_options(run: Run, writer: str) -> None:
+    wish = ["generate", writer, "abc", "--max-len", "8"]
+    free = run(*wish)[1]
+    penalised = run(*wish, "--repetition-penalty", "1.5", "--no-repeat-ngram-size", "1", "--min-len", "3")[1]
+    letters = penalised.rstrip("\n")
+    assert penalised != free
+    assert len(set(letters)) == len(letters) or "\ufffd" in letters
+    code, out, _ = run(*wish, "--stop", free[0], "--stop", "never")
+    assert (code, out) == (0, f"{free[0]}\n")
+    assert run(*wish, "--stop", free[0], "--stream")[1] == out
+    assert "stop=['']: an empty string stands everywhere" in run(*wish, "--stop", "")[2]
+    assert "min_len=9 is above max_len=8" in run(*wish, "--min-len", "9")[2]
+
+
+def test_a_target_is_scored_as_if_it_were_generated(run: Run, writer: str) -> None:
+    wish = ["generate", writer, "abc", "--max-len", "8", "--length-penalty", "0", "--json"]
+    answer = json.loads(run(*wish)[1])["answers"][0]
+    code, out, _ = run("generate", writer, "abc", "de", "--target", "xy", "--json")
+    first, other = (json.loads(line) for line in out.splitlines())
+    assert code == 0
+    assert first["target"] == "xy"
+    assert first["score"] != other["score"]
+    assert max(first["score"], other["score"]) < 0 > answer["score"]
+    assert "--target 'xy' scores a given answer" in run("generate", writer, "abc", "--target", "xy", "--beam", "2")[2]
+
+
 def test_draws_repeat_with_their_seed(run: Run, writer: str) -> None:
     wishes = ["--temperature", "2.0", "--max-len", "12", "--json"]
     draws = [run("generate", writer, "abc", *wishes, "--seed", seed)[1] for seed in "112"]

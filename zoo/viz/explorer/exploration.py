@@ -124,14 +124,14 @@ def read_of(
     names = _names(writer if has_encoder else reader)
     generation, written = None, tuple(inputs)
     if isinstance(model, Generator) and not _float_targets(model):
-        prompt, tree = 1, []
+        prompt, tree, end = 1, [], None
         if not has_encoder or not _answered(inputs):
             bound = TOKENS if max_len is None else max_len
             found = write(model, _first_row(inputs), min(bound, model.max_len or bound), beam, names)
-            written, prompt, tree = found.inputs, found.prompt, found.tree
+            written, prompt, tree, end = found.inputs, found.prompt, found.tree, found.end
         elif beam > 1 or max_len is not None:
             raise ConfigError(f"max_len={max_len}, beam={beam}: the input holds the answer, so nothing is written")
-        generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names), "tree": tree}
+        generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names, end), "tree": tree}
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
         raise ConfigError(f"max_len={max_len}, beam={beam}: '{title}' writes no tokens one by one")
     elif hasattr(model, "generate") and not _answered(inputs):

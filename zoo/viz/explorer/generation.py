@@ -34,11 +34,13 @@ class Written:
         inputs: as for `forward`: what was written stands behind the source, or behind the prompt.
         prompt: tokens that the decoder reads before it writes.
         tree: of the beam search; none without.
+        end: token behind the last that the decoder reads; None where the answer was cut off.
     """
 
     inputs: tuple[Any, ...]
     prompt: int
     tree: list[dict[str, Any]]
+    end: int | None = None
 
 
 def write(model: Generator, inputs: Sequence[Any], max_len: int | None, beam: int, names: Names) -> Written:
@@ -55,12 +57,14 @@ def write(model: Generator, inputs: Sequence[Any], max_len: int | None, beam: in
     with observe(lambda ids, running: seen.append((ids[0].clone(), running[0].clone()))):
         found = model.generate(*inputs, max_len=max_len, beam=beam, n_best=beam, length_penalty=ALPHA)
     tree = tree_of(seen, found, names, model.symbols.eos) if beam > 1 else []
+    length, ids = int(found.lengths[0, 0]), found.ids[0, 0].tolist()
+    end = ids[length] if length < len(ids) and ids[length] == model.symbols.eos else None
     if model.encoder is not None:
-        return Written((*inputs, found.read(model.symbols)), 1, tree)
-    length = inputs[0].shape[1] if len(inputs) < 2 else _length(inputs[1])
-    prompt = inputs[0][:1, :length]
-    ids = torch.cat([prompt, torch.tensor([found.best()[0]], dtype=prompt.dtype, device=prompt.device)], dim=1)
-    return Written((ids,), length, tree)
+        return Written((*inputs, found.read(model.symbols)), 1, tree, end)
+    before = inputs[0].shape[1] if len(inputs) < 2 else _length(inputs[1])
+    prompt = inputs[0][:1, :before]
+    answer = torch.tensor([ids[:length]], dtype=prompt.dtype, device=prompt.device)
+    return Written((torch.cat([prompt, answer], dim=1),), before, tree, end)
 
 
 def _length(valid: Any) -> int:
@@ -70,25 +74,30 @@ def _length(valid: Any) -> int:
 
 
 @torch.no_grad()
-def steps_of(model: Generator, inputs: Sequence[Any], prompt: int, names: Names) -> list[dict[str, Any]]:
+def steps_of(
+    model: Generator, inputs: Sequence[Any], prompt: int, names: Names, end: int | None = None
+) -> list[dict[str, Any]]:
     """Give each step's candidates: what follows on each token that the decoder reads, from the last of the prompt on.
 
-    One pass over all tokens gives the probabilities of each step: no token knows those behind it.
+    One pass over all tokens gives the probabilities of each step: no token knows those behind it. The token that was
+    written is marked; behind an answer that was cut off there is none.
 
     Args:
         model: that writes token by token.
         inputs: as for `forward`.
         prompt: tokens before the first that is written.
         names: of tokens.
+        end: what was written behind the last token; None for nothing.
     """
     target = model.split(tuple(inputs)).target[0][0].tolist()
+    following = [*target[1:], end]
     probabilities = model(*inputs)[0].float().softmax(-1).cpu()
     steps = []
     for row in range(max(prompt, 1) - 1, len(target)):
         best, ids = probabilities[row].topk(min(CANDIDATES, probabilities.shape[1]))
-        after = target[row + 1] if row + 1 < len(target) else int(ids[0])
+        after = following[row]
         kept = dict(zip(ids.tolist(), best.tolist(), strict=True))
-        if after not in kept:
+        if after is not None and after not in kept:
             kept[after] = float(probabilities[row, after])
         shown = zip(names(list(kept)), kept.values(), kept, strict=True)
         steps.append({"row": row, "candidates": [[name, round(p, 6), int(place == after)] for name, p, place in shown]})

@@ -29,7 +29,7 @@ def names(ids: Sequence[int]) -> list[str]:
 def test_candidates_are_the_probabilities_of_each_step(encoder: bool) -> None:
     model = writer(encoder)
     written = write(model, (SOURCE,), 4, 1, names)
-    steps = steps_of(model, written.inputs, written.prompt, names)
+    steps = steps_of(model, written.inputs, written.prompt, names, written.end)
     best = model.generate(SOURCE, max_len=4).best()[0]
     ids = written.inputs[-1][0].tolist()
     assert ids[written.prompt :] == best
@@ -39,8 +39,28 @@ def test_candidates_are_the_probabilities_of_each_step(encoder: bool) -> None:
         for name, probability, _ in step["candidates"]:
             assert probability == pytest.approx(float(follows[int(name[1:])]), abs=1e-5)
         taken = [name for name, _, is_taken in step["candidates"] if is_taken]
-        assert taken == [f"t{best[count]}" if count < len(best) else step["candidates"][0][0]]
+        end = [] if written.end is None else [f"t{written.end}"]
+        assert taken == ([f"t{best[count]}"] if count < len(best) else end)
     assert [step["row"] for step in steps] == list(range(written.prompt - 1, len(ids)))
+
+
+@pytest.mark.parametrize("encoder", [True, False])
+def test_the_last_step_marks_the_end_that_a_beam_wrote_though_another_token_is_likelier(encoder: bool) -> None:
+    torch.manual_seed(0)
+    model = writer(encoder)
+    for _ in range(200):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.normal_(0, 0.7)
+        written = write(model, (SOURCE,), 5, 4, names)
+        steps = steps_of(model, written.inputs, written.prompt, names, written.end)
+        if written.end is not None and steps[-1]["candidates"][0][0] != "t2":
+            break
+    assert [name for name, _, taken in steps[-1]["candidates"] if taken] == ["t2"]
+    assert steps[-1]["candidates"][0][2] == 0
+    cut = write(model, (SOURCE,), 1, 1, names)
+    last = steps_of(model, cut.inputs, cut.prompt, names, cut.end)[-1]["candidates"]
+    assert sum(taken for _, _, taken in last) == (cut.end is not None)
 
 
 @torch.no_grad()

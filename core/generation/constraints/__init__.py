@@ -1,0 +1,1 @@
+"""Constraints of generation: processors of scores and stopping criteria, one a file."""
