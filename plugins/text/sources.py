@@ -85,6 +85,18 @@ SOURCES = (
         "words with their phonemes: drawn words, or a list of yours (.txt), by espeak-ng; or your table "
         "word<TAB>phonemes (.tsv, .csv), or CMUdict (.dict)",
     ),
+    _seq2seq(
+        "dialogue",
+        "[FILE]",
+        "dialogues whose answers depend on earlier turns, for `zoo chat`; FILE: yours, a JSON object with messages "
+        "(role, content) or turns in each line (.jsonl)",
+    ),
+    _seq2seq(
+        "questions",
+        "[FILE]",
+        "questions about made passages, with their answers; FILE: yours, SQuAD's JSON or a table of question, context "
+        "and answer (.tsv, .csv, .jsonl)",
+    ),
     _task("mqar", "PAIRS,LENGTH", "16 keys with values, then keys that ask for them (arXiv:2312.04927)"),
     _task("selective-copy", "LETTERS,LENGTH", "8 letters in noise, to be told in their order (arXiv:2312.00752)"),
     _task("induction", "LENGTH", "what followed a mark is asked for at the end (arXiv:2312.00752)"),
