@@ -111,7 +111,9 @@ def _contents(messages: Sequence[Any], place: str) -> list[str]:
         wanted = _ROLES[len(texts) % 2]
         if role != wanted:
             raise DataError(f"{place}: message {number} has the role {role!r}, and it is the turn of {wanted!r}")
-        texts.append(before + content if isinstance(content, str) else content)
+        if not isinstance(content, str):
+            raise DataError(f"{place}: the content of message {number} is {content!r}, no text")
+        texts.append(before + content)
         before = ""
     return texts
 

@@ -135,7 +135,8 @@ def _read(path: Path, options: Mapping[str, str], language: str) -> Iterator[Pai
 def _dictionary(path: Path) -> Iterator[Pair]:
     """Read lines `word  P H O N E M E S`, further pronunciations as `word(2)`; `;;;` and ` #` begin a comment."""
     for number, line in lines(path):
-        word, *phonemes = "" if line.startswith(";;;") else line.partition(" #")[0].split() or [""]
+        told = "" if line.startswith(";;;") else line.partition(" #")[0]
+        word, *phonemes = told.split() or [""]
         if word and not phonemes:
             raise DataError(f"{path}:{number}: {word!r} has no phonemes; a line is a word and its phonemes")
         if word:
