@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -120,8 +121,8 @@ class Conversation:
 
 def _typed() -> Iterator[str]:
     """Yield what is typed, line by line, until the end of the input."""
-    import readline  # noqa: F401  its import lets arrow keys edit and repeat lines
-
+    with suppress(ImportError):  # not on Windows
+        import readline  # noqa: F401  its import lets arrow keys edit and repeat lines
     typer.echo(HELP, err=True)
     while True:
         try:

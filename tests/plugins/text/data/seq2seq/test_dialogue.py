@@ -100,7 +100,7 @@ def test_dialogues_of_a_file_are_in_one_part_whole(tmp_path: Path) -> None:
         (json.dumps({"messages": [message("user", "a"), message("user", "b")]}), "message 2 .* turn of 'assistant'"),
         (
             json.dumps({"messages": [message("user", "a"), message("assistant", None)]}),
-            "the content of message 2 is None",
+            "content of message 2 is None",
         ),
         ("", "is empty: it has no dialogues"),
     ],
