@@ -81,7 +81,7 @@ def _translators() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters) in TRANSLATORS.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.speech.models.speech_transformer:speech_transformer",
+            entry="zoo.plugins.speech.models.speech_transformer:speech_translator",
             config={"bands": 80, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
                     "window": 640, "position": "rotary", "normalise": "utterance", "dropout": 0.1,
                     "vocab_size": 260, "by": "attention"},
