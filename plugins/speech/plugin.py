@@ -19,7 +19,7 @@ SPEECH: dict[str, tuple[int, int, int, int, dict[str, Any], int]] = {
 }
 
 # name: (dim, depth, heads, mlp, parameters); arXiv:2010.05171 in small, for two cores
-TRANSLATORS = {"speech-translator-tiny": (128, 4, 4, 512, 1_000_000)}
+TRANSLATORS = {"speech-translator-tiny": (128, 4, 4, 512, 1_436_160)}
 
 # name: (bands, channels, depth, parameters); arXiv:1711.07128, between the paper's DS-CNN-S and DS-CNN-M
 DSCNN = {"dscnn-micro": (40, 128, 4, 92_928)}
