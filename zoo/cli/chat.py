@@ -82,7 +82,8 @@ class Conversation:
         kept = kept if self.history != 0 else []
         for first in range(len(kept) + 1):
             text = BETWEEN.join([*(text for turn in kept[first:] for text in turn), said])
-            if (tokens := self._tokens(text)) <= self.room:
+            tokens = self._tokens(text)
+            if tokens is not None and tokens <= self.room:
                 return text, first
         raise InputError(f"{tokens:,} tokens: '{self.pipeline.spec.name}' reads {self.room:,.0f} at most; say less")
 
@@ -109,14 +110,14 @@ class Conversation:
             return self.pipeline.stream(context, **self.options)
         return (answers[0][0] for _, answers in self.pipeline.generate([context], **self.options))
 
-    def _tokens(self, text: str) -> float:
-        """Count the tokens of a text; those that the model cannot read are too many."""
+    def _tokens(self, text: str) -> int | None:
+        """Count the tokens of a text; give None for several turns that are more than the model can read."""
         try:
             return int(self.pipeline.preprocess([text])[0].shape[-1])
         except InputError:
             if BETWEEN not in text:
                 raise
-            return float("inf")
+            return None
 
 
 def _typed() -> Iterator[str]:
