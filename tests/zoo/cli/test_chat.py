@@ -125,7 +125,7 @@ def test_commands_are_told_and_unknown_ones_named(run: Run, writer: str) -> None
 
 def test_a_notice_says_what_is_left_out(run: Run, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    size = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16, "position": "learned", "max_len": 16}
+    size: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16, "position": "learned", "max_len": 16}
     zoo.weights.save(zoo.create("transformer-tiny", **size), tmp_path / "short")
     read: Any = zoo.preprocess("transformer-tiny")
     read.tokenizer.save(tmp_path / "short" / "tokenizer.json")
@@ -137,7 +137,7 @@ def test_a_notice_says_what_is_left_out(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_reads_no_typed_lines_is_refused(run: Run, tmp_path: Path) -> None:
-    size = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+    size: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
     zoo.weights.save(zoo.create("speech-translator-tiny", **size), tmp_path / "sounds")
     assert "which reads no typed lines: use zoo generate" in run("chat", str(tmp_path / "sounds"), piped=b"a")[2]
     zoo.weights.save(zoo.create("vit-micro", num_classes=2, **size), tmp_path / "pictures")
