@@ -203,7 +203,7 @@ ORDER = {
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",
     "zoo.plugins.text.bench": "int8",
-    "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic",
+    "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic seq2seq",
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
     "zoo.plugins.speech.data": "audio_store corpus transcripts synthetic",
     "zoo.plugins.vision": "sources read_image image_source data image_corpus timm_methods plugin",

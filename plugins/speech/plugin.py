@@ -18,6 +18,9 @@ SPEECH: dict[str, tuple[int, int, int, int, dict[str, Any], int]] = {
     "speech-base": (512, 12, 8, 2048, {}, 38_739_968),
 }
 
+# name: (dim, depth, heads, mlp, parameters); arXiv:2010.05171 in small, for two cores
+TRANSLATORS = {"speech-translator-tiny": (128, 4, 4, 512, 1_436_160)}
+
 # name: (bands, channels, depth, parameters); arXiv:1711.07128, between the paper's DS-CNN-S and DS-CNN-M
 DSCNN = {"dscnn-micro": (40, 128, 4, 92_928)}
 
@@ -52,6 +55,7 @@ FRAMES: dict[str, Any] = {
 def zoo_models() -> Iterator[ModelSpec]:
     """Give every speech model."""
     yield from _encoders()
+    yield from _translators()
     yield from _cnns()
     yield from _wav2vec2()
     yield from _synthesisers()
@@ -70,6 +74,23 @@ def _encoders() -> Iterator[ModelSpec]:
             source="arXiv:1910.12977, arXiv:2010.05171",
             description="Each vector of 40 ms looks 640 ms to both sides.",
             **FRAMES,
+        )  # fmt: skip
+
+
+def _translators() -> Iterator[ModelSpec]:
+    for name, (dim, depth, heads, mlp, parameters) in TRANSLATORS.items():
+        yield ModelSpec(
+            name=name,
+            entry="zoo.plugins.speech.models.speech_transformer:speech_translator",
+            config={"bands": 80, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
+                    "window": 640, "position": "rotary", "normalise": "utterance", "dropout": 0.1,
+                    "vocab_size": 260, "by": "attention"},
+            parameters=parameters,
+            task="generate",
+            tasks=("generate",),
+            source="arXiv:2010.05171",
+            description="Writes what is said in another language.",
+            **{key: value for key, value in FRAMES.items() if key != "classifier"},
         )  # fmt: skip
 
 

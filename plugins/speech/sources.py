@@ -30,6 +30,15 @@ SOURCES = (
         drawn=True,
     ),
     _source(
+        "spoken-numbers",
+        "data.synthetic.spoken_numbers:open_spoken_numbers",
+        "[FROM-TO]",
+        "numbers up to 999 that espeak-ng says in one language, written in another (en-de, de-en); tested on other "
+        "numbers in other voices",
+        drawn=True,
+        tasks=("generate",),
+    ),
+    _source(
         "one-voice",
         "data.synthetic.tts_corpus:open_one_voice",
         "",

@@ -33,6 +33,11 @@ def _drawn(name: str, takes: str, description: str) -> SourceSpec:
     return _source(name, takes, description, SYNTHETIC, drawn=True)
 
 
+def _seq2seq(name: str, takes: str, description: str) -> SourceSpec:
+    module = f"data.seq2seq.{name.replace('-', '_')}"
+    return _source(name, takes, description, module, drawn=True, tasks=("generate",))
+
+
 def _task(name: str, takes: str, description: str) -> SourceSpec:
     return _source(name, f"[{takes}]", description, "data.synthetic.sequence_tasks", drawn=True)
 
@@ -75,6 +80,24 @@ SOURCES = (
     _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", SYNTHETIC),
     _drawn("parse", "", "sentences of a small English grammar, with their trees in brackets"),
     _drawn("tags", "", "sentences of a small English grammar, with the parts of speech"),
+    _seq2seq(
+        "phonemes",
+        "[FILE][?language=en-us]",
+        "words with their phonemes: drawn words, or a list of yours (.txt), by espeak-ng; or your table "
+        "word<TAB>phonemes (.tsv, .csv), or CMUdict (.dict)",
+    ),
+    _seq2seq(
+        "dialogue",
+        "[FILE]",
+        "dialogues whose answers depend on earlier turns, for `zoo chat`; FILE: yours, a JSON object with messages "
+        "(role, content) or turns in each line (.jsonl)",
+    ),
+    _seq2seq(
+        "questions",
+        "[FILE]",
+        "questions about made passages, with their answers; FILE: yours, SQuAD's JSON or a table of question, context "
+        "and answer (.tsv, .csv, .jsonl)",
+    ),
     _task("mqar", "PAIRS,LENGTH", "16 keys with values, then keys that ask for them (arXiv:2312.04927)"),
     _task("selective-copy", "LETTERS,LENGTH", "8 letters in noise, to be told in their order (arXiv:2312.00752)"),
     _task("induction", "LENGTH", "what followed a mark is asked for at the end (arXiv:2312.00752)"),

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, explore, export, generate, listing, new, plan, plugins, predict, train
+from zoo.cli import attention, bench, chat, explore, export, generate, listing, new, plan, plugins, predict, train
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -62,6 +62,7 @@ def build() -> typer.Typer:
     app.command("plan")(plan.plan)
     app.command("train", cls=Command)(train.train)
     app.command("generate", cls=Command)(generate.generate)
+    app.command("chat", cls=Command)(chat.chat)
     app.command("predict")(predict.predict)
     app.command("attention")(attention.attention)
     app.command("explore")(explore.explore)

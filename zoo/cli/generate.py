@@ -89,7 +89,7 @@ def generate(
             typer.echo()
         return
     options |= {"beam": beam, "length_penalty": length_penalty, "n_best": n_best}
-    for line, answers in pipeline.generate(lines, **_accepted(pipeline.model, options)):
+    for line, answers in pipeline.generate(lines, **accepted_options(pipeline.model, options)):
         if as_json:
             found = [{"text": text, "score": score} for text, score in answers]
             typer.echo(json.dumps({"input": line, "answers": found}, ensure_ascii=False))
@@ -105,7 +105,7 @@ def _print_scores(pipeline: Pipeline, lines: list[str], target: str, as_json: bo
         typer.echo(found if as_json else f"{score:.4f}\t{target}")
 
 
-def _accepted(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+def accepted_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Leave out options that were not given, and refuse those that a model does not take."""
     known = inspect.signature(model.generate).parameters
     given = {key: value for key, value in options.items() if value is not None and value != _USUAL.get(key)}

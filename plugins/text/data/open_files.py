@@ -47,7 +47,7 @@ def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
                     raise DataError(f"{row.place}: the {side} is empty")
             yield Pair(row.values[0], row.values[1], row.place)
 
-    data = _open("pairs", place, options, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
+    data = read_examples("pairs", place, options, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
     chosen = data.tokenizer(tokenizer, lambda pair: pair[:2])
     return ParallelCorpus(
         data.about("pairs of texts", chosen), spec, chosen, data.parts, units=options.get("units", "13a")
@@ -65,7 +65,7 @@ def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
                     raise DataError(f"{row.place}: the label is empty")
                 yield Labelled(row.values[0], row.values[1].strip(), row.place)
 
-    data = _open("labelled", place, options, read, lambda example: example.text, seed)
+    data = read_examples("labelled", place, options, read, lambda example: example.text, seed)
     hint = (
         "If they are texts to be generated, such as translations, train a model that generates: "
         f"zoo train transformer-tiny --data parallel:{place}"
@@ -83,7 +83,7 @@ def open_tagged(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Ta
     def read(paths: Sequence[Path]) -> Iterator[Sentence]:
         return (sentence for path in paths for sentence in read_columns(path, options))
 
-    data = _open("tagged", place, options, read, lambda sentence: " ".join(sentence.words), seed)
+    data = read_examples("tagged", place, options, read, lambda sentence: " ".join(sentence.words), seed)
     labels = data.labels(lambda sentence: sentence.tags)
     chosen = data.tokenizer(tokenizer, lambda sentence: (" ".join(sentence.words),))
     about = data.about(f"sentences with {len(labels)} labels of words", chosen)
@@ -100,7 +100,7 @@ def open_lines(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Lin
     def read(paths: Sequence[Path]) -> Iterator[Line]:
         return (Line(row.values[0], row.place) for path in paths for row in read_lines(path, options))
 
-    data = _open("lines", place, options, read, lambda line: line.text, seed)
+    data = read_examples("lines", place, options, read, lambda line: line.text, seed)
     chosen = data.tokenizer(tokenizer, lambda line: (line.text,))
     if spec.reads == "encoder":
         return MaskedCorpus(data.about("lines of text", chosen), spec, chosen, data.parts)
@@ -109,7 +109,7 @@ def open_lines(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Lin
     return LinesCorpus(about, spec, chosen, data.parts, pack)
 
 
-def _open(
+def read_examples(
     kind: str,
     place: str,
     options: Mapping[str, str],
@@ -118,7 +118,17 @@ def _open(
     seed: int,
     languages: Sequence[str] = (),
 ) -> "TextData[Example]":
-    """Read a user's files, or stream them where they are large."""
+    """Read a user's files into parts, split by the hash of a text; or stream them where they are large.
+
+    Args:
+        kind: of the source; options that decide what is read are told with it.
+        place: the files.
+        options: of the source.
+        read: gives the examples of files.
+        text: of an example; those that share it are in one part.
+        seed: of the split.
+        languages: endings of two parallel files.
+    """
     files = locate(place, languages)
     name, given = Path(place.partition(",")[0]).name, bool(files.keys() - {"train"})
     if sum(map(text_size, files.values())) >= LARGE:

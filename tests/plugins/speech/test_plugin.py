@@ -17,6 +17,7 @@ class TestSpeech(PluginConformance):
         "speech-tiny": SMALL | {"num_classes": 5},
         "speech-small": SMALL | {"window": [160, 80], "position": "transformer-xl", "num_classes": 4},
         "speech-base": SMALL | {"task": "generate", "by": "joint", "vocab_size": 9},
+        "speech-translator-tiny": SMALL | {"vocab_size": 9},
         "wav2vec2-base": WAVES | {"num_classes": 5, "task": "classify"},
         "wav2vec2-large-lv60": WAVES | {"num_classes": 4},
     }

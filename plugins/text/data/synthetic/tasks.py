@@ -10,11 +10,11 @@ from typing import TypeVar
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, fingerprint, names_of
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
+from zoo.plugins.shared.text.number_words import LANGUAGES, LARGEST
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.data.labelled_corpus import Labelled, TaggedCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.synthetic.grammar import Tree, draw_sentences
-from zoo.plugins.text.data.synthetic.number_words import LANGUAGES, LARGEST
 from zoo.plugins.text.data.synthetic.string_tasks import StringsCorpus, draw_pairs, lengths_of
 
 Example = TypeVar("Example")

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from zoo.errors import DataError
+from zoo.plugins.shared.text.number_words import english, german
 from zoo.plugins.text.data.parallel_corpus import ParallelCorpus
 from zoo.plugins.text.data.synthetic import tasks
-from zoo.plugins.text.data.synthetic.number_words import english, german
 from zoo.plugins.text.data.synthetic.string_tasks import StringsCorpus, draw_pairs, lengths_of
 from zoo.plugins.text.data.synthetic.tasks import (
     open_copy,

@@ -1,6 +1,6 @@
 import pytest
 
-from zoo.plugins.text.data.synthetic.number_words import LANGUAGES, LARGEST, english, german
+from zoo.plugins.shared.text.number_words import LANGUAGES, LARGEST, english, german
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Sequence-to-sequence tasks with scores of their own: phonemes, dialogue and questions, drawn or from files."""
