@@ -159,11 +159,63 @@ class Pipeline:
             ConfigError: If the model has no labels.
             InputError: If an input cannot be read.
         """
+        self.check_predicts()
+        return self._predict(raw, skip)
+
+    def check_predicts(self) -> None:
+        """Check that the model has labels, or fills masks, before weights are loaded.
+
+        Raises:
+            ConfigError: If it does not.
+        """
         unlabelled = self.spec.task in ("classify", "tag") and self.spec.config.get("num_classes") == 0
         if unlabelled or self.spec.task in ("generate", "features"):
-            other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors"
+            other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors, --features"
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
-        return self._predict(raw, skip)
+
+    def answers(self, raw: list[Any]) -> list[Any]:
+        """Answer raw inputs, of any kind that `preprocess` reads, in one batch; an answer is as that of `predict`.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
+        return self._answered(raw, self.inputs(raw))
+
+    def features(
+        self, raw: Iterable[Any], skip: Callable[[str, InputError], None] | None = None
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield each input with its feature vector, an array of float32: what the head pools, or the mean vector.
+
+        Args:
+            raw: texts, names of files, SMILES.
+            skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
+
+        Raises:
+            ConfigError: If the model has no feature vectors.
+            InputError: If an input cannot be read.
+        """
+        lines = iter(raw)
+        for part, inputs in self.read(iter(lambda: list(islice(lines, BATCH)), []), skip):
+            yield from zip(part, self.vectors(inputs), strict=True)
+
+    def vectors(self, inputs: tuple[Any, ...]) -> Any:
+        """Give the feature vectors of prepared inputs, an array of float32 (inputs, channels).
+
+        Raises:
+            ConfigError: If the model has none.
+        """
+        import torch
+
+        if not hasattr(self.model, "pooled_features"):
+            raise ConfigError(f"{self.name!r} is a {type(self.model).__name__} without pooled_features(*inputs)")
+        with torch.no_grad():
+            return self.model.pooled_features(*inputs).float().cpu().numpy()
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether a raw input that is a text names a file, which `preprocess` would open."""
+        told = getattr(self.preprocess, "reads_files", None)
+        return self.spec.reads not in ("encoder", "source", "prompt") if told is None else bool(told)
 
     def generate(self, raw: Sequence[str], **options: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """Yield each input with its answers and their scores, best first.
@@ -217,14 +269,17 @@ class Pipeline:
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}', which does not generate: use zoo predict")
 
     def _predict(self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None) -> Iterator[tuple[str, Any]]:
-        import torch
-
         lines = iter(raw)
         for part, inputs in self.read(iter(lambda: list(islice(lines, BATCH)), []), skip):
-            with torch.no_grad():
-                output = self.model(*inputs).cpu()
-            batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
-            yield from zip(part, self.postprocess(output, batch(*inputs) if batch else part), strict=True)
+            yield from zip(part, self._answered(part, inputs), strict=True)
+
+    def _answered(self, part: list[Any], inputs: tuple[Any, ...]) -> list[Any]:
+        import torch
+
+        with torch.no_grad():
+            output = self.model(*inputs).cpu()
+        batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
+        return list(self.postprocess(output, batch(*inputs) if batch else part))
 
 
 class _Reader:

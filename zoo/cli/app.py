@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, explore, export, generate, listing, new, plan, plugins, predict, train
+from zoo.cli import attention, bench, explore, export, generate, listing, new, plan, plugins, predict, serve, train
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -66,6 +66,7 @@ def build() -> typer.Typer:
     app.command("attention")(attention.attention)
     app.command("explore")(explore.explore)
     app.command("export")(export.export)
+    app.command("serve")(serve.serve)
     app.add_typer(bench.app, name="bench")
     app.add_typer(plugins.app, name="plugins")
     app.add_typer(new.app, name="new")
