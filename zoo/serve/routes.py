@@ -144,10 +144,8 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Refusal)
     async def refuse(request: Request, error: Refusal) -> Response:
-        headers = (
-            {"retry-after": "1"} if error.status == 503 else {"connection": "close"} if error.status == 413 else {}
-        )
-        return JSONResponse({"error": error.text}, error.status, headers)
+        headers = {413: {"connection": "close"}, 503: {"retry-after": "1"}}
+        return JSONResponse({"error": error.text}, error.status, headers.get(error.status))
 
     @app.exception_handler(TimeoutError)
     async def late(request: Request, error: TimeoutError) -> Response:
