@@ -25,6 +25,12 @@ ALLOWED = {
     "bench/data/images.py": "image images",  # data of each kind, read beside the libraries that read it
     "bench/data/texts.py": "text",
     "bench/export/families.py": "graph speech",  # names of models
+    "answers.py": "text",  # a key of the JSON that is sent
+    "bench/serve/subjects.py": "image texts",  # a type of files, and what is refused
+    "serve/raw_inputs.py": "texts text",  # what inputs are that are no files
+    "serve/request_body.py": "text",  # a type of bodies
+    "serve/routes.py": "text",  # the same
+    "serve/served_model.py": "text",  # a key of the JSON that is sent
     "deploy/programs.py": "graph vision",  # inputs whose names no stem tells
     "deploy/run.py": "graph image text",  # reads raw inputs of each kind without this library
     "deploy/write.py": "graph",  # ONNX's word for the operations of a program

@@ -9,18 +9,8 @@ import typer
 
 from zoo.cli.arguments import Checkpoint, Device, Int8
 from zoo.pipeline import Pipeline
+from zoo.registry.builtin import SERVE
 from zoo.registry.entry_loading import require
-from zoo.spec import Requirement
-
-SERVE = tuple(
-    Requirement(module=module, distribution=distribution, install="attention-zoo[serve]")
-    for module, distribution in (
-        ("fastapi", "fastapi"),
-        ("uvicorn", "uvicorn"),
-        ("python_multipart", "python-multipart"),
-        ("prometheus_client", "prometheus-client"),
-    )
-)
 
 
 def serve(
