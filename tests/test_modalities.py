@@ -17,7 +17,8 @@ ALLOWED = {
     "cli/arguments.py": "text texts",  # what a file given to --file holds
     "cli/generate.py": "text",  # a key of the JSON that is printed
     "cli/int8.py": "texts",  # what a file given to --file holds
-    "cli/predict.py": "text",  # the same
+    "cli/answer_lines.py": "text",  # a format, and a column
+    "cli/predict.py": "text",  # a format
     "bench/speed/command.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same

@@ -1,7 +1,16 @@
 """Answers of models as JSON values: what `zoo predict --format jsonl` prints, and `zoo serve` sends."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Give a text whose masks were filled, and for each mask its most probable tokens with probabilities."""
+
+    text: str
+    masks: list[list[tuple[str, float]]]
 
 
 def as_json(answer: Any, top: int | None = None) -> dict[str, Any]:
@@ -13,6 +22,9 @@ def as_json(answer: Any, top: int | None = None) -> dict[str, Any]:
     """
     if isinstance(answer, Mapping):
         return {"labels": dict(best(answer, top))}
+    if isinstance(answer, Filled):
+        masks = [[{"token": token, "probability": chance} for token, chance in mask] for mask in answer.masks]
+        return {"text": answer.text, "masks": masks}
     if isinstance(answer, str):
         return {"text": answer}
     return {"score": answer} if isinstance(answer, float) else {"tags": list(answer)}

@@ -106,6 +106,6 @@ class ServedModel:
         if wanted == "features":
             return [{"features": row.tolist()} for row in self.pipeline.vectors(self.pipeline.inputs(inputs))]
         if self.task != "generate":
-            return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs)]
+            return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs, options.get("top"))]
         found = self.pipeline.generate(inputs, **options)
         return [{"answers": [{"text": text, "score": score} for text, score in answers]} for _, answers in found]
