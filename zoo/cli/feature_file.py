@@ -1,4 +1,4 @@
-"""`FeatureFile`: feature vectors written row by row, in constant memory, into one .npz file: `features` and `inputs`."""
+"""`FeatureFile`: feature vectors written row by row, in constant memory, to an .npz file: `features` and `inputs`."""
 
 import shutil
 import zipfile
@@ -12,9 +12,6 @@ import numpy as np
 
 from zoo.atomic_write import atomic_path
 from zoo.errors import InputError
-
-CHUNK = 4096
-"""Names that are written together."""
 
 
 class FeatureFile:
