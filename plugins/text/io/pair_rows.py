@@ -31,7 +31,7 @@ def pair_rows(
     Raises:
         InputError: If a row is longer, or there is no text.
     """
-    parts = [text if is_pair(text) else (text,) for text in texts]
+    parts: list[tuple[str, ...]] = [text if isinstance(text, tuple) else (text,) for text in texts]
     ids = iter(tokenizer.rows([*chain.from_iterable(parts)], BARE, empty=Frame((), frame.behind[:1])))
     rows, segments = [], []
     for number, part in enumerate(parts):

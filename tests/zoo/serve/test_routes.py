@@ -125,7 +125,7 @@ class Slow(Pipeline):
 
     let, begun, asked = threading.Event(), threading.Event(), 0
 
-    def answers(self, raw: list[Any]) -> list[Any]:
+    def answers(self, raw: list[Any], masks: int | None = None) -> list[Any]:
         self.asked += len(raw)
         self.begun.set()
         assert self.let.wait(30)

@@ -21,7 +21,12 @@ PAIRS: list[Any] = [("a first text", "and another"), ("b", "c"), "a single one"]
 def folder(tmp_path: Path) -> Path:
     """Save a classifier of Hugging Face's, and a tokenizer with its templates."""
     torch.manual_seed(0)
-    sizes = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 32}
+    sizes: dict[str, Any] = {
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 32,
+    }
     config = BertConfig(vocab_size=260, max_position_embeddings=40, num_labels=3, **sizes)
     BertForSequenceClassification(config).save_pretrained(tmp_path)
     learned = Tokenizer.train(["a first text and another", "b c a single one"] * 3, "wordpiece", 60)
@@ -35,8 +40,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_pairs_are_answered_as_by_hugging_face(folder: Path) -> None:
-    theirs = BertForSequenceClassification.from_pretrained(folder).eval()
-    tokens = PreTrainedTokenizerFast(
+    theirs = BertForSequenceClassification.from_pretrained(folder).train(False)
+    read: Any = PreTrainedTokenizerFast
+    tokens = read(
         tokenizer_file=str(folder / "tokenizer.json"), pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
     )
     pipeline = Pipeline(str(folder))
@@ -53,7 +59,7 @@ def test_pairs_are_answered_as_by_hugging_face(folder: Path) -> None:
 
 
 def test_pairs_that_are_too_long_and_models_that_read_one_text_are_told(folder: Path) -> None:
-    with pytest.raises(InputError, match="text 0 of .* tokens is longer than max_len=40"):
+    with pytest.raises(InputError, match=r"text 0 of \d+ tokens is longer than max_len=40"):
         Pipeline(str(folder)).inputs([("a " * 30, "b " * 30)])
     with pytest.raises(InputError, match="a pair of texts of a model that reads one"):
         zoo.preprocess("lstm-micro")([("a", "b")])
