@@ -34,9 +34,7 @@ def run_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_run_is_pushed_with_a_card_and_loaded_from_a_repository_that_nobody_listed(
-    run_folder: Path, hub: Any
-) -> None:
+def test_a_run_is_pushed_with_a_card_and_loaded_by_name(run_folder: Path, hub: Any) -> None:
     url = zoo.weights.push(run_folder, "me/cats", licence="apache-2.0", private=True)
     assert url.endswith("/me/cats")
     sent = hub.repositories["me/cats"]["main"]
@@ -96,9 +94,7 @@ def test_the_command_pushes(run_folder: Path, hub: Any, run: Callable[..., tuple
 
 
 @pytest.mark.slow
-def test_another_process_loads_what_was_pushed_by_the_variable_of_the_library(
-    run_folder: Path, hub: Any, tmp_path: Path
-) -> None:
+def test_another_process_loads_what_was_pushed(run_folder: Path, hub: Any, tmp_path: Path) -> None:
     zoo.weights.push(run_folder, "me/cats", licence="mit")
     code = "import zoo; print(zoo.create('hf-hub:me/cats').num_classes)"
     environment = os.environ | {"HF_HUB_CACHE": str(tmp_path / "elsewhere")}

@@ -4,6 +4,7 @@ import http.client
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,11 +55,10 @@ def of_server(url: str, body: Callable[[int], tuple[bytes, dict[str, str]]], cli
             if reply.status != 200:
                 raise RuntimeError(f"{place} answered {reply.status}: {text.decode()}")
 
-        for turn in range(WARM):
-            ask(turn)
-        found = _timed(ask, seconds)
-        connection.close()
-        return found
+        with closing(connection):
+            for turn in range(WARM):
+                ask(turn)
+            return _timed(ask, seconds)
 
     with ThreadPoolExecutor(clients) as threads:
         return Latency.of([each for found in threads.map(client, range(clients)) for each in found], seconds)
