@@ -147,7 +147,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
                 monkeypatch.setattr(module, "ENDPOINT", url)
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)  # another protocol, of servers of its own
         monkeypatch.setattr(hf_api.api, "endpoint", url)
+        monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
         monkeypatch.setenv("HF_ENDPOINT", url)
         monkeypatch.setenv("HF_TOKEN", "hf_good")
         yield Hub

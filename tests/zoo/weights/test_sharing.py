@@ -108,4 +108,6 @@ def test_torch_hub_makes_models_by_name() -> None:
     for name, given in (("create", ("vit-micro",)), ("vit_micro", ())):
         model: Any = torch.hub.load(root, name, *given, source="local", num_classes=3)
         assert (model.spec.name, model.num_classes) == ("vit-micro", 3)
-    assert "bert_base" in torch.hub.list(root, source="local")
+    assert callable(torch.hub.load(root, "preprocess", "vit-micro", source="local"))
+    with pytest.raises(RuntimeError, match="Cannot find callable vit_mikro"):
+        torch.hub.load(root, "vit_mikro", source="local")

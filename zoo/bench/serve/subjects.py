@@ -40,7 +40,8 @@ def subject(name: str, folder: Path) -> Subject:
     (folder / "labels.json").write_text(json.dumps([f"label {number}" for number in range(LABELS)]), encoding="utf-8")
     generator = np.random.default_rng(0)
     if spec.reads == "encoder":
-        create.preprocess("bert-micro").tokenizer.save(folder / "tokenizer.json")  # a token for each byte
+        read: Any = create.preprocess("bert-micro")
+        read.tokenizer.save(folder / "tokenizer.json")  # a token for each byte
         sentences = [_sentence(generator) for _ in range(COUNT)]
         return Subject(name, folder, lambda n: sentences[n % COUNT], lambda n: _json(sentences[n % COUNT]))
     files = [_picture(generator) for _ in range(COUNT)]

@@ -28,7 +28,8 @@ def folder(tmp_path: Path) -> Path:
         "num_attention_heads": 3,
         "intermediate_size": 32,
     }
-    config = BertConfig(vocab_size=260, max_position_embeddings=40, num_labels=3, **sizes)
+    labels: dict[str, Any] = {"num_labels": 3}
+    config = BertConfig(vocab_size=260, max_position_embeddings=40, **labels, **sizes)
     BertForSequenceClassification(config).save_pretrained(tmp_path)
     learned = Tokenizer.train(["a first text and another", "b c a single one"] * 3, "wordpiece", 60)
     backend: Backend = learned.backend

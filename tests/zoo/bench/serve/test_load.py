@@ -38,7 +38,8 @@ def url() -> Iterator[str]:
 
 def test_percentiles_are_in_milliseconds_and_the_rate_by_second() -> None:
     found = Latency.of([0.001] * 98 + [0.003, 0.003], 4.0)
-    assert (found.rate, found.median, found.requests) == (25.0, pytest.approx(1), 100)
+    assert (found.rate, found.requests) == (25.0, 100)
+    assert found.median == pytest.approx(1)
     assert found.high == pytest.approx(3)
 
 
