@@ -156,6 +156,15 @@ JOIN = """
 import sys, types
 sys.modules["my_plugin"] = types.ModuleType("my_plugin")
 """
+SHARED = """
+import zoo as _zoo
+_zoo.weights.save(_zoo.create("vit-micro", num_classes=2, depth=1), "runs/pictures")
+"""
+HUB = """
+_create = _zoo.create
+_zoo.create = lambda name, **given: _create("local-dir:runs/pictures", **given)
+_zoo.weights.push = _zoo.weights.push_to_hub = lambda source, repository, licence, **given: repository
+"""
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
@@ -164,6 +173,8 @@ PRELUDES = {
     "docs/join.md": JOIN,
     "docs/graph.md": "",
     "docs/int8.md": INT8,
+    "docs/serve.md": SHARED,
+    "docs/sharing.md": SHARED + HUB,
     "docs/speech.md": SPEECH,
     "docs/text.md": SHORT + BERT,
 }
