@@ -111,3 +111,34 @@ def test_torch_hub_makes_models_by_name() -> None:
     assert callable(torch.hub.load(root, "preprocess", "vit-micro", source="local"))
     with pytest.raises(RuntimeError, match="Cannot find callable vit_mikro"):
         torch.hub.load(root, "vit_mikro", source="local")
+
+
+@pytest.mark.slow
+def test_a_folder_of_pictures_is_trained_predicted_pushed_and_loaded_elsewhere(
+    hub: Any, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """The way of docs/ten-commands.md; tests/zoo/cli/test_serve.py serves."""
+    from PIL import Image
+
+    for number in range(60):
+        folder = tmp_path / "pictures" / ("dark", "light")[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.linear_gradient("L").resize((24, 24)).point(lambda x, n=number: x // 4 + 150 * (n % 2) + n).save(
+            folder / f"{number}.png"
+        )
+    out, picture = str(tmp_path / "out"), str(tmp_path / "pictures" / "light" / "1.png")
+    sizes = [word for key, value in SIZE.items() for word in ("--set", f"{key}={value}")]
+    code, _, told = run(
+        "train", "vit-micro", "--data", f"folder:{tmp_path / 'pictures'}", "--out", out, "--steps", "60",
+        "--batch-size", "8", *sizes,
+    )  # fmt: skip
+    assert code == 0, told
+    code, first, told = run("predict", out, picture, "--format", "csv")
+    assert code == 0, told
+    assert run("push", out, "me/lights", "--licence", "apache-2.0")[0] == 0
+    code, again, told = run("predict", "hf-hub:me/lights", picture, "--format", "csv")
+    assert code == 0, told
+    assert again == first
+    card = hub.repositories["me/lights"]["main"]["README.md"].decode()
+    assert "zoo train vit-micro --data folder:" in card
+    assert "| accuracy |" in card
