@@ -11,7 +11,7 @@ from zoo.version import __version__
 RECORD, EVALUATION = "training.json", "evaluation.json"
 """What `zoo train` writes, and what `zoo evaluate RUN --json` prints, if it is kept beside the weights."""
 PIPELINES = {
-    ("classify", ""): "image-classification",
+    ("classify", "vision"): "image-classification",
     ("classify", "encoder"): "text-classification",
     ("classify", "sound"): "audio-classification",
     ("tag", "encoder"): "token-classification",
@@ -19,12 +19,11 @@ PIPELINES = {
     ("generate", "prompt"): "text-generation",
     ("generate", "source"): "translation",
     ("generate", "sound"): "automatic-speech-recognition",
-    ("features", ""): "feature-extraction",
+    ("features", "vision"): "image-feature-extraction",
     ("features", "encoder"): "feature-extraction",
     ("features", "sound"): "feature-extraction",
 }
-"""The hub's name of what a model is for, by task and what it reads, where the hub has one."""
-NO_PICTURES = ("graph", "molecules", "points", "tables")
+"""The hub's name of what a model is for, by task and by what it reads, or else its modality, where the hub has one."""
 
 
 def card(folder: Path, repository: str, licence: str, limits: str = "", reads: str = "") -> str:
@@ -96,7 +95,7 @@ def _metadata(
     record: Mapping[str, Any],
 ) -> dict[str, Any]:
     modality = config.get("modality", "")
-    pipeline = PIPELINES.get((task, reads)) if reads or modality not in NO_PICTURES else None
+    pipeline = PIPELINES.get((task, reads or modality))
     found: dict[str, Any] = {"license": licence, "library_name": "attention-zoo", "tags": ["attention-zoo", modality]}
     if pipeline:
         found["pipeline_tag"] = pipeline
