@@ -17,7 +17,8 @@ ALLOWED = {
     "cli/arguments.py": "text texts",  # what a file given to --file holds
     "cli/generate.py": "text",  # a key of the JSON that is printed
     "cli/int8.py": "texts",  # what a file given to --file holds
-    "cli/predict.py": "text",  # the same
+    "cli/answer_lines.py": "text",  # a format, and a column
+    "cli/predict.py": "text",  # a format
     "bench/speed/command.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
@@ -25,6 +26,13 @@ ALLOWED = {
     "bench/data/images.py": "image images",  # data of each kind, read beside the libraries that read it
     "bench/data/texts.py": "text",
     "bench/export/families.py": "graph speech",  # names of models
+    "answers.py": "text",  # a key of the JSON that is sent
+    "bench/serve/subjects.py": "image texts",  # a type of files, and what is refused
+    "serve/raw_inputs.py": "texts text",  # what inputs are that are no files
+    "serve/request_body.py": "text",  # a type of bodies
+    "serve/routes.py": "text",  # the same
+    "serve/served_model.py": "text",  # a key of the JSON that is sent
+    "weights/card.py": "image text audio speech vision",  # the hub's names of tasks
     "deploy/programs.py": "graph vision",  # inputs whose names no stem tells
     "deploy/run.py": "graph image text",  # reads raw inputs of each kind without this library
     "deploy/write.py": "graph",  # ONNX's word for the operations of a program

@@ -157,6 +157,15 @@ JOIN = """
 import sys, types
 sys.modules["my_plugin"] = types.ModuleType("my_plugin")
 """
+SHARED = """
+import zoo as _zoo
+_zoo.weights.save(_zoo.create("vit-micro", num_classes=2, depth=1), "runs/pictures")
+"""
+HUB = """
+_create = _zoo.create
+_zoo.create = lambda name, **given: _create("local-dir:runs/pictures", **given)
+_zoo.weights.push = _zoo.weights.push_to_hub = lambda source, repository, licence, **given: repository
+"""
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/laws.md": "",
@@ -172,6 +181,8 @@ PRELUDES = {
     "docs/graph.md": "",
     "docs/int8.md": INT8,
     "docs/own-data.md": "",
+    "docs/serve.md": SHARED,
+    "docs/sharing.md": SHARED + HUB,
     "docs/speech.md": SPEECH,
     "docs/text.md": SHORT + BERT,
     "docs/training-loops.md": "import warnings\nwarnings.simplefilter('ignore')\n",

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from zoo.answers import Filled
 from zoo.errors import ConfigError, InputError, UnknownModelError, WeightsError
 from zoo.factory import create
 from zoo.spec import ModelSpec
@@ -55,6 +56,7 @@ class Pipeline:
         if device != "cpu":
             create.place(device)  # before anything is read
         self.task = None if hub.is_repository(self.name) else task
+        self.batch_size = BATCH
         if model is not None:
             self.model = model
 
@@ -117,7 +119,7 @@ class Pipeline:
 
         reader = _Reader(self.preprocess, skips=skip is not None)
         parts = iter(parts)
-        first = list(islice(parts, 2))
+        first = [] if self.workers == 0 or self.batch_size == 1 else list(islice(parts, 2))  # no part waits for another
         calls = ((part,) for part in chain(first, parts))
         pin = self.device.startswith("cuda")
         with Workers(reader, workers=self._workers_for(first), pin=pin) as workers:
@@ -137,7 +139,8 @@ class Pipeline:
         if self.workers is not None:
             return self.workers
         name = first[0] if isinstance(first[0], str) else first[0][0]
-        return default_workers(shared=self.device == "cpu") if os.path.isfile(name) else 0
+        is_file = isinstance(name, str) and os.path.isfile(name)
+        return default_workers(shared=self.device == "cpu") if is_file else 0
 
     def placed(self, inputs: Any) -> tuple[Any, ...]:
         """Bring inputs to the model's device; a single one becomes a tuple."""
@@ -145,25 +148,80 @@ class Pipeline:
         return tuple(each.to(self.device) if hasattr(each, "to") else each for each in inputs)
 
     def predict(
-        self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None = None
-    ) -> Iterator[tuple[str, Any]]:
+        self,
+        raw: Iterable[Any],
+        skip: Callable[[Any, InputError], None] | None = None,
+        masks: int | None = None,
+    ) -> Iterator[tuple[Any, Any]]:
         """Yield each input with its answer: probabilities by label, a list of tags, or a text.
 
-        The inputs are taken and answered 32 at a time, so that there may be any number of them.
+        The inputs are taken and answered `batch_size` at a time, so that there may be any number of them.
+
+        Args:
+            raw: texts, pairs of texts as tuples, names of files, SMILES.
+            skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
+            masks: of a model that fills masks: give the text as `Filled`, with so many tokens for each mask.
+
+        Raises:
+            ConfigError: If the model has no labels.
+            InputError: If an input cannot be read.
+        """
+        self.check_predicts()
+        return self._predict(raw, skip, masks)
+
+    def check_predicts(self) -> None:
+        """Check that the model has labels, or fills masks, before weights are loaded.
+
+        Raises:
+            ConfigError: If it does not.
+        """
+        unlabelled = self.spec.task in ("classify", "tag") and self.spec.config.get("num_classes") == 0
+        if unlabelled or self.spec.task in ("generate", "features"):
+            other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors, --features"
+            raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
+
+    def answers(self, raw: list[Any], masks: int | None = None) -> list[Any]:
+        """Answer raw inputs, of any kind that `preprocess` reads, in one batch; see `predict`.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
+        return self._answered(raw, self.inputs(raw), masks)
+
+    def features(
+        self, raw: Iterable[Any], skip: Callable[[str, InputError], None] | None = None
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield each input with its feature vector, an array of float32: what the head pools, or the mean vector.
 
         Args:
             raw: texts, names of files, SMILES.
             skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
 
         Raises:
-            ConfigError: If the model has no labels.
+            ConfigError: If the model has no feature vectors.
             InputError: If an input cannot be read.
         """
-        unlabelled = self.spec.task in ("classify", "tag") and self.spec.config.get("num_classes") == 0
-        if unlabelled or self.spec.task in ("generate", "features"):
-            other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors"
-            raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
-        return self._predict(raw, skip)
+        for part, inputs in self.read(self._parts(raw), skip):
+            yield from zip(part, self.vectors(inputs), strict=True)
+
+    def vectors(self, inputs: tuple[Any, ...]) -> Any:
+        """Give the feature vectors of prepared inputs, an array of float32 (inputs, channels).
+
+        Raises:
+            ConfigError: If the model has none.
+        """
+        import torch
+
+        if not hasattr(self.model, "pooled_features"):
+            raise ConfigError(f"{self.name!r} is a {type(self.model).__name__} without pooled_features(*inputs)")
+        with torch.no_grad():
+            return self.model.pooled_features(*inputs).float().cpu().numpy()
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether a raw input that is a text names a file, which `preprocess` would open."""
+        told = getattr(self.preprocess, "reads_files", None)
+        return self.spec.reads not in ("encoder", "source", "prompt") if told is None else bool(told)
 
     def generate(self, raw: Sequence[str], **options: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """Yield each input with its answers and their scores, best first.
@@ -264,15 +322,27 @@ class Pipeline:
         if self.spec.task != "generate":
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}', which does not generate: use zoo predict")
 
-    def _predict(self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None) -> Iterator[tuple[str, Any]]:
+    def _predict(
+        self, raw: Iterable[Any], skip: Callable[[Any, InputError], None] | None, masks: int | None
+    ) -> Iterator[tuple[Any, Any]]:
+        for part, inputs in self.read(self._parts(raw), skip):
+            yield from zip(part, self._answered(part, inputs, masks), strict=True)
+
+    def _parts(self, raw: Iterable[Any]) -> Iterator[list[Any]]:
+        lines = iter(raw)
+        return iter(lambda: list(islice(lines, self.batch_size)), [])
+
+    def _answered(self, part: list[Any], inputs: tuple[Any, ...], masks: int | None = None) -> list[Any]:
         import torch
 
-        lines = iter(raw)
-        for part, inputs in self.read(iter(lambda: list(islice(lines, BATCH)), []), skip):
-            with torch.no_grad():
-                output = self.model(*inputs).cpu()
-            batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
-            yield from zip(part, self.postprocess(output, batch(*inputs) if batch else part), strict=True)
+        with torch.no_grad():
+            output = self.model(*inputs).cpu()
+        batch = getattr(self.postprocess, "batch_of", None)  # where inputs are packed: the input of each vector
+        answers = list(self.postprocess(output, batch(*inputs) if batch else part))
+        if masks is None or self.spec.task != "masked-token":
+            return answers
+        found = self.postprocess.candidates(output, part, masks)
+        return [Filled(text, each) for text, each in zip(answers, found, strict=True)]
 
 
 class _Reader:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.keywords import check_input_keywords
 from zoo.core.layers.transformer import Decoder, Stack
+from zoo.core.layers.pooling import pooled
 from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.inspection import attention_maps
 from zoo.core.ops.tensor_check import check_tensor
@@ -118,6 +119,17 @@ class Composition(nn.Module):
     def forward_features(self, *inputs: Any) -> Float[Tensor, "b n d"]:
         """Give the vectors before the head."""
         return self._fitted(self._features(inputs).x, inputs)
+
+    def pooled_features(self, *inputs: Any) -> Float[Tensor, "sets d"]:
+        """Give one vector for each input: what the head pools, else the mean of the encoder's vectors.
+
+        Args:
+            inputs: as `zoo.preprocess` gives them: of a model with an encoder and a decoder, those of the source.
+        """
+        writes = self.encoder is not None and getattr(self, "decoder", None) is not None
+        tokens = self.encode(*inputs) if writes else self._features(inputs)
+        own = None if writes else getattr(self.head, "pooled", None)
+        return pooled(tokens, "mean") if own is None else own(tokens)
 
     def forward_intermediates(
         self, *inputs: Any, indices: int | Sequence[int] | None = None

@@ -218,12 +218,12 @@ def _encoders() -> Iterator[ModelSpec]:
         config = {"vocab_size": 30_522, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "max_len": 512}
         yield _encoder(
             name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=config | bert,
-            weights={"uncased": f"hf-hub:{repository}"}, peer="bert_peer", tasks=MASKED,
+            weights={"uncased": f"hf-hub:{repository}"}, peer="bert_peer", tasks=MASKED, preprocess="encoder_of_pairs",
         )  # fmt: skip
     for name, (small, parameters) in BERT_MICRO.items():
         yield _encoder(
             name, "models.transformer:Bert", parameters, "arXiv:1810.04805", config=small | bert, convert=None,
-            tasks=MASKED,
+            tasks=MASKED, preprocess="encoder_of_pairs",
         )  # fmt: skip
     for name, (made, kind, own, parameters, source) in (CONVOLUTIONAL | RECURRENT).items():
         config = {"vocab_size": 260, "num_classes": 0, **own}

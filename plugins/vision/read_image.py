@@ -56,6 +56,23 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
         raise InputError(f"{str(image)!r} cannot be read: {error}") from error
 
 
+def size_of(image: "str | Path | BytesIO") -> tuple[int, int]:
+    """Give width and height of an image file, as its header tells.
+
+    Raises:
+        InputError: If this is no image file, or has so many pixels that Pillow refuses it.
+    """
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # nothing is decoded
+            with Image.open(image) as opened:
+                return opened.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise InputError(f"{str(image)!r} cannot be read: {error}") from error
+
+
 def name_of(image: Any, place: int) -> str:
     """Name an image for messages: its path, or its place in the list."""
     return str(image if isinstance(image, str | Path) else getattr(image, "filename", "") or f"image {place}")

@@ -153,6 +153,13 @@ class TimmModel(nn.Module):
         self._check(images)
         return self._vectors(self.net.forward_features(images))
 
+    def pooled_features(self, images: Tensor) -> Float[Tensor, "b d"]:
+        """Give one vector for each image: what timm's classifier reads; the mean of the map where the head is ours."""
+        if self.head is not None:
+            return self.forward_features(images).mean(1)
+        self._check(images)
+        return self.net.forward_head(self.net.forward_features(images), pre_logits=True)
+
     def forward_intermediates(
         self,
         images: Tensor,

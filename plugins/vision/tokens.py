@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from zoo.core import ConfigError, Tokens
 from zoo.plugins.shared.images.patch_embed import PatchStem, check_images, pair
-from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image
+from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image, size_of
 from zoo.plugins.vision.sources import TIMM
 from zoo.registry import require
 from zoo.weights import read_config
@@ -105,6 +105,8 @@ class Preprocess:
         options: of `timm.data.create_transform`.
     """
 
+    reads_files = True
+
     def __init__(self, channels: int, train: bool, **options: Any) -> None:
         require("preprocessing images", (TIMM,))
         from timm.data import create_transform
@@ -135,6 +137,16 @@ class Preprocess:
             warnings.warn(constant_note(constant, len(given)), stacklevel=2)
         prepared = [self.transform(one) for one in read]
         return torch.stack(prepared) if several else prepared[0]
+
+    @staticmethod
+    def amount(image: Any) -> tuple[int, str]:
+        """Count the pixels of an image file, as its header tells: none of them is decoded.
+
+        Raises:
+            InputError: If this is no image file.
+        """
+        width, height = size_of(image)
+        return width * height, "pixels"
 
     def portable(self) -> dict[str, Any]:
         """Describe the steps outside of training as JSON values, for exported models."""

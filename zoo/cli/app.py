@@ -8,7 +8,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, chat, explore, export, generate, listing, new, plan, plugins, predict, train
+from zoo.cli import (
+    attention,
+    bench,
+    chat,
+    explore,
+    export,
+    generate,
+    listing,
+    new,
+    plan,
+    plugins,
+    predict,
+    push,
+    serve,
+    train,
+)
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -67,6 +82,8 @@ def build() -> typer.Typer:
     app.command("attention")(attention.attention)
     app.command("explore")(explore.explore)
     app.command("export")(export.export)
+    app.command("serve")(serve.serve)
+    app.command("push")(push.push)
     app.add_typer(bench.app, name="bench")
     app.add_typer(plugins.app, name="plugins")
     app.add_typer(new.app, name="new")

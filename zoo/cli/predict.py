@@ -1,17 +1,18 @@
-"""`zoo predict CHECKPOINT INPUT`: labels with their probabilities, or a label for each word."""
+"""`zoo predict CHECKPOINT INPUT`: labels with their probabilities, a label for each word, or feature vectors."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from zoo.cli.arguments import Checkpoint, Device, Int8, ReadWorkers, check_not_empty, stream_inputs
-from zoo.errors import InputError
+from zoo.cli.answer_lines import FORMATS, AnswerLines
+from zoo.cli.arguments import Checkpoint, Device, Int8, ReadWorkers, check_not_empty, check_out, stream_inputs
+from zoo.errors import ConfigError, InputError
 from zoo.names import counted
-from zoo.pipeline import Pipeline
+from zoo.pipeline import BATCH, Pipeline
 
 
 def predict(
@@ -21,49 +22,92 @@ def predict(
         typer.Argument(help="What the model reads: strings or paths of files; by default the lines of standard input."),
     ] = None,
     file: Annotated[str | None, typer.Option(help="Read one input from each line of this file; - is stdin.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of labels shown for each input.")] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, with all labels.")] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of labels shown for each input, or of tokens for each mask.",
+            show_default="3; in csv 1, in jsonl all",
+        ),
+    ] = None,
+    kind: Annotated[str, typer.Option("--format", help=f"Format of the answers: {', '.join(FORMATS)}.")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Each input is two, with a tab between.")] = False,
+    features: Annotated[
+        Path | None, typer.Option(help="Write the feature vector of each input to this .npz file, in place of labels.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Inputs computed together; 1 answers line by line.")] = BATCH,
     device: Device = "cpu",
     workers: ReadWorkers = None,
     int8: Int8 = False,
 ) -> None:
-    """Classify inputs: the most probable labels of each, or a label for each word, node or frame."""
+    """Classify inputs: the most probable labels of each, or a label for each word, node or frame.
+
+    Inputs are read, and answers printed, batch by batch, so that a file or a pipe may be of any length.
+    """
+    lines = AnswerLines("jsonl" if as_json else kind, top)
+    if features is not None:
+        check_out(features, (".npz",))
     pipeline = Pipeline(model, device, workers=workers, int8=int8)
-    lines = iter(check_not_empty(stream_inputs(inputs, file)))
-    first = list(islice(lines, 2))
-    counts = Counter[str]()
+    pipeline.batch_size = batch_size
+    asked = _Asked(iter(check_not_empty(stream_inputs(inputs, file))), pairs, batch_size)
+    if features is None:
+        for given, answer in pipeline.predict(asked.given(), asked.skip, masks=top):
+            typer.echo(lines.line(given, answer), nl=False)
+    else:
+        _write_features(features, pipeline, asked)
+    asked.end()
 
-    def counted_lines() -> Iterator[str]:
-        for line in chain(first, lines):
-            counts["all"] += 1
-            yield line
 
-    def skip(line: str, error: InputError) -> None:
-        counts["skipped"] += 1
+def _write_features(path: Path, pipeline: Pipeline, asked: "_Asked") -> None:
+    from zoo.cli.feature_file import feature_file
+
+    with feature_file(path) as rows:
+        for given, row in pipeline.features(asked.given(), asked.skip):
+            rows.add("\t".join(given) if isinstance(given, tuple) else given, row)
+    typer.echo(f"{counted(rows.count, 'vector')} of {rows.channels} channels in {path}", err=True)
+
+
+class _Asked:
+    """Inputs as they are read, and a count of those that cannot be.
+
+    Args:
+        lines: of the inputs.
+        pairs: whether each is two.
+        batch_size: inputs computed together: with 1, none is read before another is answered.
+    """
+
+    def __init__(self, lines: Iterator[str], pairs: bool, batch_size: int) -> None:
+        first = list(islice(lines, 2)) if batch_size > 1 else []
+        self.lines, self.pairs, self.counts = chain(first, lines), pairs, Counter[str]()
+        self.skip = None if len(first) == 1 else self._skip
+
+    def given(self) -> Iterator[Any]:
+        """Give the inputs, counted.
+
+        Raises:
+            ConfigError: If one is no pair, and should be.
+        """
+        for line in self.lines:
+            self.counts["all"] += 1
+            pair = tuple(line.split("\t"))
+            if self.pairs and len(pair) != 2:
+                raise ConfigError(f"--pairs: input {self.counts['all']}, {line!r}, is not two with a tab between")
+            yield pair if self.pairs else line
+
+    def _skip(self, line: Any, error: InputError) -> None:
+        self.counts["skipped"] += 1
         typer.echo(f"zoo: skipped {line!r}: {error}", err=True)
 
-    for line, answer in pipeline.predict(counted_lines(), skip if len(first) > 1 else None):
-        typer.echo(_json(line, answer) if as_json else _shown(line, answer, top))
-    total = counted(counts["all"], "input")
-    if counts["skipped"] == counts["all"]:
-        raise InputError(f"no input can be read, of {total}")
-    if counts["skipped"]:
-        typer.echo(f"zoo: {counts['skipped']} of {total} skipped", err=True)
-        raise typer.Exit(1)
+    def end(self) -> None:
+        """Tell what was skipped, with exit code 1.
 
-
-def _json(line: str, answer: Any) -> str:
-    key = "labels" if isinstance(answer, dict) else "tags" if isinstance(answer, list) else "text"
-    return json.dumps({"input": line, key: answer}, ensure_ascii=False)
-
-
-def _shown(line: str, answer: Any, top: int) -> str:
-    if isinstance(answer, dict):
-        best = sorted(answer.items(), key=lambda item: -item[1])[:top]
-        return f"{line}\t" + "  ".join(f"{label} {probability:.3f}" for label, probability in best)
-    if isinstance(answer, str):
-        return answer
-    words = line.split()
-    if len(words) != len(answer):
-        return f"{line}\t{' '.join(answer)}"
-    return "\n".join(f"{word}\t{tag}" for word, tag in zip(words, answer, strict=True)) + "\n"
+        Raises:
+            InputError: If all was.
+        """
+        total = counted(self.counts["all"], "input")
+        if self.counts["skipped"] == self.counts["all"]:
+            raise InputError(f"no input can be read, of {total}")
+        if self.counts["skipped"]:
+            typer.echo(f"zoo: {self.counts['skipped']} of {total} skipped", err=True)
+            raise typer.Exit(1)

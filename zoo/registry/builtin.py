@@ -13,6 +13,15 @@ BENCH = tuple(
     )
 )
 
+SERVE = tuple(
+    Requirement(module=module, distribution=distribution, install="attention-zoo[serve]")
+    for module, distribution in (
+        ("fastapi", "fastapi"),
+        ("uvicorn", "uvicorn"),
+        ("python_multipart", "python-multipart"),
+        ("prometheus_client", "prometheus-client"),
+    )
+)
 
 PATTERNS = (
     ("full", "full", "", "Everyone reads everyone."),
@@ -230,6 +239,12 @@ def zoo_studies() -> list[StudySpec]:
             entry="zoo.bench.speed.command:command",
             description="Speed of models on this machine, also against the same models in other libraries.",
             requires=BENCH,
+        ),
+        StudySpec(
+            name="serve",
+            entry="zoo.bench.serve.command:command",
+            description="Requests in a second and latency of zoo serve, against the same model called in a loop.",
+            requires=BENCH + SERVE,
         ),
         StudySpec(
             name="int8",

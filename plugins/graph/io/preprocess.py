@@ -34,6 +34,8 @@ class Preprocess:
         train: changes nothing.
     """
 
+    reads_files = False
+
     def __init__(self, config: Mapping[str, Any], train: bool = False) -> None:
         self.node_features = config.get("node_features", 0)
         self.edge_features = config.get("edge_features", 0)
@@ -77,6 +79,18 @@ class Preprocess:
             attr = attr.to(torch.get_default_dtype())
         check_features(attr, self.edge_features, "edge_attr", attr.dtype)
         return given._replace(x=x, edge_attr=attr)
+
+    @staticmethod
+    def amount(graph: str) -> tuple[int, str]:
+        """Count the nodes of a line of JSON, or its edges if these are more; characters of a molecule as SMILES.
+
+        Raises:
+            InputError: If a line of JSON is no graph.
+        """
+        if not graph.lstrip().startswith("{"):
+            return len(graph), "characters"
+        found = of_line(graph)
+        return max(len(found.x), found.edge_index.shape[1]), "nodes"
 
     def _opened(self, graph: Any) -> GraphInputs:
         if isinstance(graph, str):

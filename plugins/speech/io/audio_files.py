@@ -60,7 +60,9 @@ def _opened(path: str | PathLike[str] | BytesIO) -> Iterator[Any]:
     require(f"reading {str(path)!r}", (SOUNDFILE,))
     import soundfile
 
-    if not isinstance(path, BytesIO):
+    if isinstance(path, BytesIO):
+        path.seek(0)
+    else:
         _check_file(Path(path))
     plain = isinstance(path, BytesIO) or sys.platform == "win32"
     try:

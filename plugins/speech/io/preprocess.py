@@ -48,6 +48,8 @@ class Preprocess:
         MissingLibraryError: If soundfile or torchaudio is not installed.
     """
 
+    reads_files = True
+
     def __init__(self, config: Mapping[str, Any] | None = None, train: bool = False) -> None:
         require("preprocessing sounds", (SOUNDFILE, TORCHAUDIO))
         self.train = train
@@ -96,6 +98,16 @@ class Preprocess:
             raise too_short(name_of(sound), len(raw), rate)
         changed = change_speed(mono, RATE) if self.train else mono
         return mono if len(changed) < self.shortest else changed
+
+    @staticmethod
+    def amount(sound: str | PathLike[str] | BytesIO) -> tuple[int, str]:
+        """Count the samples of a file, as its header tells, or those it becomes at 16 kHz if these are more.
+
+        Raises:
+            InputError: If this is no sound, or its end is missing.
+        """
+        frames, rate = measure(sound)
+        return math.ceil(frames * max(Fraction(1), ratio_of(checked_rate(rate)))), "samples"
 
     def portable(self) -> dict[str, Any]:
         """Describe the steps from samples to features as JSON values, for exported models."""

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from zoo.plugins.text.io.preprocess import Preprocess
 
 
-def preprocess(form: Reads, config: Mapping[str, Any], train: bool) -> "Preprocess":
+def preprocess(form: Reads, config: Mapping[str, Any], train: bool, pairs: bool = False) -> "Preprocess":
     """Make what turns texts into ids, and lengths or a mask; see `zoo.plugins.text.io.preprocess.frame_of`."""
     require("preprocessing texts", (TOKENIZERS,))
     from zoo.plugins.text.io.preprocess import Preprocess
 
-    return Preprocess(config, form)
+    return Preprocess(config, form, pairs)
 
 
 encoder, source, prompt = (partial(preprocess, form) for form in ("encoder", "source", "prompt"))
+encoder_of_pairs = partial(preprocess, "encoder", pairs=True)
 
 
 def postprocess(config: Mapping[str, Any]) -> "Postprocess":

@@ -86,6 +86,24 @@ class Postprocess:
             mask = (valid if valid.dtype == torch.bool else place < valid[:, None]).to(classes.device)
         return [[names[place] for place in row[kept]] for row, kept in zip(classes, mask, strict=True)]
 
+    def candidates(self, scores: Tensor, texts: Sequence[str], top: int) -> list[list[list[tuple[str, float]]]]:
+        """Give, for each mask of each text, its most probable tokens with their probabilities.
+
+        Args:
+            scores: (batch, tokens, vocabulary).
+            texts: with their masks.
+            top: tokens of each mask.
+        """
+        rows = self.tokenizer.rows(texts, frame_of(self.tokenizer, "encoder"), scores.shape[1], truncate=True)
+        chances = scores[..., : self.tokenizer.vocab_size]
+        found = []
+        for row, each in zip(rows, chances, strict=False):
+            places = [place for place, token in enumerate(row) if token == self.tokenizer.mask]
+            most = each[places].float().softmax(-1).topk(min(top, each.shape[-1]))
+            pairs = zip(most.indices.tolist(), most.values.tolist(), strict=True)
+            found.append([list(zip(self.tokenizer.names(ids), shares, strict=True)) for ids, shares in pairs])
+        return found
+
     def _filled(self, scores: Tensor, texts: Sequence[str] | None) -> list[str]:
         """Put the best token in the place of each mask."""
         if texts is None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor
 
-from zoo import Reads, WeightsError
+from zoo import InputError, Reads, WeightsError
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
+from zoo.plugins.text.io.pair_rows import is_pair, pair_rows
 from zoo.weights import fetch_tokenizer
 
 
@@ -18,14 +19,15 @@ class Preprocess:
         config: of the model; `repository` says where its tokenizer.json lies, or `default` where that of its published
             weights does, which is fetched when it is needed; without both bytes are read.
         form: what the text is to the model.
+        pairs: whether the model reads pairs of texts, too: a pair is a tuple in a list, and gives segments.
 
     Raises:
         ConfigError: If the tokenizer's vocabulary is larger than the model's.
     """
 
-    def __init__(self, config: Mapping[str, Any], form: Reads) -> None:
+    def __init__(self, config: Mapping[str, Any], form: Reads, pairs: bool = False) -> None:
         self.config = dict(config)
-        self.form = form
+        self.form, self.pairs = form, pairs
         self.max_len = limit_of(config)
         if "repository" in config or "default" not in config:
             self.tokenizer  # noqa: B018  a vocabulary that does not fit is refused at once
@@ -41,12 +43,12 @@ class Preprocess:
         return frame_of(self.tokenizer, self.form)
 
     def __call__(
-        self, texts: str | Sequence[str], max_len: int | None = None, truncate: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Give ids and which of them are there.
+        self, texts: str | Sequence[str | tuple[str, str]], max_len: int | None = None, truncate: bool = False
+    ) -> tuple[Tensor, ...]:
+        """Give ids and which of them are there; where there are pairs, which text each token is of.
 
         Args:
-            texts: one or several; one makes a batch of one.
+            texts: one or several; one makes a batch of one. A tuple in a list is a pair.
             max_len: the most tokens, the model's own without.
             truncate: cut what is longer.
 
@@ -56,7 +58,13 @@ class Preprocess:
         texts = [texts] if isinstance(texts, str) else texts
         empty = Frame((self.tokenizer.bos,)) if self.form == "prompt" else BARE
         most = self.max_len if max_len is None else max_len
-        rows = self.tokenizer.rows(texts, self.frame, most, truncate, empty)
+        if isinstance(texts, list) and any(map(is_pair, texts)):
+            if not self.pairs or truncate:
+                raise InputError(
+                    f"a pair of texts {'to cut' if truncate else 'of a model that reads one'}: {texts[0]!r}"
+                )
+            return pair_rows(self.tokenizer, texts, self.frame, most)
+        rows = self.tokenizer.rows(cast(Sequence[str], texts), self.frame, most, truncate, empty)
         return pad_rows(rows, self.tokenizer.pad, "left" if self.form == "prompt" else "right")
 
     def portable(self) -> dict[str, Any]:

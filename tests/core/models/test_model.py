@@ -92,3 +92,10 @@ def test_take_reads_none_numbers_and_lists() -> None:
         resolve_indices([3], 3)
     with pytest.raises(ConfigError, match="of a model with 3 blocks"):
         resolve_indices(4, 3)
+
+
+def test_pooled_features_are_what_the_classifier_reads_or_the_mean() -> None:
+    m, x = model(), torch.randn(2, 5, 2)
+    torch.testing.assert_close(m.head.scores(m.pooled_features(x)), m(x))
+    m.head = nn.Identity()
+    torch.testing.assert_close(m.pooled_features(x), m.forward_features(x).mean(1))

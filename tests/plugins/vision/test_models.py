@@ -225,3 +225,14 @@ def test_with_patches_of_one_pixel_every_pixel_is_a_token() -> None:
     moved[..., 2, 4] += 1
     changed = (model.stem(moved).x != model.stem(image).x).any(-1)[0]
     assert changed.nonzero().tolist() == [[2 * 6 + 4]]
+
+
+@pytest.mark.parametrize("task", ["classify", "features"])
+def test_pooled_features_of_a_cnn_are_what_its_classifier_reads(task: str) -> None:
+    model: Any = timm_model(architecture="resnet18", task=task, num_classes=3 if task == "classify" else 0).eval()
+    images = torch.randn(2, 3, 32, 32)
+    found = model.pooled_features(images)
+    wanted = model.forward_features(images).mean(1)
+    torch.testing.assert_close(found, wanted)
+    if task == "classify":
+        torch.testing.assert_close(model.net.fc(found), model(images))

@@ -4,6 +4,7 @@ import re
 import struct
 import warnings
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import zoo
 from zoo import InputError
 from zoo.plugins.vision.data import open_folder, open_npz
 from zoo.plugins.vision.data.lazy_images import LazyImages
-from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image
+from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image, size_of
 
 GREY = np.linspace(0, 255, 48).round().astype(np.uint8).reshape(6, 8)
 """What every file below shows, black to white."""
@@ -302,3 +303,12 @@ def test_archives_are_scaled_by_their_type(white: Any, tmp_path: Path) -> None:
     assert source.test().inputs.unique().tolist() in ([0, 255], [0])
     assert source.train(10, 0).inputs.unique().tolist() == [0, 255]
     assert source.notes == ("1 of 20 images is constant, all pixels equal after reading: picture 0",)
+
+
+def test_the_size_is_read_from_the_header_alone(tmp_path: Path) -> None:
+    Image.new("RGB", (40, 30)).save(tmp_path / "a.png")
+    assert size_of(tmp_path / "a.png") == (40, 30)
+    data = (tmp_path / "a.png").read_bytes()
+    assert size_of(BytesIO(data[:-30])) == (40, 30)  # truncated: no pixel is decoded
+    with pytest.raises(InputError, match="cannot be read"):
+        size_of(BytesIO(b"no picture"))

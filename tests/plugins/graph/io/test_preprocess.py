@@ -155,3 +155,11 @@ def test_lines_of_json_are_graphs_too() -> None:
     for line, text in (('{"nodes": 3}', "it needs edges"), ('{"edges": ', "no JSON"), ('{"edges": [[0]]}', "edges of")):
         with pytest.raises(InputError, match=text):
             Preprocess({"node_features": 0})(line)
+
+
+def test_nodes_edges_and_characters_are_counted_before_a_batch_is_made() -> None:
+    assert Preprocess.amount("CCO") == (3, "characters")
+    assert Preprocess.amount('{"edges": [], "nodes": 2000000000}') == (2_000_000_000, "nodes")
+    assert Preprocess.amount('{"edges": [[0, 1], [1, 0], [0, 0]]}') == (3, "nodes")
+    with pytest.raises(InputError, match="no JSON"):
+        Preprocess.amount("{")

@@ -1,6 +1,7 @@
 """From files and arrays to samples at 16 kHz, with lengths; what cannot be read is named, skipped and counted."""
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,13 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
         zoo.preprocess("speech-tiny")
     with pytest.raises(MissingLibraryError, match="'reading answers to sounds' needs tokenizers: pip install"):
         zoo.postprocess("speech-tiny")
+
+
+def test_samples_are_counted_from_the_header_and_bytes_are_read_again(write: Write) -> None:
+    assert Preprocess.amount(write("x.wav", seconds=0.4)) == (6_400, "samples")
+    assert Preprocess.amount(write("y.wav", seconds=0.4, rate=8_000)) == (6_400, "samples")  # those it becomes
+    data = BytesIO(write("x.wav").read_bytes())
+    first, again = (Preprocess()(data)[0] for _ in range(2))
+    assert torch.equal(first, again)
+    with pytest.raises(InputError, match="cannot be read as sound"):
+        Preprocess.amount(BytesIO(b"no sound"))

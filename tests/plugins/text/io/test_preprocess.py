@@ -108,7 +108,8 @@ def test_a_model_is_prepared_texts_as_it_says_that_it_reads_them() -> None:
     assert specs["decoder-tiny"].reads == "prompt"
     assert not specs["marian-base"].reads
     for spec in specs.values():
-        assert spec.preprocess == (f"zoo.plugins.text.io.entries:{spec.reads}" if spec.reads else None)
+        entry = f"{spec.reads}_of_pairs" if spec.name.startswith("bert-") else spec.reads
+        assert spec.preprocess == (f"zoo.plugins.text.io.entries:{entry}" if entry else None)
 
 
 def test_a_name_without_a_tag_reads_as_its_published_weights_do(

@@ -1,0 +1,58 @@
+"""Answers as lines of text, CSV and JSON."""
+
+import csv
+import json
+from typing import Any
+
+import pytest
+
+from zoo.answers import Filled
+from zoo.cli.answer_lines import AnswerLines
+from zoo.errors import ConfigError
+
+LABELS = {"a": 0.1, "b": 0.7, "c": 0.15, "d": 0.05}
+FILLED = Filled("a cat", [[("cat", 0.9), ("dog", 0.1)]])
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "rows", "value"),
+    [
+        (
+            LABELS,
+            "x y\tb 0.700  c 0.150\n",
+            [["input", "label_1", "probability_1", "label_2", "probability_2"], ["x y", "b", "0.7", "c", "0.15"]],
+            {"labels": {"b": 0.7, "c": 0.15}},
+        ),
+        (["N", "V"], "x\tN\ny\tV\n\n", [["input", "tags"], ["x y", "N V"]], {"tags": ["N", "V"]}),
+        ("an answer", "an answer\n", [["input", "text"], ["x y", "an answer"]], {"text": "an answer"}),
+        (0.25, "x y\t0.250\n", [["input", "score"], ["x y", "0.25"]], {"score": 0.25}),
+        (
+            FILLED,
+            "a cat\n  mask 1\tcat 0.900  dog 0.100\n",
+            [
+                ["input", "text", "mask_1_label_1", "mask_1_probability_1", "mask_1_label_2", "mask_1_probability_2"],
+                ["x y", "a cat", "cat", "0.9", "dog", "0.1"],
+            ],
+            {"text": "a cat", "masks": [[{"token": "cat", "probability": 0.9}, {"token": "dog", "probability": 0.1}]]},
+        ),
+    ],
+)
+def test_each_kind_of_answer_has_a_line_in_each_format(answer: Any, text: str, rows: Any, value: Any) -> None:
+    assert AnswerLines("text", 2).line("x y", answer) == text
+    assert list(csv.reader(AnswerLines("csv", 2).line("x y", answer).splitlines())) == rows
+    assert json.loads(AnswerLines("jsonl", 2).line("x y", answer)) == {"input": "x y", **value}
+
+
+def test_csv_has_one_header_and_quotes_what_would_break_it() -> None:
+    lines = AnswerLines("csv", None)
+    text = lines.line('a, "b"', LABELS) + lines.line(("one", "two"), LABELS)
+    assert list(csv.reader(text.splitlines())) == [
+        ["input", "label", "probability"],
+        ['a, "b"', "b", "0.7"],
+        ["one\ttwo", "b", "0.7"],
+    ]
+
+
+def test_formats_that_are_none_are_told() -> None:
+    with pytest.raises(ConfigError, match="--format 'xml' is not one of text, csv, jsonl"):
+        AnswerLines("xml", None)

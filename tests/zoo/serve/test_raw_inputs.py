@@ -1,0 +1,73 @@
+"""Raw inputs of requests."""
+
+import base64
+from typing import Any
+
+import pytest
+import torch
+
+from zoo.errors import InputError
+from zoo.serve.raw_inputs import Upload, check_amount, raw_input
+from zoo.serve.refusal import Refusal
+
+
+def test_texts_pairs_objects_and_numbers_become_what_preprocessing_reads() -> None:
+    assert raw_input("a text", 1, False) == "a text"
+    assert raw_input(["a", "b"], 1, False) == ("a", "b")
+    assert raw_input({"edges": [[0, 1]]}, 1, False) == '{"edges": [[0, 1]]}'
+    assert torch.equal(raw_input([[1, 2.5]], 1, True), torch.tensor([[1, 2.5]]))
+
+
+def test_files_come_as_uploads_or_in_base64_and_are_named_in_errors() -> None:
+    upload = Upload(b"data", "a.png")
+    assert raw_input(upload, 1, True) is upload
+    decoded = raw_input({"base64": base64.b64encode(b"data").decode()}, 3, True)
+    assert (decoded.read(), str(decoded), repr(decoded)) == (b"data", "input 3", "'input 3'")
+
+
+@pytest.mark.parametrize(
+    ("item", "reads_files", "text"),
+    [
+        ("/etc/passwd", True, "none of this machine is opened"),
+        ({"path": "/etc/passwd"}, True, "none of this machine is opened"),
+        (["/etc/passwd", "b"], True, "none of this machine is opened"),
+        (Upload(b"", "a.png"), False, "the model reads no files"),
+        ({"base64": "!"}, True, "base64 cannot be decoded"),
+        ({"base64": 1}, True, "base64 cannot be decoded"),
+        ([[1], [1, 2]], False, "is no array of numbers"),
+        ([1, "a"], False, "is no array of numbers"),
+        (None, False, "is null: send a text"),
+        (True, False, "is true: send a text"),
+        (["a", "b", "c"], False, "send a text"),
+    ],
+)
+def test_what_the_model_does_not_read_is_refused(item: Any, reads_files: bool, text: str) -> None:
+    with pytest.raises(Refusal, match=text) as refused:
+        raw_input(item, 2, reads_files)
+    assert refused.value.status == 422
+    assert refused.value.text.startswith("input 2")
+
+
+class Counts:
+    """Preprocessing that counts."""
+
+    @staticmethod
+    def amount(raw: Any) -> tuple[int, str]:
+        if raw == "bad":
+            raise InputError("it is bad")
+        return 11, "pixels"
+
+
+def test_what_holds_too_much_is_refused() -> None:
+    most = {"pixels": 10, "characters": 3}
+    for raw, preprocess, text in (
+        (Upload(b"", "a"), Counts(), "input 1 has 11 pixels, more than 10"),
+        ("four", None, "input 1 has 4 characters, more than 3"),
+        (("ab", "cd"), None, "input 1 has 4 characters, more than 3"),
+        ("bad", Counts(), "input 1: it is bad"),
+    ):
+        with pytest.raises(Refusal, match=text):
+            check_amount(raw, 1, preprocess, most)
+    check_amount("abc", 1, None, most)
+    check_amount(Upload(b"", "a"), 1, Counts(), {"pixels": 11})
+    check_amount(torch.ones(99), 1, Counts(), most)

@@ -1,0 +1,52 @@
+"""`ServedModel`: batches of raw inputs to answers as JSON values."""
+
+from typing import Any
+
+import pytest
+
+import zoo
+from zoo.errors import ConfigError
+from zoo.pipeline import Pipeline
+from zoo.serve.limits import Limits
+from zoo.serve.raw_inputs import Upload
+from zoo.serve.refusal import Refusal
+from zoo.serve.served_model import ServedModel
+
+
+def test_what_cannot_be_read_is_told_and_the_others_are_answered(labeller: str, draw: Any) -> None:
+    served = ServedModel(Pipeline(labeller), Limits())
+    names = ("a.png", "b.png", "c.png")
+    files = [Upload(data, name) for data, name in zip((draw(0), b"no picture", draw(1)), names, strict=True)]
+    first, bad, last = served.answer(files, ("answers", ()))
+    assert isinstance(bad, Refusal)
+    assert bad.text == "an input cannot be read: cannot identify image file 'b.png'"
+    assert [first, last] == [served.answer([file], ("answers", ()))[0] for file in (files[0], files[2])]
+    assert first != last
+
+
+def test_labels_are_cut_and_features_are_rows_of_the_models_channels(labeller: str, draw: Any) -> None:
+    served = ServedModel(Pipeline(labeller), Limits())
+    options = served.options("answers", {"top": "1"})
+    (answer,) = served.answer([Upload(draw(0), "a")], options)
+    assert len(answer["labels"]) == 1
+    (found,) = served.answer([Upload(draw(0), "a")], served.options("features", {}))
+    assert len(found["features"]) == served.pipeline.model.num_features
+    with pytest.raises(Refusal, match="there is no option 'beam'"):
+        served.options("answers", {"beam": 2})
+    with pytest.raises(Refusal, match="there is no option 'top': none"):
+        served.options("features", {"top": 2})
+
+
+def test_molecules_have_feature_vectors_though_one_among_them_is_none() -> None:
+    served = ServedModel(Pipeline("graph-tiny", model=zoo.create("graph-tiny").eval()), Limits())
+    first, bad, last = served.answer(["CCO", "no molecule", "c1ccccc1"], ("features", ()))
+    assert isinstance(bad, Refusal)
+    alone = [served.answer([text], ("features", ()))[0]["features"] for text in ("CCO", "c1ccccc1")]
+    assert [first["features"], last["features"]] == [pytest.approx(row, abs=1e-5) for row in alone]
+    assert alone[0] != alone[1]
+
+
+def test_a_model_that_writes_sounds_is_refused() -> None:
+    model = zoo.create("speech-synthesis-tiny", depth=1)
+    with pytest.raises(ConfigError, match="writes no tokens"):
+        ServedModel(Pipeline("speech-synthesis-tiny", model=model), Limits())

@@ -1,0 +1,144 @@
+"""Weights pushed to, and loaded from, a stand-in of the hub."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+from zoo.errors import ConfigError, WeightsError
+
+SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """Write a run folder, with a checkpoint that is not to be sent."""
+    folder = tmp_path / "run"
+    zoo.weights.save(zoo.create("vit-micro", num_classes=2, **SIZE), folder)
+    (folder / "labels.json").write_text('["cat", "dog"]')
+    record = {
+        "data": "folder:pictures",
+        "command": "zoo train vit-micro --data folder:pictures",
+        "test": {"accuracy": 0.5},
+    }
+    (folder / "training.json").write_text(json.dumps(record))
+    (folder / "state").mkdir()
+    (folder / "state" / "latest.pt").write_bytes(b"a checkpoint")
+    return folder
+
+
+def test_a_run_is_pushed_with_a_card_and_loaded_by_name(run_folder: Path, hub: Any) -> None:
+    url = zoo.weights.push(run_folder, "me/cats", licence="apache-2.0", private=True)
+    assert url.endswith("/me/cats")
+    sent = hub.repositories["me/cats"]["main"]
+    assert set(sent) == {"README.md", "config.json", "model.safetensors", "labels.json", "training.json"}
+    assert "zoo train vit-micro --data folder:pictures" in sent["README.md"].decode()
+    assert hub.private == {"me/cats": True}
+    model, again = (zoo.create(name).eval() for name in (f"local-dir:{run_folder}", "hf-hub:me/cats"))
+    inputs = zoo.example("vit-micro")
+    assert torch.equal(model(*inputs), again(*inputs))
+    assert zoo.Pipeline("hf-hub:me/cats").postprocess.names == ["cat", "dog"]
+
+
+def test_a_model_is_pushed_to_a_branch_and_what_is_there_is_replaced(hub: Any) -> None:
+    inputs, models = zoo.example("vit-micro"), [zoo.create("vit-micro", **SIZE).eval() for _ in range(3)]
+    for model in models[:2]:
+        zoo.weights.push(model, "hf-hub:me/made", licence="mit")
+    zoo.weights.push_to_hub(models[2], "me/made", licence="mit", revision="other")
+    found = [zoo.create(name).eval()(*inputs) for name in ("hf-hub:me/made", "hf-hub:me/made@other")]
+    assert torch.equal(found[0], models[1](*inputs))
+    assert torch.equal(found[1], models[2](*inputs))
+
+
+def test_a_card_of_ones_own_is_sent_as_it_is(run_folder: Path, hub: Any) -> None:
+    (run_folder / "README.md").write_text("---\nlicense: mit\n---\nMine.\n")
+    zoo.weights.push(run_folder, "me/cats")
+    assert hub.repositories["me/cats"]["main"]["README.md"] == b"---\nlicense: mit\n---\nMine.\n"
+
+
+def test_what_cannot_be_pushed_is_told(
+    run_folder: Path, hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError, match="repository 'cats': write org/name"):
+        zoo.weights.push(run_folder, "cats", licence="mit")
+    with pytest.raises(ConfigError, match="without a licence"):
+        zoo.weights.push(run_folder, "me/cats")
+    with pytest.raises(WeightsError, match=r"holds no config\.json and model\.safetensors"):
+        zoo.weights.push(tmp_path, "me/cats", licence="mit")
+    with pytest.raises(WeightsError, match="has no spec"):
+        zoo.weights.push(torch.nn.Linear(1, 1), "me/cats", licence="mit")
+    assert hub.repositories == {}
+    monkeypatch.setenv("HF_TOKEN", "hf_bad")
+    with pytest.raises(WeightsError, match="log in with `hf auth login`"):
+        zoo.weights.push(run_folder, "me/cats", licence="mit")
+
+
+def test_a_repository_that_is_not_there_is_told(hub: Any) -> None:
+    with pytest.raises(WeightsError, match="'hf-hub:no/such'"):
+        zoo.create("hf-hub:no/such")
+
+
+def test_the_command_pushes(run_folder: Path, hub: Any, run: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, told = run("push", str(run_folder), "me/cats", "--licence", "mit", "--limits", "Not for dogs.")
+    assert code == 0, told
+    assert out.strip().endswith("/me/cats")
+    assert 'zoo.create("hf-hub:me/cats")' in told
+    assert b"Not for dogs." in hub.repositories["me/cats"]["main"]["README.md"]
+
+
+@pytest.mark.slow
+def test_another_process_loads_what_was_pushed(run_folder: Path, hub: Any, tmp_path: Path) -> None:
+    zoo.weights.push(run_folder, "me/cats", licence="mit")
+    code = "import zoo; print(zoo.create('hf-hub:me/cats').num_classes)"
+    environment = os.environ | {"HF_HUB_CACHE": str(tmp_path / "elsewhere")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout.split() == ["2"], done.stderr
+
+
+@pytest.mark.slow
+def test_torch_hub_makes_models_by_name() -> None:
+    root = str(Path(__file__).parents[3])
+    for name, given in (("create", ("vit-micro",)), ("vit_micro", ())):
+        model: Any = torch.hub.load(root, name, *given, source="local", num_classes=3)
+        assert (model.spec.name, model.num_classes) == ("vit-micro", 3)
+    assert callable(torch.hub.load(root, "preprocess", "vit-micro", source="local"))
+    with pytest.raises(RuntimeError, match="Cannot find callable vit_mikro"):
+        torch.hub.load(root, "vit_mikro", source="local")
+
+
+@pytest.mark.slow
+def test_a_folder_of_pictures_is_trained_predicted_pushed_and_loaded_elsewhere(
+    hub: Any, run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """The way of docs/ten-commands.md; tests/zoo/cli/test_serve.py serves."""
+    from PIL import Image
+
+    for number in range(60):
+        folder = tmp_path / "pictures" / ("dark", "light")[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.linear_gradient("L").resize((24, 24)).point(lambda x, n=number: x // 4 + 150 * (n % 2) + n).save(
+            folder / f"{number}.png"
+        )
+    out, picture = str(tmp_path / "out"), str(tmp_path / "pictures" / "light" / "1.png")
+    sizes = [word for key, value in SIZE.items() for word in ("--set", f"{key}={value}")]
+    code, _, told = run(
+        "train", "vit-micro", "--data", f"folder:{tmp_path / 'pictures'}", "--out", out, "--steps", "60",
+        "--batch-size", "8", *sizes,
+    )  # fmt: skip
+    assert code == 0, told
+    code, first, told = run("predict", out, picture, "--format", "csv")
+    assert code == 0, told
+    assert run("push", out, "me/lights", "--licence", "apache-2.0")[0] == 0
+    code, again, told = run("predict", "hf-hub:me/lights", picture, "--format", "csv")
+    assert code == 0, told
+    assert again == first
+    card = hub.repositories["me/lights"]["main"]["README.md"].decode()
+    assert "zoo train vit-micro --data folder:" in card
+    assert "| accuracy |" in card

@@ -1,0 +1,83 @@
+"""Answers as lines of a terminal, of CSV, or of JSON, one input after the other."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from zoo.answers import Filled, as_json, best
+from zoo.errors import ConfigError
+
+FORMATS = ("text", "csv", "jsonl")
+SHOWN = 3
+"""Labels of an input on a terminal, where the user sets no number."""
+
+
+class AnswerLines:
+    """Write answers in a format.
+
+    Args:
+        kind: `text`, `csv` or `jsonl`.
+        top: labels of an input; by default three in `text`, one in `csv`, all in `jsonl`.
+
+    Raises:
+        ConfigError: If there is no such format.
+    """
+
+    def __init__(self, kind: str, top: int | None) -> None:
+        if kind not in FORMATS:
+            raise ConfigError(f"--format {kind!r} is not one of {', '.join(FORMATS)}")
+        self.kind, self.top, self._begun = kind, top, False
+
+    def line(self, given: Any, answer: Any) -> str:
+        """Write the answer to an input, with its line end; in CSV the first brings the header."""
+        if self.kind == "jsonl":
+            name = list(given) if isinstance(given, tuple) else given
+            return json.dumps({"input": name, **as_json(answer, self.top)}, ensure_ascii=False) + "\n"
+        name = "\t".join(given) if isinstance(given, tuple) else given
+        return (self._csv if self.kind == "csv" else self._text)(name, answer)
+
+    def _text(self, name: str, answer: Any) -> str:
+        if isinstance(answer, Mapping):
+            shown = best(answer, self.top or SHOWN)
+            return f"{name}\t" + "  ".join(f"{label} {probability:.3f}" for label, probability in shown) + "\n"
+        if isinstance(answer, Filled):
+            lines = ["  ".join(f"{token} {chance:.3f}" for token, chance in mask) for mask in answer.masks]
+            return "\n".join([answer.text, *(f"  mask {n}\t{line}" for n, line in enumerate(lines, start=1))]) + "\n"
+        if isinstance(answer, str):
+            return answer + "\n"
+        if isinstance(answer, float):
+            return f"{name}\t{answer:.3f}\n"
+        words = name.split()
+        if len(words) != len(answer):
+            return f"{name}\t{' '.join(map(str, answer))}\n"
+        return "\n".join(f"{word}\t{tag}" for word, tag in zip(words, answer, strict=True)) + "\n\n"
+
+    def _csv(self, name: str, answer: Any) -> str:
+        cells = self._cells(answer)
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        if not self._begun:
+            rows.writerow(["input", *cells])
+            self._begun = True
+        rows.writerow([name, *cells.values()])
+        return text.getvalue()
+
+    def _cells(self, answer: Any) -> dict[str, Any]:
+        """Give the cells of a row by their column."""
+        if isinstance(answer, Filled):
+            ranked = [(f"mask_{n}_", mask) for n, mask in enumerate(answer.masks, start=1)]
+            return {"text": answer.text} | {key: value for head, mask in ranked for key, value in _ranks(head, mask)}
+        if isinstance(answer, Mapping):
+            found = best(answer, self.top or 1)
+            columns = ("label", "probability")
+            return dict(_ranks("", found)) if len(found) > 1 else dict(zip(columns, found[0], strict=True))
+        if isinstance(answer, str | float):
+            return {"text" if isinstance(answer, str) else "score": answer}
+        return {"tags": " ".join(map(str, answer))}
+
+
+def _ranks(head: str, found: list[tuple[str, float]]) -> list[tuple[str, Any]]:
+    pairs = enumerate(found, start=1)
+    return [each for n, (label, p) in pairs for each in ((f"{head}label_{n}", label), (f"{head}probability_{n}", p))]

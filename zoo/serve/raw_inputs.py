@@ -1,0 +1,108 @@
+"""Raw inputs of requests: texts, files that were uploaded, objects, numbers; what is none, or too large, is refused."""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+from zoo.errors import InputError
+from zoo.serve.refusal import Refusal
+
+UPLOAD = (
+    'the model reads files, and none of this machine is opened: upload it (curl -F file=@NAME) or send {"base64": …}'
+)
+
+
+class Upload(BytesIO):
+    """Bytes of a file that was uploaded, which errors name by its name.
+
+    Args:
+        data: the bytes.
+        name: of the file.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.filename = name
+
+    def __repr__(self) -> str:
+        return repr(self.filename)
+
+    def __str__(self) -> str:
+        return self.filename
+
+
+def raw_input(item: Any, number: int, reads_files: bool) -> Any:
+    """Make what a model's preprocessing reads of an input of a request.
+
+    Args:
+        item: a value of JSON, or an `Upload`.
+        number: of the input, from 1, for errors.
+        reads_files: whether the model reads files: a text would name one.
+
+    Raises:
+        Refusal: If it is none of what the model reads.
+    """
+    if isinstance(item, Mapping) and item.keys() == {"base64"}:
+        item = _decoded(item["base64"], number)
+    if isinstance(item, Upload):
+        if not reads_files:
+            raise Refusal(422, f"input {number}: the model reads no files: send texts as JSON, or lines as text/plain")
+        return item
+    if _is_numbers(item):
+        import torch
+
+        try:
+            return torch.tensor(item, dtype=torch.float32)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise Refusal(422, f"input {number} is no array of numbers: {error}") from error
+    if reads_files:
+        raise Refusal(422, f"input {number}: {UPLOAD}")
+    if isinstance(item, list) and len(item) == 2 and all(isinstance(each, str) for each in item):
+        return tuple(item)
+    if isinstance(item, Mapping):
+        return json.dumps(item)
+    if not isinstance(item, str):
+        raise Refusal(422, f"input {number} is {json.dumps(item)[:80]}: send a text")
+    return item
+
+
+def check_amount(raw: Any, number: int, preprocess: Any, most: Mapping[str, int]) -> None:
+    """Refuse an input that holds more than a limit allows, before it is decoded.
+
+    Args:
+        raw: of `raw_input`.
+        number: of the input, from 1.
+        preprocess: of the model; its `amount(raw)` counts, as (number, unit); without one, characters are counted.
+        most: the limits, by unit.
+
+    Raises:
+        Refusal: If it holds more, or cannot be read.
+    """
+    texts = raw if isinstance(raw, tuple) else (raw,)
+    try:
+        if isinstance(raw, str | Upload) and hasattr(preprocess, "amount"):
+            amount, unit = preprocess.amount(raw)
+        elif all(isinstance(text, str) for text in texts):
+            amount, unit = sum(map(len, texts)), "characters"
+        else:
+            return
+    except InputError as error:
+        raise Refusal(422, f"input {number}: {error}") from error
+    if amount > most.get(unit, amount):
+        raise Refusal(413, f"input {number} has {amount:,} {unit}, more than {most[unit]:,}")
+
+
+def _decoded(text: Any, number: int) -> Upload:
+    try:
+        return Upload(base64.b64decode(text, validate=True), f"input {number}")
+    except (TypeError, ValueError, binascii.Error) as error:
+        raise Refusal(422, f"input {number}: base64 cannot be decoded: {error}") from error
+
+
+def _is_numbers(item: Any) -> bool:
+    while isinstance(item, list) and item:
+        item = item[0]
+    return isinstance(item, int | float) and not isinstance(item, bool)

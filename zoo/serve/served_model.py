@@ -1,0 +1,111 @@
+"""`ServedModel`: answers a batch of raw inputs as JSON values, and tells which of them cannot be read."""
+
+import inspect
+from collections.abc import Hashable
+from typing import Any
+
+from pydantic import BaseModel
+
+from zoo.answers import as_json
+from zoo.errors import ConfigError, ZooError
+from zoo.pipeline import Pipeline
+from zoo.serve.limits import Limits
+from zoo.serve.refusal import Refusal
+from zoo.serve.request_body import FeatureOptions, LabelOptions, WritingOptions, checked
+
+Options = tuple[str, tuple[tuple[str, Any], ...]]
+"""What is asked for, `answers` or `features`, and the options in their order: what is equal shares a batch."""
+
+
+class ServedModel:
+    """A pipeline that is loaded and asked batch by batch.
+
+    Args:
+        pipeline: of the model.
+        limits: on new tokens.
+
+    Raises:
+        ConfigError: If the model has neither labels, nor masks, nor writes tokens, nor feature vectors.
+    """
+
+    def __init__(self, pipeline: Pipeline, limits: Limits) -> None:
+        self.pipeline, self.limits = pipeline, limits
+        self.task = pipeline.spec.task
+        model = pipeline.model
+        if self.task == "generate" and not hasattr(model, "symbols"):
+            raise ConfigError(f"{pipeline.name!r} writes no tokens, but {type(model).__name__}'s own kind of answer")
+        self.reads_files = pipeline.reads_files
+        if self.answers_by is not None:
+            pipeline.postprocess  # noqa: B018  labels that do not fit are refused before a request comes
+        elif not hasattr(model, "pooled_features"):
+            pipeline.check_predicts()
+
+    @property
+    def answers_by(self) -> type[BaseModel] | None:
+        """The options of a request to answer; None where the model has feature vectors only."""
+        if self.task == "generate":
+            return WritingOptions
+        try:
+            self.pipeline.check_predicts()
+        except ConfigError:
+            return None
+        return LabelOptions
+
+    def options(self, wanted: str, given: dict[str, Any]) -> Options:
+        """Check the options of a request.
+
+        Args:
+            wanted: `answers` or `features`.
+            given: options by name.
+
+        Raises:
+            Refusal: If one is unknown to the model, or its value is none.
+        """
+        kind = self.answers_by
+        if wanted == "answers" and kind is None:
+            raise Refusal(422, "the model has no labels: ask for /features")
+        found = checked(kind if wanted == "answers" and kind else FeatureOptions, given)
+        if wanted == "answers" and self.task == "generate":
+            found = self._writing(found)
+        return wanted, tuple(sorted(found.items()))
+
+    def _writing(self, given: dict[str, Any]) -> dict[str, Any]:
+        known = inspect.signature(self.pipeline.model.generate).parameters
+        for name in given.keys() - known.keys():
+            raise Refusal(422, f"{name}={given[name]!r}: '{self.pipeline.spec.name}' has no such option")
+        usual = self.pipeline.default_max_len
+        given.setdefault("max_len", usual and min(usual, self.limits.max_new))
+        if (given["max_len"] or 0) > self.limits.max_new:
+            raise Refusal(422, f"max_len={given['max_len']} is more than {self.limits.max_new} new tokens")
+        return given
+
+    def answer(self, inputs: list[Any], options: Hashable) -> list[Any]:
+        """Give an answer for each input, or a `Refusal` where one cannot be read."""
+        assert isinstance(options, tuple)
+        try:
+            return self._together(inputs, *options)
+        except ZooError as error:
+            if len(inputs) == 1:
+                return [Refusal(422, str(error))]
+        found = [self._refusal(each) for each in inputs]
+        good = [each for each, refused in zip(inputs, found, strict=True) if refused is None]
+        if len(good) == len(inputs):  # they do not fit together
+            return [answer for each in inputs for answer in self.answer([each], options)]
+        answers = iter(self.answer(good, options) if good else ())
+        return [next(answers) if refused is None else refused for refused in found]
+
+    def _refusal(self, raw: Any) -> Refusal | None:
+        try:
+            self.pipeline.inputs([raw])
+        except ZooError as error:
+            return Refusal(422, str(error))
+        return None
+
+    def _together(self, inputs: list[Any], wanted: str, given: tuple[tuple[str, Any], ...]) -> list[Any]:
+        options = dict(given)
+        if wanted == "features":
+            return [{"features": row.tolist()} for row in self.pipeline.vectors(self.pipeline.inputs(inputs))]
+        if self.task != "generate":
+            return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs, options.get("top"))]
+        found = self.pipeline.generate(inputs, **options)
+        return [{"answers": [{"text": text, "score": score} for text, score in answers]} for _, answers in found]
