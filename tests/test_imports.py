@@ -185,7 +185,7 @@ def test_every_file_lies_in_a_package() -> None:
 
 ORDER = {
     "zoo": "core spec version errors names hookspecs registry weights factory data pipeline deploy training bench viz "
-    "scaffold plugin_check cli testing plugins",
+    "evaluation scaffold plugin_check cli testing plugins",
     "zoo.core": "errors deprecation special_tokens ops transforms patterns tokens scoring positions backends cache "
     "engine flops streaming layers losses mechanisms generation models",
     "zoo.core.backends": "costs problem banded edges",

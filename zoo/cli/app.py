@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import attention, bench, explore, export, generate, listing, new, plan, plugins, predict, train
+from zoo.cli import attention, bench, evaluate, explore, export, generate, listing, new, plan, plugins, predict, train
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -63,6 +63,7 @@ def build() -> typer.Typer:
     app.command("train", cls=Command)(train.train)
     app.command("generate", cls=Command)(generate.generate)
     app.command("predict")(predict.predict)
+    app.command("evaluate", cls=Command)(evaluate.evaluate)
     app.command("attention")(attention.attention)
     app.command("explore")(explore.explore)
     app.command("export")(export.export)
