@@ -194,7 +194,7 @@ ORDER = {
     "zoo.data": "sequences cache labels progress source_options splits tables labelling",
     "zoo.training": "config distributed objective fine_tuning resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
-    "length attention approximation positions",
+    "length attention approximation positions fine_tuning",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
     "zoo.viz": "recorder methods explorer",
     "zoo.plugins": "shared vision text speech graph conformer caption joined",

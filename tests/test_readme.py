@@ -159,6 +159,7 @@ sys.modules["my_plugin"] = types.ModuleType("my_plugin")
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
+    "docs/evaluate.md": "",
     "docs/family.md": "",
     "docs/gallery.md": "",
     "docs/join.md": JOIN,

@@ -57,6 +57,7 @@ from zoo.data.splits import (
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo
 from zoo.data.tables.columns import TableColumns as TableColumns
 from zoo.data.tables.labels import check_complete as check_complete, read_classes as read_classes
+from zoo.data.tables.line_columns import LineColumns as LineColumns
 from zoo.data.tables.roles import Role as Role, choose_columns as choose_columns, described as described
 from zoo.data.tables.table import PARTS as PARTS, Table as Table, draw_parts as draw_parts
 from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores

@@ -171,7 +171,7 @@ def _columns(corpus: Any, by: str | None) -> Any:
     columns = getattr(corpus, "columns", None)
     if columns is None:
         raise ConfigError(
-            f"by={by!r}: the data {corpus.name!r} have no columns; tables do, such as csv:FILE, jsonl:FILE, "
+            f"by={by!r}: the data {corpus.name!r} have no named columns; tables do, such as csv:FILE, jsonl:FILE, "
             "parquet:FILE and hf:NAME"
         )
     if by not in columns.names:

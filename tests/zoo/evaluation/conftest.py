@@ -13,7 +13,9 @@ SHOPS = ("north", "south")
 
 def written(path: Path, labels: tuple[str, ...] = ("bad", "good"), rows: int = 60) -> Path:
     rng = random.Random(0)
-    lines = [f"thing {rng.randrange(999)} {label},{label},{rng.choice(SHOPS)}" for label in labels * (rows // len(labels))]
+    lines = [
+        f"thing {rng.randrange(999)} {label},{label},{rng.choice(SHOPS)}" for label in labels * (rows // len(labels))
+    ]
     path.write_text("\n".join(["text,label,shop", *lines, "an odd thing,bad,west"]) + "\n")
     return path
 

@@ -43,8 +43,12 @@ def test_labels_are_matched_by_name_whatever_their_order_in_the_data(trained: st
     rows = [dict(zip(("text", "label"), line.split(","), strict=True)) for line in lines.splitlines()]
     first.write_text("\n".join(map(json.dumps, rows)))
     second.write_text(f"text,label\n{lines}\n")
-    corpora: list[Any] = [zoo.data.open_corpus(f"csv:{second}", zoo.info(f"local-dir:{trained}"), 0, f"{trained}/tokenizer.json")]
-    corpora.append(zoo.data.open_corpus(f"csv:{second}", zoo.info(f"local-dir:{trained}"), 0, f"{trained}/tokenizer.json"))
+    corpora: list[Any] = [
+        zoo.data.open_corpus(f"csv:{second}", zoo.info(f"local-dir:{trained}"), 0, f"{trained}/tokenizer.json")
+    ]
+    corpora.append(
+        zoo.data.open_corpus(f"csv:{second}", zoo.info(f"local-dir:{trained}"), 0, f"{trained}/tokenizer.json")
+    )
     turned = corpora[1]
     turned.labels = turned.labels[::-1]
     turned.classes = {split: 1 - numbers for split, numbers in turned.classes.items()}
@@ -56,16 +60,14 @@ def test_labels_are_matched_by_name_whatever_their_order_in_the_data(trained: st
     )
 
 
-def test_labels_that_the_run_lacks_are_named(
-    trained: str, write_reviews: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_labels_that_the_run_lacks_are_named(trained: str, write_reviews: Callable[..., Path], tmp_path: Path) -> None:
     other = write_reviews(tmp_path / "other.csv", ("bad", "ugly"))
-    with pytest.raises(zoo.DataError, match="has the label ugly, which .* lacks; it has bad, good"):
+    with pytest.raises(zoo.DataError, match=r"has the label ugly, which .* lacks; it has bad, good"):
         zoo.evaluate(trained, f"csv:{other}")
 
 
 def test_a_column_that_is_absent_is_told_with_those_there(trained: str) -> None:
-    with pytest.raises(zoo.ConfigError, match="no such column; it has text, label, shop. Did you mean 'shop'"):
+    with pytest.raises(zoo.ConfigError, match=r"no such column; it has text, label, shop\. Did you mean"):
         zoo.evaluate(trained, by="shopp")
 
 
@@ -88,7 +90,9 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_split_is_refused(trained: str, reviews: Path) -> None:
-    corpus: Any = zoo.data.open_corpus(f"csv:{reviews}", zoo.info(f"local-dir:{trained}"), 3, f"{trained}/tokenizer.json")
+    corpus: Any = zoo.data.open_corpus(
+        f"csv:{reviews}", zoo.info(f"local-dir:{trained}"), 3, f"{trained}/tokenizer.json"
+    )
     corpus.sizes = {**corpus.sizes, "test": 0}
     with pytest.raises(zoo.DataError, match="has no example in 'test': train"):
         zoo.evaluate(trained, corpus)

@@ -10,7 +10,15 @@ from zoo.evaluation.page import number, table
 def test_the_page_holds_scores_groups_figures_and_the_worst_answers(trained: str, tmp_path: Path) -> None:
     found = zoo.evaluate(trained, by="shop", split="all", least=5, samples=10, worst=3)
     text = found.report(tmp_path / "page.html", "zoo evaluate <run>").read_text()
-    for wanted in ("macro F1", "By shop", "west (1)", "Confusion matrix", "Reliability", "Worst answers", "&lt;run&gt;"):
+    for wanted in (
+        "macro F1",
+        "By shop",
+        "west (1)",
+        "Confusion matrix",
+        "Reliability",
+        "Worst answers",
+        "&lt;run&gt;",
+    ):
         assert wanted in text
     assert text.count("<article>") == 3
     assert "default-src 'none'" in text
