@@ -78,6 +78,7 @@ def _show(found: "Evaluation") -> None:
 
 
 def _table(found: "Evaluation") -> "Table":
+    from rich.markup import escape
     from rich.table import Table
 
     from zoo.evaluation.page import number
@@ -86,7 +87,7 @@ def _table(found: "Evaluation") -> "Table":
     for column in ("score", "value", "95 % interval"):
         view.add_column(column, justify="left" if column == "score" else "right")
     for group in found.groups:
-        view.add_column(group, justify="right")
+        view.add_column(escape(group), justify="right")
     for name, one in found.scores.items():
         groups = (number(scores[name].value) for scores in found.groups.values())
         view.add_row(name, number(one.value), f"{number(one.low)} … {number(one.high)}", *groups)

@@ -93,8 +93,7 @@ class ClassJudge:
                 for true, mine, sure, loss in columns
             ]
         rows = []
-        for place, loss in enumerate(losses):
-            at = self.answers.of(np.array([place]))
+        for at, loss in zip(self.answers.each(), losses, strict=True):
             rows.append(
                 {
                     "wanted": " ".join(wanted[at]),

@@ -27,8 +27,8 @@ class EntityJudge(ClassJudge):
         super().__init__(answers, labels)
         names = np.array(labels, object)
         wanted, found = names[answers.targets], names[self.predicted]
-        pairs = [answers.of(np.array([place])) for place in range(len(answers.items))]
-        self.counted = np.array([_counts(list(wanted[at]), list(found[at])) for at in pairs], np.int64).reshape(-1, 3)
+        counted = [_counts(list(wanted[at]), list(found[at])) for at in answers.each()]
+        self.counted = np.array(counted, np.int64).reshape(-1, 3)
 
     def scores(self, chosen: Index) -> Scores:
         """See `Judge.scores`: those of entities first."""

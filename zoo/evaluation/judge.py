@@ -83,6 +83,11 @@ class Answers(NamedTuple):
         ends = counts.cumsum()
         return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[:-1][chosen] - (ends - counts), counts)
 
+    def each(self) -> list[Index]:
+        """Give the places of the answers to each item."""
+        ends = np.searchsorted(self.owner, np.arange(1, len(self.items)))
+        return [*np.split(np.arange(len(self.owner)), ends)]
+
     def mean_by_item(self, values: Numbers) -> Numbers:
         """Give the mean over the answers to each item; 0 for an item without one."""
         counts = np.bincount(self.owner, minlength=len(self.items))

@@ -63,8 +63,8 @@ class NumbersJudge:
     def rows(self) -> list[dict[str, Any]]:
         """See `Judge.rows`."""
         rows = []
-        for place, loss in enumerate(self.losses()):
-            at = self.answers.of(np.array([place]))[:1]
+        for every, loss in zip(self.answers.each(), self.losses(), strict=True):
+            at = every[:1]
             wanted, found = (_written(values[at]) for values in (self.answers.targets, self.answers.values))
             rows.append({"wanted": wanted, "found": found, "loss": float(loss)})
         return rows

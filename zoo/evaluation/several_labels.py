@@ -68,8 +68,8 @@ class LabelsJudge:
     def rows(self) -> list[dict[str, Any]]:
         """See `Judge.rows`."""
         rows = []
-        for place, loss in enumerate(self.losses()):
-            at = self.answers.of(np.array([place]))[:1]
+        for every, loss in zip(self.answers.each(), self.losses(), strict=True):
+            at = every[:1]
             wanted, found = ((which[at] & self.known[at]).any(0) for which in (self.true, self.found))
             right = bool((self.true == self.found)[at][self.known[at]].all())
             row = {"wanted": self._named(wanted), "found": self._named(found), "loss": float(loss), "right": right}

@@ -70,7 +70,8 @@ class Subject:
     def _named(cls, name: str, device: str, int8: bool) -> "Subject":
         pipeline = Pipeline(name, device, int8=int8)
         spec = pipeline.spec
-        where = pipeline.name if hub.is_repository(pipeline.name) else next(iter(spec.weights.values()), "")
+        tagged = spec.weights.get(name.partition(".")[2]) or next(iter(spec.weights.values()), "")
+        where = pipeline.name if hub.is_repository(pipeline.name) else tagged
         if not where:
             raise ConfigError(f"{name!r} has no published weights, and random ones are not worth judging: give a run")
         record = {}
