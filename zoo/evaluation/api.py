@@ -1,6 +1,7 @@
 """`zoo.evaluate`, the function. Imports no torch before it is called."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ConfigError, DataError
@@ -22,7 +23,7 @@ SAMPLES, LEAST, WORST, BATCH_SIZE = 1000, 10, 12, 64
 
 def evaluate(
     run: Any,
-    data: "str | Corpus | None" = None,
+    data: "str | Path | Corpus | None" = None,
     *,
     by: str | None = None,
     split: str = "test",

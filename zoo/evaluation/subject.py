@@ -97,7 +97,7 @@ class Subject:
             return make(self.given if self.pipeline is None else self.pipeline.name)
         return None
 
-    def open(self, data: "str | Corpus | None") -> Corpus:
+    def open(self, data: "str | Path | Corpus | None") -> Corpus:
         """Open data as the run reads them: with its tokenizer, its split and the preparation of its inputs.
 
         Args:
@@ -111,7 +111,7 @@ class Subject:
             data = self.record.get("data")
             if not data:
                 raise ConfigError(f"{self.name!r} tells no data that it was trained on: name some with --data")
-        corpus: Any = self._opened(data) if isinstance(data, str) else data
+        corpus: Any = self._opened(str(data)) if isinstance(data, str | Path) else data
         self._check(corpus)
         if isinstance(corpus, PreparesInputs) and corpus.fingerprint != self.record.get("fingerprint"):
             preprocess = self.hook("preprocess")

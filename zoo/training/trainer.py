@@ -213,11 +213,13 @@ class Trainer:
         model = parts.model.to(self.fabric.device).eval()
         fit_probe(model, parts.corpus, parts.settings)
         criterion = criterion_for(parts.corpus, parts.settings.metric)
-        held = parts.corpus.score(model, "validation", batch_size)
+        with torch.no_grad():
+            held = parts.corpus.score(model, "validation", batch_size)
+            tested = bool(parts.corpus.sizes.get("test"))
+            scores = parts.corpus.score(model, "test", batch_size) if tested else {}
         name = criterion.names(held)[0]
         entry = Validation(1, held.get("loss", 0.0), goodness(name, held[name]), held)
         outcome = Outcome(1, time.monotonic() - begun, 1, entry.score, [entry], criterion=criterion)
-        scores = parts.corpus.score(model, "test", batch_size) if parts.corpus.sizes.get("test") else {}
         if (saver := self._saver(parts, None)) is not None:
             saver.on_start(Outcome())
             saver.finish(outcome, scores)

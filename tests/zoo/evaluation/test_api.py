@@ -98,6 +98,7 @@ def test_an_empty_split_is_refused(trained: str, reviews: Path) -> None:
         zoo.evaluate(trained, corpus)
 
 
-def test_data_of_another_task_are_refused(trained: str) -> None:
-    with pytest.raises(zoo.ConfigError, match="task"):
-        zoo.evaluate(trained, "tags")
+def test_data_of_another_task_are_refused(trained: str, tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_text("\n\n".join(f"w{i} A\nv B" for i in range(20)))
+    with pytest.raises(zoo.ConfigError, match=r"made for task 'classify', the data 'a\.conll' ask for 'tag'"):
+        zoo.evaluate(trained, tmp_path / "a.conll")

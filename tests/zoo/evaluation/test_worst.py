@@ -22,7 +22,7 @@ def test_pictures_are_shown_as_pictures() -> None:
 
 
 def test_graphs_are_drawn_and_their_items_are_nodes_or_graphs() -> None:
-    found = judged("graph-tiny", "drawn-graphs", depth=1)
+    found = judged("graph-tiny", "drawn-graphs:triangle?count=60", depth=1)
     assert {shown.medium["kind"] for shown in found.worst if shown.medium} == {"graph"}
     assert "<svg class=graph" in page(found)
     one = judged("graph-tiny", "karate", depth=1)

@@ -44,7 +44,7 @@ def test_the_head_is_the_best_logistic_regression_on_the_vectors(classes: int, t
 
 def test_numbers_are_fitted_in_their_own_units() -> None:
     torch.manual_seed(0)
-    corpus: Any = zoo.data.open_corpus("drawn-graphs", zoo.info("graph-tiny"), 0)
+    corpus: Any = zoo.data.open_corpus("drawn-graphs:triangle?count=60", zoo.info("graph-tiny"), 0)
     spec = corpus.overrides() | {"num_classes": 1, "target": "numbers", "units": [[100.0, 5.0]]}
     model: Any = zoo.create("graph-tiny", **spec).eval()
 
