@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoo.bench.decision.bootstrap import Interval
-from zoo.evaluation.evaluation import Evaluation
 from zoo.evaluation.worst import Shown
+
+if TYPE_CHECKING:
+    from zoo.evaluation.evaluation import Evaluation
 
 ASSETS = Path(__file__).parent / "assets"
 SIDE = 240
@@ -18,7 +20,7 @@ ROWS = 100
 """Rows of a table that are shown."""
 
 
-def page(evaluation: Evaluation, command: str = "") -> str:
+def page(evaluation: "Evaluation", command: str = "") -> str:
     """Write the page.
 
     Args:
@@ -41,13 +43,13 @@ def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def _facts(evaluation: Evaluation) -> str:
+def _facts(evaluation: "Evaluation") -> str:
     facts = {"model": evaluation.model, "data": evaluation.data, "split": evaluation.split}
     facts["judged"] = f"{evaluation.count:,}"
     return "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
 
 
-def _scores(evaluation: Evaluation) -> str:
+def _scores(evaluation: "Evaluation") -> str:
     settings = evaluation.settings
     rows = [[name, number(one.value), _ends(one), _bar(one)] for name, one in evaluation.scores.items()]
     told = (
@@ -61,7 +63,7 @@ def _scores(evaluation: Evaluation) -> str:
     return f"<section><h2>Scores</h2>{made}</section>"
 
 
-def _groups(evaluation: Evaluation) -> str:
+def _groups(evaluation: "Evaluation") -> str:
     if not evaluation.by:
         return ""
     names = list(evaluation.scores)
@@ -78,7 +80,7 @@ def _groups(evaluation: Evaluation) -> str:
     return f"<section><h2>By {escape(evaluation.by)}</h2>{made}{small}</section>"
 
 
-def _of_judge(evaluation: Evaluation) -> Sequence[str]:
+def _of_judge(evaluation: "Evaluation") -> Sequence[str]:
     """Give the figures, and the tables behind the scores."""
     from zoo.evaluation.figures import svg
 
@@ -99,7 +101,7 @@ def _of_judge(evaluation: Evaluation) -> Sequence[str]:
     return [f"<section><h2>Figures</h2><div class=figures>{drawn}</div></section>" if drawn else "", *tables]
 
 
-def _worst(evaluation: Evaluation) -> str:
+def _worst(evaluation: "Evaluation") -> str:
     if not evaluation.worst:
         return ""
     cards = "".join(_card(each) for each in evaluation.worst)
