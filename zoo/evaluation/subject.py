@@ -113,7 +113,8 @@ class Subject:
                 raise ConfigError(f"{self.name!r} tells no data that it was trained on: name some with --data")
         corpus: Any = self._opened(str(data)) if isinstance(data, str | Path) else data
         self._check(corpus)
-        if isinstance(corpus, PreparesInputs) and corpus.fingerprint != self.record.get("fingerprint"):
+        same = corpus.fingerprint == self.record.get("fingerprint")
+        if isinstance(corpus, PreparesInputs) and not same:
             preprocess = self.hook("preprocess")
             if hasattr(preprocess, "portable"):
                 corpus = corpus.with_preparation(preprocess.portable())

@@ -35,7 +35,8 @@ class SomeClasses:
     task, metric = "classify", "accuracy"
 
     def __init__(self, corpus: Any, classes: Sequence[int], each: int | None = None, seed: int = 0) -> None:
-        if not isinstance(corpus, KnowsClasses) or not isinstance(corpus, GivesItems) or corpus.task != self.task:
+        able = isinstance(corpus, KnowsClasses) and isinstance(corpus, GivesItems)
+        if not able or corpus.task != self.task:
             raise ConfigError(f"data {corpus.name!r}: its examples have no class each, or cannot be read one by one")
         self.corpus = corpus
         self.number = torch.full((max(len(corpus.labels), *classes) + 1,), IGNORED)

@@ -29,7 +29,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "ema": {"ema": 0.99, "learning_rate": 1e-3},
 }
 """Settings of each way; the rates are round numbers that nobody searched for."""
-PRETRAINED_BY = {"batch_size": 64, "validations": 2}
+PRETRAINED_BY: dict[str, Any] = {"batch_size": 64, "validations": 2}
 
 
 def train(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,10 +94,9 @@ def pretrained(config: Mapping[str, Any], old: SomeClasses) -> str:
 def count_trained(model: str, fitting: dict[str, Any], way: str) -> int:
     """Count the parameters that a way trains."""
     made: nn.Module = create.create(model, **fitting)
-    settings = WAYS[way]
-    told = (
-        {"freeze": "encoder"} if way == PROBE else {key: settings[key] for key in ("freeze", "lora") if key in settings}
-    )
+    told: dict[str, Any] = {key: value for key, value in WAYS[way].items() if key in ("freeze", "lora")}
+    if way == PROBE:
+        told = {"freeze": "encoder"}
     choose_weights(made, Settings(**told))
     return sum(each.numel() for each in made.parameters() if each.requires_grad)
 

@@ -1,6 +1,7 @@
 """The study's runs, and the whole of a small one."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,13 @@ def test_a_probe_trains_the_head_alone_and_low_rank_less_than_the_whole() -> Non
 @pytest.mark.slow
 def test_pretraining_helps_with_few_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    options = {"ways": "from scratch,probe", "examples": "5", "steps": 40, "pretraining_steps": 150, "seeds": 2}
+    options: dict[str, Any] = {
+        "ways": "from scratch,probe",
+        "examples": "5",
+        "steps": 40,
+        "pretraining_steps": 150,
+        "seeds": 2,
+    }
     records = STUDY.run(tmp_path / "study", workers=0, progress=False, **options)
     by_way = {way: [r["accuracy"] for r in records if r["config"]["way"] == way] for way in ("from scratch", "probe")}
     assert sum(by_way["probe"]) > sum(by_way["from scratch"])
