@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zoo.cli.arguments import Checkpoint, Device, Int8, check_out
-from zoo.evaluation.api import ALL, BATCH_SIZE, LEAST, SAMPLES, SPLITS, WORST
+from zoo.evaluation.api import ALL, LEAST, SAMPLES, SPLITS, WORST
 from zoo.evaluation.api import evaluate as judge
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ def evaluate(
         Path | None, typer.Option("--csv", help="CSV file of all items and answers.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Examples that are answered together.")] = BATCH_SIZE,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Examples that are answered together.", show_default="that of the training"),
+    ] = None,
     device: Device = "cpu",
     int8: Int8 = False,
 ) -> None:

@@ -31,7 +31,7 @@ def evaluate(
     seed: int = 0,
     least: int = LEAST,
     worst: int = WORST,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int | None = None,
     device: str = "cpu",
     int8: bool = False,
 ) -> "Evaluation":
@@ -47,7 +47,7 @@ def evaluate(
         seed: of the draws.
         least: items of a group that is judged.
         worst: examples with the worst answers that are shown.
-        batch_size: examples that are answered together.
+        batch_size: examples that are answered together; as in the training by default.
         device: where the model computes.
         int8: whether the model computes with int8 weights.
 
@@ -57,13 +57,14 @@ def evaluate(
         WeightsError: If a path holds no run.
         MissingLibraryError: If a library is not installed.
     """
-    _check(split, samples, least, worst, batch_size)
+    _check(split, samples, least, worst, batch_size or 1)
     require("zoo evaluate", NEEDS)
     from zoo.evaluation.collect import judged
     from zoo.evaluation.subject import Subject
 
     subject = Subject.of(run, device, int8)
     corpus: Any = subject.open(data)
+    batch_size = batch_size or int(subject.record.get("settings", {}).get("batch_size", BATCH_SIZE))
     splits = [each for each in SPLITS if corpus.sizes.get(each)] if split == ALL else [split]
     if not all(corpus.sizes.get(each) for each in splits) or not splits:
         sizes = ", ".join(f"{name} {count:,}" for name, count in corpus.sizes.items())
