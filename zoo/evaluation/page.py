@@ -8,6 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from zoo.bench.decision.bootstrap import Interval
+from zoo.evaluation.judge import LOWER
 from zoo.evaluation.worst import Shown
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ def _facts(evaluation: "Evaluation") -> str:
 
 def _scores(evaluation: "Evaluation") -> str:
     settings = evaluation.settings
-    rows = [[name, number(one.value), _ends(one), _bar(one)] for name, one in evaluation.scores.items()]
+    rows = [
+        [name, number(one.value), _ends(one), "" if name in LOWER else _bar(one)]
+        for name, one in evaluation.scores.items()
+    ]
     told = (
         f"<p class=quiet>The interval holds 95 of 100 scores of {settings['samples']:,} sets of examples drawn with "
         f"replacement (bootstrap, seed {settings['seed']}).</p>"

@@ -35,7 +35,7 @@ def test_graphs_are_drawn_and_their_items_are_nodes_or_graphs() -> None:
     ("name", "data", "score", "shown"),
     [
         ("transformer-tiny", "numbers:en", "chrF", "text"),
-        ("caption-tiny", "scenes", "BLEU", "picture"),
+        ("caption-tiny", "captions", "BLEU", "picture"),
         ("speech-tiny", "spoken-digits", "macro F1", "sound"),
         ("bert-micro", "tags", "macro F1", "text"),
     ],
