@@ -43,15 +43,15 @@ class SomeClasses:
         self.number[list(classes)] = torch.arange(len(classes))
         self.labels = [corpus.labels[place] for place in classes]
         self.classes = {split: self.number[corpus.classes_of(split).long()] for split in corpus.sizes}
-        self.places = {split: (own >= 0).nonzero().flatten() for split, own in self.classes.items()}
+        self.chosen = {split: (own >= 0).nonzero().flatten() for split, own in self.classes.items()}
         if each is not None:
-            self.places["train"] = self._drawn(each, seed)
-        self.sizes = {split: len(places) for split, places in self.places.items()}
+            self.chosen["train"] = self._drawn(each, seed)
+        self.sizes = {split: len(places) for split, places in self.chosen.items()}
         self.name, self.description = corpus.name, corpus.description
         self.fingerprint = f"{corpus.fingerprint}-{'+'.join(map(str, classes))}-{each}-{seed}"
 
     def _drawn(self, each: int, seed: int) -> Int[Tensor, " n"]:
-        places = self.places["train"]
+        places = self.chosen["train"]
         order = places[torch.randperm(len(places), generator=torch.Generator().manual_seed(seed))]
         return order[first_of_each(self.classes["train"][order], [each] * len(self.labels))]
 
@@ -66,11 +66,11 @@ class SomeClasses:
 
     def batch(self, index: Int[Tensor, " b"], generator: torch.Generator) -> Batch:
         """See `Corpus.batch`."""
-        return self._numbered(self.corpus.batch(self.places["train"][index], generator))
+        return self._numbered(self.corpus.batch(self.chosen["train"][index], generator))
 
     def items(self, split: str, places: Sequence[int]) -> Batch:
         """See `GivesItems.items`."""
-        return self._numbered(self.corpus.items(split, self.places[split][list(places)].tolist()))
+        return self._numbered(self.corpus.items(split, self.chosen[split][list(places)].tolist()))
 
     def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
         """See `KnowsClasses.placed`."""
@@ -83,7 +83,7 @@ class SomeClasses:
 
     def classes_of(self, split: str) -> Int[Tensor, " n"]:
         """See `KnowsClasses.classes_of`."""
-        return self.classes[split][self.places[split]]
+        return self.classes[split][self.chosen[split]]
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:
         """See `Corpus.loss`."""

@@ -26,9 +26,9 @@ def test_a_few_of_each_class_are_drawn_and_numbered_anew(digits: Any) -> None:
 
 
 def test_fewer_examples_of_a_seed_are_among_more(digits: Any) -> None:
-    few, more = (SomeClasses(digits, range(5), each=each, seed=2).places["train"].tolist() for each in (2, 6))
+    few, more = (SomeClasses(digits, range(5), each=each, seed=2).chosen["train"].tolist() for each in (2, 6))
     assert set(few) <= set(more)
-    assert set(few) != set(SomeClasses(digits, range(5), each=2, seed=3).places["train"].tolist())
+    assert set(few) != set(SomeClasses(digits, range(5), each=2, seed=3).chosen["train"].tolist())
 
 
 def test_held_out_examples_are_those_of_the_classes(digits: Any) -> None:
