@@ -1,7 +1,7 @@
 """Bootstrap intervals of scores: items are drawn with replacement, 95 of 100 draws lie between the ends."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,3 @@ def by_group(
 def _draws(chosen: Index, samples: int, rng: np.random.Generator) -> Iterator[Index]:
     for _ in range(samples):
         yield chosen[rng.integers(len(chosen), size=len(chosen))]
-
-
-def draws_of(count: int, samples: int, seed: int) -> Iterable[Index]:
-    """Give the items of each draw, as `with_intervals` has them."""
-    return _draws(np.arange(count), samples, np.random.default_rng(seed))
