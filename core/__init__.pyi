@@ -235,6 +235,7 @@ from zoo.core.streaming.stages import (
 )
 from zoo.core.tokens import Tokens as Tokens, left_padded as left_padded
 from zoo.core.transforms.activation_checkpointing import recomputed as recomputed
+from zoo.core.transforms.freezing import freeze as freeze
 from zoo.core.transforms.forward_override import overridden as overridden
 from zoo.core.transforms.inference_copy import serving as serving
 from zoo.core.transforms.state_dict_layout import (

@@ -185,7 +185,7 @@ def test_every_file_lies_in_a_package() -> None:
 
 ORDER = {
     "zoo": "core spec version errors names hookspecs registry weights factory data answers pipeline deploy training "
-    "serve bench viz scaffold plugin_check cli testing plugins",
+    "serve bench viz evaluation scaffold plugin_check cli testing plugins",
     "zoo.core": "errors deprecation special_tokens ops transforms patterns tokens scoring positions backends cache "
     "engine flops streaming layers losses mechanisms generation models",
     "zoo.core.generation": "prompt constraints loop beam_search",
@@ -195,7 +195,7 @@ ORDER = {
     "zoo.data": "sequences cache labels progress source_options splits tables labelling python",
     "zoo.training": "config distributed objective fine_tuning resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
-    "length attention approximation positions serve",
+    "length attention approximation positions fine_tuning serve",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",
     "zoo.viz": "recorder methods explorer",
     "zoo.plugins": "shared vision text speech graph conformer caption joined",

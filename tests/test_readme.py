@@ -173,6 +173,7 @@ PRELUDES = {
     "docs/planner.md": "",
     "docs/train.md": SHORT + OFFLINE,
     "docs/engine.md": TENSORS,
+    "docs/evaluate.md": "",
     "docs/family.md": "",
     "docs/from-timm.md": "",
     "docs/gallery.md": "",

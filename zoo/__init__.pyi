@@ -27,6 +27,7 @@ from zoo.errors import (
     WeightsError as WeightsError,
     ZooError as ZooError,
 )
+from zoo.evaluation.api import evaluate as evaluate
 from zoo.factory.create import (
     create as create,
     create_model as create_model,

@@ -10,7 +10,7 @@ import torch
 
 from zoo import ConfigError, ModelSpec, create, info
 from zoo.core import SYMBOLS, Composition, Source, bridge_of
-from zoo.plugins.joined.freezing import freeze_parts
+from zoo.core import freeze as freeze_parts
 from zoo.registry import load
 
 DECODER, ENCODER = "decoder.", "encoder."
@@ -88,7 +88,9 @@ def joined(
     model.joined_specs = specs
     if decoder_weights or encoder_weights or pretrained:
         tell_new(model, decoder)
-    freeze_parts(model, freeze)
+    if freeze:
+        freeze_parts(model, freeze)
+        model.train(model.training)  # a frozen encoder stays in evaluation mode
     return model
 
 

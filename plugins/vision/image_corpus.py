@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import count_targets, cross_entropy
-from zoo.data import Batch, StudyInfo, first_of_each, read_ahead, unpacked, write_text
+from zoo.data import Batch, Columns, StudyInfo, first_of_each, read_ahead, unpacked, write_text
 from zoo.plugins.vision.data import open_cards, open_contours, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
 from zoo.plugins.vision.data.folder import Folder
@@ -134,17 +134,32 @@ class ImageCorpus:
         yield from read_ahead(self.examples, ends)
 
     def examples(self, split: str, start: int, end: int) -> Batch:
-        """Give some of `validation` or `test`, packed; the target of an image that cannot be read is -100."""
-        part = self.source.test() if split == "test" else self.source.validation()
-        inputs, labels = read(part, torch.arange(start, end))
+        """Give some of a split as they are, packed; the target of an image that cannot be read is -100."""
+        return self._given(split, torch.arange(start, end))
+
+    def items(self, split: str, places: Sequence[int]) -> Batch:
+        """See `GivesItems.items`."""
+        return unpacked(self._given(split, torch.tensor(places)))
+
+    @property
+    def columns(self) -> Columns | None:
+        """Of the table that the pictures are from, where there is one."""
+        index = self.source.index if isinstance(self.source, Folder) else None
+        columns: Columns | None = index.columns(self.seed) if index else None
+        return columns
+
+    def _given(self, split: str, index: Tensor) -> Batch:
+        """Give examples as they are, packed."""
+        inputs, labels = read(self._part(split), index)
         prepare = self.source.packed if isinstance(self.source, Looks) else self.source.prepare
         return Batch((prepare(inputs),), labels)
 
     def classes_of(self, split: str) -> Tensor:
         """See `KnowsClasses.classes_of`."""
-        return {"train": lambda: self.train, "validation": self.source.validation, "test": self.source.test}[
-            split
-        ]().labels
+        return self._part(split).labels
+
+    def _part(self, split: str) -> Examples:
+        return {"train": lambda: self.train, "validation": self.source.validation, "test": self.source.test}[split]()
 
     def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
         """See `KnowsClasses.placed`."""

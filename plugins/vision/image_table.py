@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zoo import ModelSpec
-from zoo.data import Role, Table, choose_columns, read_classes
+from zoo.data import Columns, Role, Table, TableColumns, choose_columns, read_classes
 from zoo.plugins.vision.data.folder import SIZE, Folder
 from zoo.plugins.vision.data.folder_index import FolderIndex
 from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
@@ -64,6 +64,11 @@ class TableIndex(FolderIndex):
     def __reduce__(self) -> tuple[Any, ...]:
         about = (self.root, self.classes, self.notes, self.fingerprint, self.arrays, None, self.table, self.column)
         return TableIndex, about
+
+    def columns(self, seed: int) -> Columns | None:
+        """Give the columns of the table."""
+        assert self.table is not None
+        return TableColumns(self.table, {part: rows.tolist() for part, rows in self.parts(seed).items()})
 
     @property
     def title(self) -> str:

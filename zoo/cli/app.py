@@ -12,6 +12,7 @@ from zoo.cli import (
     attention,
     bench,
     chat,
+    evaluate,
     explore,
     export,
     generate,
@@ -79,6 +80,7 @@ def build() -> typer.Typer:
     app.command("generate", cls=Command)(generate.generate)
     app.command("chat", cls=Command)(chat.chat)
     app.command("predict")(predict.predict)
+    app.command("evaluate", cls=Command)(evaluate.evaluate)
     app.command("attention")(attention.attention)
     app.command("explore")(explore.explore)
     app.command("export")(export.export)

@@ -108,17 +108,18 @@ def _not_empty(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def check_out(out: Path, endings: Sequence[str]) -> None:
+def check_out(out: Path, endings: Sequence[str], option: str = "--out") -> None:
     """Check that a file can be written, before anything is computed.
 
     Args:
-        out: value of `--out`.
+        out: value of the option.
         endings: supported file extensions.
+        option: that names the file.
 
     Raises:
         ConfigError: If its ending is none of them, or there is no such folder.
     """
     if out.suffix.lower() not in endings:
-        raise ConfigError(f"--out {str(out)!r}: its ending is none of {', '.join(endings)}")
+        raise ConfigError(f"{option} {str(out)!r}: its ending is none of {', '.join(endings)}")
     if not out.parent.is_dir():
-        raise ConfigError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+        raise ConfigError(f"{option} {str(out)!r}: there is no folder {str(out.parent)!r}")

@@ -92,7 +92,10 @@ def train(
         typer.echo(f"{out} holds this training, finished: its result is")
     why = f", no better for {trained.settings.patience} validations" if outcome.ended == "patience" else ""
     shown = [score_text(key, score) for key, score in trained.scores.items()]
-    typer.echo(f"{counted(outcome.steps, 'step')}{why}; best at step {outcome.best_step:,}, {outcome.best_by}")
+    if trained.settings.probe:
+        typer.echo(f"linear probe, {outcome.seconds:.1f} s; best on validation {outcome.best_by}")
+    else:
+        typer.echo(f"{counted(outcome.steps, 'step')}{why}; best at step {outcome.best_step:,}, {outcome.best_by}")
     typer.echo(("\n      " if len(shown) > 3 else "  ").join(["test:", *shown]) if shown else "no test examples")
     if not trained.was_finished:
         typer.echo(f"saved in {out}")

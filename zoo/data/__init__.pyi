@@ -29,6 +29,7 @@ from zoo.data.labelling.known_classes import (
     first_of_each as first_of_each,
     rank_in_class as rank_in_class,
 )
+from zoo.data.items import Columns as Columns, Written as Written
 from zoo.data.packed import Packed as Packed, unpacked as unpacked
 from zoo.data.progress import shown as shown
 from zoo.data.python.collated import collated_corpus as collated_corpus
@@ -62,7 +63,9 @@ from zoo.data.splits import (
     mix as mix,
 )
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo
+from zoo.data.tables.columns import TableColumns as TableColumns
 from zoo.data.tables.labels import check_complete as check_complete, read_classes as read_classes
+from zoo.data.tables.line_columns import LineColumns as LineColumns
 from zoo.data.tables.roles import Role as Role, choose_columns as choose_columns, described as described
 from zoo.data.tables.table import PARTS as PARTS, Table as Table, draw_parts as draw_parts
 from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from zoo.atomic_write import write_text
 from zoo.core.losses.loss import cross_entropy
 from zoo.data.corpus import Batch
+from zoo.data.items import Columns
 from zoo.data.workers import read_ahead
 from zoo.errors import ConfigError
 from zoo.spec import ModelSpec
@@ -56,6 +57,8 @@ class BatchedCorpus(ABC):
     """Of texts among the examples."""
     smooth: tuple[str, ...] = ()
     """Scores that choose the checkpoint where the metric is equal, before the loss and the perplexity."""
+    columns: Columns | None = None
+    """Of the user's table that the examples are from, where there is one."""
     best: float = 1.0
     """The best value of the metric; 0 where its name begins with a minus sign."""
 
@@ -106,6 +109,10 @@ class BatchedCorpus(ABC):
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Give the batches of a split, long examples first."""
         yield from read_ahead(self.examples, ((split, places, None) for places in self.places(split, batch_size)))
+
+    def items(self, split: str, places: Sequence[int]) -> Batch:
+        """See `GivesItems.items`."""
+        return self.examples(split, places, None)
 
     def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
         """See `KnowsClasses.placed`."""

@@ -7,6 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 
+MIXUP = "mixup"
+"""Name of the augmentation that mixes examples; `mixup:ALPHA` says how much."""
+
 
 @runtime_checkable
 class AugmentsByName(Protocol):
@@ -43,26 +46,48 @@ class PreparesInputs(Protocol):
         """
 
 
-def with_options(corpus: Corpus, augment: str | None = None, cache: bool | None = None) -> Corpus:
+def with_options(
+    corpus: Corpus, augment: str | None = None, cache: bool | None = None, mixup: float | None = None
+) -> Corpus:
     """Set options of a corpus; None leaves one as it is.
 
     Args:
         corpus: any.
         augment: names of the augmentation of training examples.
         cache: whether all examples are decoded now, and kept.
+        mixup: alpha of mixup, arXiv:1710.09412, which is added to the augmentation.
 
     Raises:
         ConfigError: If the data have no such option.
     """
-    if augment is not None:
+    if augment is not None and mixup is None:
         if not isinstance(corpus, AugmentsByName):
             raise ConfigError(f"augment={augment!r}: the data {corpus.name!r} leave no choice of augmentation")
         corpus = corpus.with_augmentation(augment)
+    if mixup is not None:
+        corpus = _mixing(corpus, augment, mixup)
     if cache is not None and isinstance(corpus, CachesDecoded):
         return corpus.with_cache(cache)
     if cache:
         raise ConfigError(f"cache={cache}: the data {corpus.name!r} are not decoded from files, and need no cache")
     return corpus
+
+
+def _mixing(corpus: Corpus, augment: str | None, alpha: float) -> Corpus:
+    """Add mixup to the augmentation.
+
+    Raises:
+        ConfigError: If the data have none.
+    """
+    if not isinstance(corpus, AugmentsByName):
+        raise ConfigError(f"mixup={alpha}: the data {corpus.name!r} leave no choice of augmentation")
+    given = [name for name in re.split(r"[+,]", augment or "") if name.strip().lower() not in ("", MIXUP)]
+    try:
+        return corpus.with_augmentation("+".join([*given, f"{MIXUP}:{alpha:g}"]))
+    except ConfigError as error:
+        if MIXUP not in str(error).partition(";")[0]:
+            raise
+        raise ConfigError(f"mixup={alpha}: the data {corpus.name!r} mix no examples: {error}") from error
 
 
 def augmentation_names(text: str, one_of: Sequence[str], any_of: Sequence[str] = ()) -> list[str]:

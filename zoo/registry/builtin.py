@@ -229,6 +229,12 @@ def zoo_studies() -> list[StudySpec]:
             requires=BENCH,
         ),
         StudySpec(
+            name="fine-tuning",
+            entry="zoo.bench.fine_tuning.study:STUDY",
+            description="What pretraining is worth for few examples: accuracy, seconds, parameters of each way.",
+            requires=BENCH,
+        ),
+        StudySpec(
             name="approximation",
             entry="zoo.bench.approximation.study:STUDY",
             description="How near efficient attentions come to softmax, by what they are given and how scores spread.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
-from zoo.errors import ConfigError
+from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.registry.entry_loading import require
 from zoo.spec import Requirement
 from zoo.training.config import Devices, Settings, split_off
@@ -38,6 +38,20 @@ def _documented(function: F) -> F:
     listed = "".join(f"{each.name}: {each.metadata['help']}\n        " for each in settings)
     function.__doc__ = (function.__doc__ or "").replace("overrides:", f"{listed}overrides:")
     return function
+
+
+def _check_paths(data: Any, weights: Any) -> None:
+    """Check that paths are there, before torch is imported; patterns, lists and named sources are checked later.
+
+    Raises:
+        DataError: If the data are not.
+        WeightsError: If the weights are not.
+    """
+    for what, given, error in (("data", data, DataError), ("weights", weights, WeightsError)):
+        text = str(given).partition("?")[0] if isinstance(given, str | Path) else ""
+        path = "/" in text and not any(mark in text for mark in ":*[,")
+        if path and not Path(text).expanduser().exists():
+            raise error(f"{what}={str(given)!r}: there is no file or folder {text!r}")
 
 
 @_documented
@@ -89,6 +103,7 @@ def train(
         WeightsError: If weights or checkpoints cannot be read or written.
         MissingLibraryError: If a library is not installed.
     """
+    _check_paths(data, weights)
     require("zoo train", TRAIN)
     from zoo.factory.keywords import handed_on
     from zoo.training.distributed.devices import is_first_process

@@ -30,6 +30,7 @@ WEIGHT = Limit(lambda value: 0 <= value < math.inf, "{name}={value}: a finite nu
 FACTOR = Limit(lambda value: 0 < value <= 1, "{name}={value} is not in (0, 1]")
 RATE = Limit(lambda value: 0 <= value <= 1, "{name}={value}: a rate in [0, 1] is needed")
 SHARE = Limit(lambda value: 0 <= value < 1, "{name}={value} is not in [0, 1)")
+BETWEEN = Limit(lambda value: 0 < value < 1, "{name}={value} is not between 0 and 1")
 SEED = Limit(lambda value: value >= 0, "{name}={value} is negative")
 
 
@@ -125,6 +126,12 @@ class Settings:
         " between, such as 'encoder.blocks.0.*'.",
         shown="none",
     )
+    probe: bool | None = setting(
+        None,
+        "Linear probe: the vectors of each example are computed once, and scikit-learn fits a linear head on them; all"
+        " other weights stay.",
+        shown="no",
+    )
     layer_decay: float | None = setting(
         None, "Factor of the learning rate from a layer to the one below it, such as 0.75.", FACTOR, shown="1"
     )
@@ -137,7 +144,7 @@ class Settings:
     ema: float | None = setting(
         None,
         "Moving average of the weights with this decay, such as 0.999; it is validated and saved in their place.",
-        SHARE,
+        BETWEEN,
         shown="none",
     )
     class_weights: str | None = setting(
@@ -160,6 +167,13 @@ class Settings:
     )
     augment: str | None = setting(
         None, "Augmentation of the training data, by names: such as none, or crop+mixup.", shown="that of the data"
+    )
+    mixup: float | None = setting(
+        None,
+        "Mixup, arXiv:1710.09412, of the training data with this alpha, such as 0.2.",
+        POSITIVE,
+        FINITE,
+        shown="none",
     )
     cache: bool | None = setting(
         None,

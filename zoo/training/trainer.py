@@ -1,6 +1,7 @@
 """`Trainer`: puts the parts of one training together, runs the loop, evaluates on the test examples and saves."""
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from zoo.training.callbacks.progress import ProgressDisplay
 from zoo.training.callbacks.save_run import CURVE, SaveRunFolder
 from zoo.training.callbacks.signals import StopOnSignal
 from zoo.training.config import Devices, Settings
-from zoo.training.criterion import Criterion, check_metric, criterion_for
+from zoo.training.criterion import Criterion, check_metric, criterion_for, goodness
 from zoo.training.defaults import resolved
 from zoo.training.distributed.devices import accelerator_of, launch
 from zoo.training.distributed.shared_corpus import open_shared
@@ -35,6 +36,7 @@ from zoo.training.extensions import Extensions
 from zoo.training.fine_tuning.chosen_weights import adapted, choose_weights
 from zoo.training.fine_tuning.layer_decay import decay_by_layer
 from zoo.training.fine_tuning.low_rank import merge
+from zoo.training.fine_tuning.probe import check_probe, fit_probe
 from zoo.training.initial_model import InitialModel
 from zoo.training.loop import Objective, Plan, fit
 from zoo.training.objectives import objective_for
@@ -44,7 +46,7 @@ from zoo.training.precision import resolve_precision
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.random_state import FABRIC_LOG, seed_all
 from zoo.training.resume.run_folder import RunFolder
-from zoo.training.resume.train_state import Outcome, best_weights, outcome_of
+from zoo.training.resume.train_state import Outcome, Validation, best_weights, outcome_of
 from zoo.training.sampler import Sampler
 
 
@@ -119,13 +121,15 @@ class Trainer:
         torch.set_flush_denormal(True)  # dying activations cost ten times as much otherwise
         corpus = self.open(data) if isinstance(data, str | GivenData) else data
         with self.fabric.rank_zero_first(local=True):  # the others find its cache
-            corpus = with_options(corpus, self.given.augment, self.given.cache)
+            corpus = with_options(corpus, self.given.augment, self.given.cache, self.given.mixup)
         told = warn_of_notes(corpus) if self.fabric.is_global_zero else ()
         self._tell(corpus)
         parts = self._parts(corpus, data if isinstance(data, str) else corpus.name)
         if self.fabric.is_global_zero:
             self.folder.clear()
         start = self.folder.snapshot(parts.facts)
+        if parts.settings.probe:
+            return self._probed(parts)
         record = self.folder.finished()
         if start is not None and record is not None:
             return self._stored(parts, start, record)
@@ -160,6 +164,8 @@ class Trainer:
     def _parts(self, corpus: Corpus, data: str) -> _Parts:
         seed_all(self.given.seed)
         check_task(corpus, self.initial.spec)
+        if self.given.probe:
+            check_probe(self.given, corpus.task, corpus.name, self.fabric.world_size)
         model = self.initial.make(corpus.overrides())
         choose_weights(model, self.given)
         fabric = self.fabric
@@ -188,6 +194,8 @@ class Trainer:
             "fingerprint": corpus.fingerprint,
             "sizes": dict(corpus.sizes),
             "overrides": {key: str(value) for key, value in self.initial.overrides.items()},
+            "weights": None if self.initial.weights is None else str(self.initial.weights),
+            "pretrained": self.initial.pretrained,
             "processes": self.fabric.world_size,
             "threads": torch.get_num_threads(),
             "products": products.chosen() if self.fabric.device.type == "cpu" else None,
@@ -229,6 +237,24 @@ class Trainer:
             callbacks.on_end(outcome, scores)
         merge(parts.model)
         return outcome, scores
+
+    def _probed(self, parts: _Parts) -> Trained:
+        """Fit the head alone; the run is saved as one of a single step."""
+        begun, batch_size = time.monotonic(), parts.settings.batch_size
+        model = parts.model.to(self.fabric.device).eval()
+        fit_probe(model, parts.corpus, parts.settings)
+        criterion = criterion_for(parts.corpus, parts.settings.metric)
+        with torch.no_grad():
+            held = parts.corpus.score(model, "validation", batch_size)
+            tested = bool(parts.corpus.sizes.get("test"))
+            scores = parts.corpus.score(model, "test", batch_size) if tested else {}
+        name = criterion.names(held)[0]
+        entry = Validation(1, held.get("loss", 0.0), goodness(name, held[name]), held)
+        outcome = Outcome(1, time.monotonic() - begun, 1, entry.score, [entry], criterion=criterion)
+        if (saver := self._saver(parts, None)) is not None:
+            saver.on_start(Outcome())
+            saver.finish(outcome, scores)
+        return Trained(model, self.folder.path, scores, outcome, parts.settings)
 
     def _stored(self, parts: _Parts, end: Snapshot, record: dict[str, Any]) -> Trained:
         """Give the result of a training that is finished, as its folder has it."""

@@ -1,6 +1,6 @@
 """`CaptionCorpus`: pictures and what was said of them, for models that describe pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from torch import nn
 
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols, cross_attention_maps
-from zoo.data import Batch, BatchedCorpus, DatasetInfo, evaluation_mode, token_scores
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, Written, evaluation_mode, token_scores
 from zoo.plugins.caption.data.pictures import Pictures
 from zoo.plugins.caption.data.pointing import Boxes, shares
 from zoo.plugins.shared.text.metrics import bleu, exact_match
@@ -54,6 +54,7 @@ class CaptionCorpus(BatchedCorpus):
 
     task = "generate"
     tokenizer: Tokenizer
+    units = "13a"
 
     def __init__(
         self,
@@ -104,7 +105,10 @@ class CaptionCorpus(BatchedCorpus):
 
     def write(self, model: Any, split: str, batch_size: int) -> list[tuple[Captioned, str]]:
         """Let a model describe each picture of a part, greedily."""
-        written: list[tuple[Captioned, str]] = []
+        return [(self.parts[split][each.place], each.text) for each in self.written(model, split, batch_size)]
+
+    def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
+        """See `WritesTexts.written`."""
         most = int(self.lengths["train"].max())
         limit = getattr(model, "max_len", None)
         with evaluation_mode(model) as device:
@@ -112,9 +116,9 @@ class CaptionCorpus(BatchedCorpus):
                 images, known = self.pictures[split].read(places)
                 best = model.generate(images.to(device), max_len=most if limit is None else min(most, limit)).best()
                 texts = self.tokenizer.decode_batch(best)
-                items = (self.parts[split][place] for place in places)
-                written += [found for found, there in zip(zip(items, texts, strict=True), known, strict=True) if there]
-        return written
+                for place, text, there in zip(places, texts, known, strict=True):
+                    if there:
+                        yield Written(place, text, self.parts[split][place].texts)
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Score what a model writes, where it looks while it does, and its tokens given the right ones before them."""

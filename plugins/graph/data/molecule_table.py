@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo import DataError, ModelSpec
-from zoo.data import PARTS, Role, Table, cached_file, choose_columns, described, fingerprint
+from zoo.data import PARTS, Role, Table, TableColumns, cached_file, choose_columns, described, fingerprint
 from zoo.plugins.graph.data.corpus import GraphsCorpus
 from zoo.plugins.graph.data.storage.graph_files import TableFile
 from zoo.plugins.graph.data.user_files import SPLITS, corpus_of
@@ -36,9 +36,17 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
     columns = [one for name in targets for one in _names(name, widths[name])]
     key = fingerprint([table.fingerprint, smiles, *columns])
     file = cached_file(f"tables/molecules-{key}.csv", lambda path: _write(table, smiles, widths, columns, path))
-    return corpus_of(
+    corpus = corpus_of(
         table.name, TableFile(file, ","), columns, [], draw, spec, seed, lambda line: PARTS[table.given[line - 2]]
     )
+    corpus.columns = TableColumns(table, {split: _rows(part) for split, part in corpus.parts.items()})
+    return corpus
+
+
+def _rows(part: Any) -> list[int]:
+    """Give the row of each molecule: those of the file, behind its header, are those of the table."""
+    rows: list[int] = (part.store.arrays["lines"][part.places] - 2).tolist()
+    return rows
 
 
 def _targets(table: Table, smiles: str) -> list[str]:

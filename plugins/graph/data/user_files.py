@@ -4,12 +4,13 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Skipped, by_hash, fingerprint, hash_names, list_skipped, parse
+from zoo.data import DatasetInfo, LineColumns, Skipped, by_hash, fingerprint, hash_names, list_skipped, parse
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import StoredExamples
 from zoo.plugins.graph.data.storage.graph_file import GraphFile
@@ -59,7 +60,14 @@ def open_graphs(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
     if not table.columns or any(column not in table.columns for column in wanted):
         missing = f"and not all of target={','.join(wanted)}" if wanted else "and no target beside the SMILES"
         raise DataError(f"{path.name} has columns {', '.join(table.header)}, {missing}")
-    return corpus_of(path.name, table, table.columns, wanted, split, spec, seed)
+    corpus = corpus_of(path.name, table, table.columns, wanted, split, spec, seed)
+    corpus.columns = LineColumns({part: _lines(path, some) for part, some in corpus.parts.items()})
+    return corpus
+
+
+def _lines(path: Path, part: Any) -> list[tuple[Path, int]]:
+    """Give the line of each molecule."""
+    return [(path, number) for number in part.store.arrays["lines"][part.places].tolist()]
 
 
 def corpus_of(

@@ -18,6 +18,7 @@ from zoo.data import (
     Role,
     Skipped,
     Table,
+    TableColumns,
     cached_file,
     check_complete,
     choose_columns,
@@ -57,7 +58,9 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Soun
         parts = sounds.kept(table.parts(_hashes(table, columns), seed, classes))
         about = sounds.about(f"with {len(labels)} labels", parts, columns["label"], str(seed))
         chosen = {part: torch.from_numpy(classes[rows]) for part, rows in parts.items()}
-        return ClipsCorpus(about, spec, sounds.by_part(parts), chosen, labels, AUGMENTATION)
+        clips = ClipsCorpus(about, spec, sounds.by_part(parts), chosen, labels, AUGMENTATION)
+        clips.columns = TableColumns(table, {part: rows.tolist() for part, rows in parts.items()})
+        return clips
     if "text" not in columns:
         raise DataError(f"{table.name} has columns {described(table)}: write ?text=COLUMN or ?label=COLUMN behind it")
     return _transcripts(table, columns, spec, seed, tokenizer)
@@ -79,7 +82,9 @@ def _transcripts(
     parts = sounds.kept(drawn, {row: reason for row, reason in why.items() if reason})
     about = sounds.about("with transcripts", parts, columns["text"], str(seed), chosen.content)
     said = {part: Texts(table, columns["text"], rows) for part, rows in parts.items()}
-    return TranscriptsCorpus(about, spec, chosen, sounds.by_part(parts), said, AUGMENTATION)
+    corpus = TranscriptsCorpus(about, spec, chosen, sounds.by_part(parts), said, AUGMENTATION)
+    corpus.columns = TableColumns(table, {part: rows.tolist() for part, rows in parts.items()})
+    return corpus
 
 
 def _hashes(table: Table, columns: Mapping[str, str]) -> UInt64[np.ndarray, " n"]:

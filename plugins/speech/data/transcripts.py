@@ -3,7 +3,7 @@
 Axes: b sounds, n tokens.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -14,7 +14,7 @@ from torch import nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols
-from zoo.data import Batch, DatasetInfo, RaggedIds, evaluation_mode, offsets_of, read_ahead
+from zoo.data import Batch, DatasetInfo, RaggedIds, Written, evaluation_mode, offsets_of, read_ahead
 from zoo.plugins.shared.audio.config import TOKEN, token_ms
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
@@ -84,6 +84,7 @@ class TranscriptsCorpus(SoundCorpus):
     task = "generate"
     metric = "-word error rate"
     smooth = ("-character error rate",)
+    units = ""
     tokenizer: Tokenizer
 
     def __init__(
@@ -125,7 +126,10 @@ class TranscriptsCorpus(SoundCorpus):
 
     def write(self, model: Any, split: str, batch_size: int) -> list[Transcription]:
         """Transcribe the sounds of a split by greedy search."""
-        written: list[Transcription] = []
+        return [Transcription(each.text, *each.wanted) for each in self.written(model, split, batch_size)]
+
+    def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
+        """See `WritesTexts.written`: transcripts, by greedy search."""
         most = _LONGER * int(self.rows["train"].lengths.max())
         with evaluation_mode(model) as device:
             calls = ((split, places) for places in self.places(split, batch_size))
@@ -135,8 +139,8 @@ class TranscriptsCorpus(SoundCorpus):
                 sounds, lengths, _ = batch.inputs
                 best = model.generate(sounds.to(device), lengths.to(device), max_len=most).best()
                 wanted = as_written([self.texts[split][place] for place in places], self.tokenizer)
-                written += map(Transcription, self.tokenizer.transcripts(best), wanted)
-        return written
+                for place, text, said in zip(places, self.tokenizer.transcripts(best), wanted, strict=True):
+                    yield Written(place, text, (said,))
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Give the error rates of words and of characters, turned round; and the share of texts without an error."""

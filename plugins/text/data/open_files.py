@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import zoo
 from zoo import ConfigError, DataError, ModelSpec, ZooError
-from zoo.data import DatasetInfo, Parts, by_text, complete, fingerprint, names_of, parse, write_text
+from zoo.data import DatasetInfo, LineColumns, Parts, by_text, complete, fingerprint, names_of, parse, write_text
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.shared.text.vocabulary import LEARNERS, LISTS
@@ -49,9 +49,10 @@ def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
 
     data = read_examples("pairs", place, options, read, lambda pair: pair.source, seed, keys if len(keys) == 2 else ())
     chosen = data.tokenizer(tokenizer, lambda pair: pair[:2])
-    return ParallelCorpus(
-        data.about("pairs of texts", chosen), spec, chosen, data.parts, units=options.get("units", "13a")
-    )
+    about, units = data.about("pairs of texts", chosen), options.get("units", "13a")
+    corpus = ParallelCorpus(about, spec, chosen, data.parts, units=units)
+    corpus.columns = data.columns()
+    return corpus
 
 
 def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LabelledCorpus:
@@ -73,7 +74,9 @@ def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
     labels = data.labels(lambda example: (example.label,), hint)
     chosen = data.tokenizer(tokenizer, lambda example: (example.text,))
     about = data.about(f"texts with {len(labels)} labels", chosen)
-    return LabelledCorpus(about, spec, chosen, data.parts, labels)
+    corpus = LabelledCorpus(about, spec, chosen, data.parts, labels)
+    corpus.columns = data.columns()
+    return corpus
 
 
 def open_tagged(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:
@@ -179,6 +182,15 @@ class TextData(Generic[Example]):
             choose_tokenizer(name, DEFAULT_TOKENIZER, sample).save(path)
 
         return Tokenizer.load(parts.cached(f"{kind}-{size}.tokenizer.json", learn))
+
+    def columns(self) -> LineColumns | None:
+        """Give the columns of the files; None of a stream, and of files that name none."""
+        if isinstance(self.parts, TextStream):
+            return None
+        places: dict[str, list[str]] = {
+            part: [str(getattr(each, "place", "")) for each in some] for part, some in self.parts.by_name().items()
+        }
+        return LineColumns.of_places(places)
 
     def about(self, what: str, chosen: Tokenizer, *further: str) -> DatasetInfo:
         """Describe the data; their fingerprint is that of the texts, or of a stream's files."""

@@ -1,6 +1,6 @@
 """`ParallelCorpus`: pairs of texts, for models that write one after reading the other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, has_own_loss
-from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, evaluation_mode, offsets_of, own_loss, token_scores
+from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, Written, evaluation_mode, offsets_of, own_loss, token_scores
 from zoo.plugins.shared.text.metrics import bleu, exact_match
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
@@ -108,18 +108,26 @@ class ParallelCorpus(TextCorpus):
 
     def write(self, model: Any, split: str, batch_size: int) -> list[GeneratedPair]:
         """Let a model write a text for each pair of a part, greedily."""
-        written: list[GeneratedPair] = []
+        return [
+            GeneratedPair(self.parts[split][each.place], each.text, self._as_decoded(split, each.place))
+            for each in self.written(model, split, batch_size)
+        ]
+
+    def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
+        """See `WritesTexts.written`."""
         most = int(self.targets["train"].lengths.max())
         with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
                 ids, valid = self.prompts(split, places)
                 limit = _room(model, max(most, _LONGER * ids.shape[1]), ids.shape[1] if self.alone else 0)
                 best = model.generate(ids.to(device), valid.to(device), max_len=limit).best()
-                texts = self.tokenizer.decode_batch(best)
-                wanted = self.tokenizer.decode_batch(self.targets[split][place] for place in places)
-                pairs = (self.parts[split][place] for place in places)
-                written += map(GeneratedPair, pairs, texts, wanted)
-        return written
+                for place, text in zip(places, self.tokenizer.decode_batch(best), strict=True):
+                    pair = self.parts[split][place]
+                    yield Written(place, text, (pair.target,), pair.source)
+
+    def _as_decoded(self, split: str, place: int) -> str:
+        """Give a reference as the tokenizer writes it, which may not know all its characters."""
+        return self.tokenizer.decode(self.targets[split][place])
 
     def metrics_of(self, written: Sequence[GeneratedPair]) -> dict[str, float]:
         """Score what was written; the metric comes first."""

@@ -13,11 +13,13 @@ from zoo.data import (
     Parts,
     Role,
     Table,
+    TableColumns,
     check_complete,
     choose_columns,
     mix,
     read_classes,
 )
+from zoo.plugins.text.data.corpus import TextCorpus
 from zoo.plugins.text.data.file_readers import Sentence
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
@@ -74,7 +76,8 @@ def _labelled(table: Table, columns: dict[str, str], spec: ModelSpec, seed: int,
 
     data = _data(TableTexts(table, "labelled", [columns["text"]], make, lambda each: each.text, seed, codes))
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
-    return LabelledCorpus(data.about(f"texts with {len(labels)} labels", chosen), spec, chosen, data.parts, labels)
+    about = data.about(f"texts with {len(labels)} labels", chosen)
+    return _with_columns(LabelledCorpus(about, spec, chosen, data.parts, labels), table, data)
 
 
 def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:
@@ -96,7 +99,7 @@ def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedC
     labels = list(table.labels or ()) or data.labels(lambda each: each.tags)
     chosen = data.tokenizer(tokenizer, lambda each: (" ".join(each.words),))
     about = data.about(f"sentences with {len(labels)} labels of words", chosen)
-    return TaggedCorpus(about, spec, chosen, data.parts, labels)
+    return _with_columns(TaggedCorpus(about, spec, chosen, data.parts, labels), table, data)
 
 
 def _pairs(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
@@ -112,7 +115,8 @@ def _pairs(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Parallel
     data = _data(TableTexts(table, "pairs", columns, make, lambda each: each.source, seed))
     chosen = data.tokenizer(tokenizer, lambda each: each[:2])
     units = table.options.get("units", "13a")
-    return ParallelCorpus(data.about("pairs of texts", chosen), spec, chosen, data.parts, units=units)
+    corpus = ParallelCorpus(data.about("pairs of texts", chosen), spec, chosen, data.parts, units=units)
+    return _with_columns(corpus, table, data)
 
 
 def _lines(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> LinesCorpus | MaskedCorpus:
@@ -124,9 +128,27 @@ def _lines(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> LinesCor
     data = _data(TableTexts(table, "lines", [column], make, lambda each: each.text, seed))
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     if spec.reads == "encoder":
-        return MaskedCorpus(data.about("texts", chosen), spec, chosen, data.parts)
+        return _with_columns(MaskedCorpus(data.about("texts", chosen), spec, chosen, data.parts), table, data)
     pack = packs(table.options.get("pack", ""), spec, isinstance(data.parts, TextStream))
-    return LinesCorpus(data.about("texts", chosen, *(["pack"] if pack else [])), spec, chosen, data.parts, pack)
+    about = data.about("texts", chosen, *(["pack"] if pack else []))
+    return _with_columns(LinesCorpus(about, spec, chosen, data.parts, pack), table, data)
+
+
+C = TypeVar("C", bound=TextCorpus)
+
+
+def _with_columns(corpus: C, table: Table, data: TextData[Any]) -> C:
+    """Give a corpus the columns of its table, where each example is one row in memory."""
+    if isinstance(data.parts, Parts):
+        rows = {part: [_row(each.place) for each in examples] for part, examples in data.parts.by_name().items()}
+        if all(len(rows[part]) == corpus.sizes[part] for part in PARTS):
+            corpus.columns = TableColumns(table, rows)
+    return corpus
+
+
+def _row(place: str) -> int:
+    """Read the number behind `NAME row`."""
+    return int(place.rpartition(" ")[2])
 
 
 Make = Callable[[int, tuple[Any, ...]], Example | None]

@@ -4,6 +4,7 @@ Its transforms draw from torch's global generator. Here that is seeded for each 
 and the image's own number, and restored: what happens to an image depends on neither its neighbours nor the process.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,22 +40,27 @@ class Augmentation:
     Args:
         base: one of `BASES`.
         extras: any of `EXTRAS`.
+        alpha: of mixup: shares of two images are drawn from the beta distribution with it.
     """
 
     base: str = "shift"
     extras: frozenset[str] = frozenset()
+    alpha: float = _MIXUP
 
     @classmethod
     def parse(cls, text: str) -> "Augmentation":
-        """Read names such as `rand+mixup+erasing`; without one of `BASES`, it is `shift`.
+        """Read names such as `rand+mixup:0.4+erasing`; without one of `BASES`, it is `shift`.
 
         Raises:
             ConfigError: If a name is unknown or given twice, or there are two of `BASES`.
             MissingLibraryError: If torchvision is needed and not installed.
         """
-        names = augmentation_names(text, BASES, EXTRAS)
+        told = re.search(r"\bmixup:(\d*\.?\d+(?:e-?\d+)?)(?=$|[+,])", text, re.IGNORECASE)
+        names = augmentation_names(text if told is None else text.replace(told[0], "mixup"), BASES, EXTRAS)
+        if told is not None and not float(told[1]):
+            raise ConfigError(f"augment={text!r}: the alpha of mixup is more than 0")
         base = next((name for name in names if name in BASES), "shift")
-        found = cls(base, frozenset(names) - {base})
+        found = cls(base, frozenset(names) - {base}, _MIXUP if told is None else float(told[1]))
         if found.crops or found.extras:
             require(f"augment={text!r}", (TORCHVISION,))
         return found
@@ -129,7 +135,7 @@ class Augmentation:
 
         ways: list[Callable[..., Any]] = []
         if "mixup" in self.extras:
-            ways.append(v2.MixUp(alpha=_MIXUP, num_classes=classes))
+            ways.append(v2.MixUp(alpha=self.alpha, num_classes=classes))
         if "cutmix" in self.extras:
             ways.append(v2.CutMix(alpha=_CUTMIX, num_classes=classes))
         with _seeded(seed):

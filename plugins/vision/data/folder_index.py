@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from zoo import DataError
-from zoo.data import by_hash, cache_folder, cached_file, hash_names, mix
+from zoo.data import Columns, by_hash, cache_folder, cached_file, hash_names, mix
 from zoo.plugins.vision.data.folder_listing import PARTS, ClassFolder, Listed, list_classes, list_pictures, shown_name
 from zoo.plugins.vision.read_image import listed
 
@@ -111,6 +111,10 @@ class FolderIndex:
         missing = [part for part in ("validation", "test") if part not in parts]
         drawn = by_hash(self.arrays["hashes"][pool], seed, self.arrays["labels"][pool], missing, HELD_OUT)
         return parts | {part: pool[places] for part, places in drawn.items()}
+
+    def columns(self, seed: int) -> Columns | None:
+        """Give the columns of the table that the pictures are from; a folder has none."""
+        return None
 
     def sample(self, places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Choose so many of some pictures by the hashes of their paths."""

@@ -2,10 +2,11 @@
 
 from torch import nn
 
+from zoo.core.transforms.freezing import freeze
 from zoo.errors import ConfigError
 from zoo.training.config import Settings
 from zoo.training.fine_tuning.checkpointing import Checkpointed
-from zoo.training.fine_tuning.freezing import KeepFrozen, freeze
+from zoo.training.fine_tuning.freezing import KeepFrozen
 from zoo.training.fine_tuning.low_rank import ComputedOnce, add_low_rank
 from zoo.training.objective import Objective
 

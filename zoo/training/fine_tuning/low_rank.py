@@ -16,9 +16,9 @@ from torch.nn.functional import pad
 from torch.nn.utils import parametrize
 
 from zoo.core.layers.protocol import Projects
+from zoo.core.transforms.freezing import head_keys, new_keys
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.fine_tuning.parts import head_keys, new_keys
 from zoo.training.objective import Objective
 
 ALPHA = 16

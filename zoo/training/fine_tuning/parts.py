@@ -1,25 +1,12 @@
-"""Parts of a model by name: its head, and the depth of every parameter, from the stem to the head."""
+"""Depth of every parameter of a model, from the stem to the head, and its blocks."""
 
 from typing import Any
 
 from torch import nn
 
 from zoo.core import Decoder, Stack
+from zoo.core.transforms.freezing import head_keys, new_keys
 from zoo.errors import ConfigError
-
-
-def head_keys(model: nn.Module) -> tuple[str, ...]:
-    """Give the beginnings of the names of the head's parameters."""
-    spec: Any = getattr(model, "spec", None)
-    named: tuple[str, ...] = () if spec is None else spec.classifier
-    own = any(name.startswith("head.") for name, _ in model.named_parameters())
-    return tuple(dict.fromkeys([*named, *(["head."] if own else [])]))
-
-
-def new_keys(model: nn.Module) -> tuple[str, ...]:
-    """Give the beginnings of the names of what no weights hold: in joined models, the bridge and inserted attention."""
-    new: tuple[str, ...] = getattr(model, "new_parts", ())
-    return tuple(f"{part}." for part in new)
 
 
 def depths(model: nn.Module) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 
 UNENDED = "running"
 """What the record of a training says of its end while there is none."""
+_NEW = ("weights", "pretrained")
+"""What records of earlier versions do not tell."""
 _FREE = ("command", "threads", "products", "workers", "cache", "logger")
 """What may be another when a training is resumed: weights do not depend on it, or a warning tells how."""
 
@@ -199,7 +202,7 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
         ConfigError: If it has not; the text lists what differs.
     """
     before, now = _flat(record), _flat(json.loads(json.dumps(facts)))
-    differ = [key for key in now if key not in _FREE and before.get(key) != now[key]]
+    differ = [key for key in now if key not in _FREE and before.get(key, now[key] if key in _NEW else None) != now[key]]
     if differ:
         lines = [f"  {key}: {before.get(key)!r} before, {now[key]!r} now" for key in differ]
         notes = [f"Its command was: {record['command']}"] if record.get("command") else []
@@ -212,6 +215,12 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
             notes.append(
                 "The learning rate follows the number of steps, so that with another the training is another: to train "
                 f"on from what was learned, begin from weights={str(folder)!r} (--weights) into another out"
+            )
+        if (ended := record.get("ended", UNENDED)) != UNENDED:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / RECORD).stat().st_mtime))
+            notes.append(
+                f"It was finished on {when} ({ended}, {record.get('steps_done', 0):,} steps), and its model is in the "
+                f"folder: to fine-tune that, begin from weights={str(folder)!r} (--weights) into another out"
             )
         first = f"the training in {str(folder)!r} was another, and goes on as it began:"
         raise ConfigError("\n".join([first, *lines, *notes]))

@@ -18,6 +18,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "layer_decay": {"layer_decay": 0.75},
     "lora": {"lora": "2:q,v"},
     "ema": {"ema": 0.9},
+    "class_weights": {"class_weights": "balanced"},
     "checkpointing": {"checkpointing": True},
     "all": {"lora": "2:all", "layer_decay": 0.9, "ema": 0.9, "checkpointing": True},
 }

@@ -5,9 +5,10 @@ import torch
 from torch import Tensor, nn
 
 import zoo
+from zoo.core import freeze
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.fine_tuning.freezing import KeepFrozen, freeze
+from zoo.training.fine_tuning.freezing import KeepFrozen
 
 
 def made(name: str = "vit-micro") -> nn.Module:

@@ -4,8 +4,9 @@ import pytest
 from torch import nn
 
 import zoo
+from zoo.core.transforms.freezing import head_keys
 from zoo.errors import ConfigError
-from zoo.training.fine_tuning.parts import blocks_of, depths, head_keys
+from zoo.training.fine_tuning.parts import blocks_of, depths
 
 TINY: dict[str, Any] = {"dim": 16, "num_heads": 2, "mlp_dim": 16}
 

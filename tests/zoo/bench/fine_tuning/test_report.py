@@ -1,0 +1,38 @@
+"""The report says whether pretraining helps, and whether a probe is enough."""
+
+from typing import Any
+
+import numpy as np
+
+from zoo.bench.fine_tuning.report import report
+
+
+def record(way: str, seed: int, accuracy: float, each: int = 5) -> dict[str, Any]:
+    right = np.random.default_rng(seed).random(200) < accuracy
+    correct = "".join("1" if one else "0" for one in right)
+    return {
+        "config": {"way": way, "each": each, "seed": seed},
+        "accuracy": float(right.mean()),
+        "correct": correct,
+        "seconds": 1.0,
+        "trained": 10,
+    }
+
+
+def made(**accuracies: float) -> Any:
+    return report([record(way.replace("_", " "), seed, at) for way, at in accuracies.items() for seed in range(3)])
+
+
+def test_where_pretraining_helps_and_the_probe_is_enough_it_is_said() -> None:
+    found = made(from_scratch=0.3, probe=0.8, whole=0.78)
+    assert "pretraining helps" in found.lines[0]
+    assert "a probe is enough" in found.lines[1]
+    assert [row[0] for row in found.tables[0].rows] == ["from scratch", "probe", "whole"]
+    assert list(found.figures) == ["fine-tuning"]
+
+
+def test_where_it_does_not_nothing_is_claimed() -> None:
+    found = made(from_scratch=0.5, probe=0.5, whole=0.95)
+    assert "pretraining helps" in found.lines[0]
+    assert "a probe is not enough: whole is better" in found.lines[1]
+    assert "is open" in made(from_scratch=0.5, probe=0.5).lines[0]

@@ -1,0 +1,63 @@
+"""`zoo evaluate`: what it prints, and the files that it writes."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import zoo
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("evaluated")
+    rows = "\n".join(f"thing {i} {('bad', 'good')[i % 2]},{('bad', 'good')[i % 2]}" for i in range(40))
+    (folder / "reviews.csv").write_text(f"text,label\n{rows}\n")
+    zoo.train("bert-micro", f"csv:{folder}/reviews.csv", folder / "run", steps=1, batch_size=8, tokenizer="byte")
+    return str(folder / "run")
+
+
+def test_scores_are_printed_and_written(run: Run, trained: str, tmp_path: Path) -> None:
+    page, items = tmp_path / "page.html", tmp_path / "items.csv"
+    code, out, err = run("evaluate", trained, "--samples", "5", "--out", str(page), "--csv", str(items))
+    assert (code, err) == (0, "")
+    assert "balanced accuracy" in out
+    assert "zoo evaluate" in page.read_text()
+    assert items.read_text().startswith("split,index,wanted,found")
+
+
+def test_scores_are_printed_as_json(run: Run, trained: str, tmp_path: Path) -> None:
+    code, out, _ = run("evaluate", trained, "--samples", "5", "--json", "--out", str(tmp_path / "page.html"))
+    assert code == 0
+    low, high = json.loads(out)["scores"]["accuracy"]["interval"]
+    assert low <= high
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_read(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("evaluate", "nothing", "--out", str(tmp_path / "page.pdf"))
+    assert (code, err.count("its ending is none of")) == (2, 1)
+    code, _, err = run("evaluate", "nothing", "--csv", str(tmp_path / "none" / "a.csv"))
+    assert "--csv" in err
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = (
+        f"thing {i} {('bad', 'good')[i % 2]},{('bad', 'good')[i % 2]},{('north', 'south')[i % 3 > 0]}"
+        for i in range(300)
+    )
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label,shop", *rows]))
+    page = (Path(__file__).parents[3] / "docs" / "evaluate.md").read_text()
+    commands = [line for line in page.splitlines() if line.startswith("zoo ")]
+    assert len(commands) == 6
+    for command in commands:
+        code, out, err = run(*shlex.split(command)[1:])
+        assert code == 0, err
+        assert "accuracy" in out
+    assert (tmp_path / "digits.html").exists()
+    assert "shop" in (tmp_path / "answers.csv").read_text()

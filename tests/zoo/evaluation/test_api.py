@@ -1,0 +1,104 @@
+"""A run is judged on its data, or on others, by group; what does not fit is refused before anything is computed."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import zoo
+
+
+def test_a_run_is_judged_on_the_test_examples_of_its_training(trained: str, reviews: Path) -> None:
+    found = zoo.evaluate(trained, samples=20)
+    record = json.loads((Path(trained) / "training.json").read_text())
+    assert found.scores["accuracy"].value == pytest.approx(record["test"]["accuracy"])
+    assert found.own["accuracy"] == pytest.approx(record["test"]["accuracy"])
+    assert found.count == record["sizes"]["test"]
+    assert not found.notes
+    assert zoo.evaluate(trained, samples=20).to_dict() == found.to_dict()
+    assert {shown.text.split()[-1] for shown in found.worst} <= {"bad", "good", "thing"}
+
+
+def test_all_examples_are_judged_by_group_and_written_as_a_table(trained: str, tmp_path: Path) -> None:
+    found = zoo.evaluate(trained, split="all", by="shop", least=5, samples=10)
+    assert found.count == 61
+    assert list(found.groups) == ["north", "south"]
+    assert found.small == {"west": 1}
+    (note,) = found.notes
+    assert "too good" in note
+    with found.to_csv(tmp_path / "items.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 61
+    right = [row["right"] == "True" for row in rows if row["shop"] == "north"]
+    assert found.groups["north"]["accuracy"].value == pytest.approx(sum(right) / len(right))
+
+
+def test_labels_are_matched_by_name_whatever_their_order_in_the_data(trained: str, tmp_path: Path) -> None:
+    lines = "\n".join(f"thing {i},{('good', 'bad')[i % 2]}" for i in range(20))
+    first, second = (tmp_path / name for name in ("a.jsonl", "b.csv"))
+    rows = [dict(zip(("text", "label"), line.split(","), strict=True)) for line in lines.splitlines()]
+    first.write_text("\n".join(map(json.dumps, rows)))
+    second.write_text(f"text,label\n{lines}\n")
+    corpora: list[Any] = [
+        zoo.data.open_corpus(f"csv:{second}", zoo.info(f"local-dir:{trained}"), 0, f"{trained}/tokenizer.json")
+    ]
+    corpora.append(
+        zoo.data.open_corpus(f"csv:{second}", zoo.info(f"local-dir:{trained}"), 0, f"{trained}/tokenizer.json")
+    )
+    turned = corpora[1]
+    turned.labels = turned.labels[::-1]
+    turned.classes = {split: 1 - numbers for split, numbers in turned.classes.items()}
+    one, other = (zoo.evaluate(trained, corpus, split="all", samples=2) for corpus in corpora)
+    assert one.scores == other.scores
+    assert [row["wanted"] for row in one.items()] == [row["wanted"] for row in other.items()]
+    assert zoo.evaluate(trained, f"jsonl:{first}", split="all", samples=2).scores["accuracy"].value == pytest.approx(
+        one.scores["accuracy"].value
+    )
+
+
+def test_labels_that_the_run_lacks_are_named(trained: str, write_reviews: Callable[..., Path], tmp_path: Path) -> None:
+    other = write_reviews(tmp_path / "other.csv", ("bad", "ugly"))
+    with pytest.raises(zoo.DataError, match=r"has the label ugly, which .* lacks; it has bad, good"):
+        zoo.evaluate(trained, f"csv:{other}")
+
+
+def test_a_column_that_is_absent_is_told_with_those_there(trained: str) -> None:
+    with pytest.raises(zoo.ConfigError, match=r"no such column; it has text, label, shop\. Did you mean"):
+        zoo.evaluate(trained, by="shopp")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "told"),
+    [({"split": "tests"}, "split='tests' is not one of"), ({"samples": 0}, "samples=0: at least 1")],
+)
+def test_values_that_do_not_fit_are_refused(trained: str, keywords: dict[str, Any], told: str) -> None:
+    with pytest.raises(zoo.ConfigError, match=told):
+        zoo.evaluate(trained, **keywords)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(zoo.WeightsError, match="holds no checkpoint"):
+        zoo.evaluate(tmp_path)
+    with pytest.raises(zoo.ConfigError, match="no published weights"):
+        zoo.evaluate("vit-micro", "digits")
+    with pytest.raises(zoo.ConfigError, match="run=Linear"):
+        zoo.evaluate(torch.nn.Linear(1, 1), "digits")
+
+
+def test_an_empty_split_is_refused(trained: str, reviews: Path) -> None:
+    corpus: Any = zoo.data.open_corpus(
+        f"csv:{reviews}", zoo.info(f"local-dir:{trained}"), 3, f"{trained}/tokenizer.json"
+    )
+    corpus.sizes = {**corpus.sizes, "test": 0}
+    with pytest.raises(zoo.DataError, match="has no example in 'test': train"):
+        zoo.evaluate(trained, corpus)
+
+
+def test_data_of_another_task_are_refused(trained: str, tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_text("\n\n".join(f"w{i} A\nv B" for i in range(20)))
+    with pytest.raises(zoo.ConfigError, match=r"made for task 'classify', the data 'a\.conll' ask for 'tag'"):
+        zoo.evaluate(trained, tmp_path / "a.conll")

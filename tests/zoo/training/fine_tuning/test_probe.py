@@ -1,0 +1,87 @@
+"""A probe is a run like any other, whose head holds what scikit-learn fitted."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import zoo
+from zoo.data.batched_corpus import to_device
+from zoo.training.config import Settings
+from zoo.training.fine_tuning.probe import check_probe, fit_probe
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_only_the_head_is_new_and_the_run_answers_as_the_model_does(
+    quadrants: Any, tiny: dict[str, Any], tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    found = zoo.train("vit-micro", quadrants, tmp_path / "run", probe=True, **tiny)
+    loaded: Any = zoo.create(f"local-dir:{tmp_path / 'run'}").eval()
+    x = torch.randn(3, 1, 8, 8)
+    torch.testing.assert_close(loaded(x), found.model(x))
+    with torch.no_grad():
+        assert found.scores["accuracy"] == pytest.approx(quadrants.score(loaded, "test", 8)["accuracy"])
+    again = zoo.train("vit-micro", quadrants, tmp_path / "run", probe=True, resume=True, **tiny)
+    torch.testing.assert_close(again.model(x), found.model(x))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_head_is_the_best_logistic_regression_on_the_vectors(classes: int, tmp_path: Path) -> None:
+    rng = random.Random(0)
+    words = ("alpha", "beta", "gamma")[:classes]
+    rows = [f"{word} {rng.randrange(99)},{word}" for word in words * 20]
+    (tmp_path / "words.csv").write_text("\n".join(["text,label", *rows]))
+    found = zoo.train("bert-micro", f"csv:{tmp_path}/words.csv", probe=True, tokenizer="word", depth=1)
+    assert found.scores["accuracy"] == 1
+    assert found.outcome.steps == 1
+    probabilities = found.model(torch.tensor([[1, 5, 6]])).softmax(-1)
+    assert probabilities.shape == (1, classes)
+
+
+def test_numbers_are_fitted_in_their_own_units() -> None:
+    torch.manual_seed(0)
+    corpus: Any = zoo.data.open_corpus("drawn-graphs:triangle?count=300", zoo.info("graph-tiny"), 0)
+    spec = corpus.overrides() | {"num_classes": 1, "target": "numbers", "units": [[100.0, 5.0]]}
+    model: Any = zoo.create("graph-tiny", **spec).eval()
+
+    class Sizes:
+        """Ask for the number of nodes."""
+
+        name, task, sizes, units = "sizes", "classify", {"train": 40, "validation": 20}, [[100.0, 5.0]]
+
+        def overrides(self) -> dict[str, Any]:
+            return {"target": "numbers", "num_classes": 1}
+
+        def items(self, split: str, places: Any) -> Any:
+            batch = corpus.items(split, places)
+            counts = batch.inputs[3].bincount(minlength=len(places)).double()
+            return batch._replace(target=100 + counts[:, None])
+
+        def held_out(self, split: str, batch_size: int) -> Any:
+            return (self.items(split, range(start, start + 10)) for start in range(0, self.sizes[split], 10))
+
+    sizes: Any = Sizes()
+    fit_probe(model, sizes, Settings(batch_size=10))
+    inputs, target = to_device(sizes.items("validation", range(20)), torch.device("cpu"))
+    with torch.no_grad():
+        error = (model(*inputs).double() - target).abs().mean()
+    assert float(error) < float((target - target.mean()).abs().mean())
+    assert not np.isnan(float(error))
+
+
+@pytest.mark.parametrize(
+    ("given", "task", "told"),
+    [
+        ({}, "generate", "what a model writes depends"),
+        ({"lora": "8"}, "classify", "probe=True with lora='8'"),
+        ({"mixup": 0.2}, "tag", r"probe=True with mixup=0\.2"),
+    ],
+)
+def test_what_has_no_linear_head_and_what_trains_more_are_refused(given: dict[str, Any], task: str, told: str) -> None:
+    with pytest.raises(zoo.ConfigError, match=told):
+        check_probe(Settings(probe=True, **given), task, "data")
