@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zoo.core import AttentionLayer, ConfigError, Full, Model, check_fit, configured, head, init_weights
+from zoo.core import POOLED, AttentionLayer, ConfigError, Full, Model, check_fit, configured, head, init_weights
 from zoo.plugins.shared.images.patch_embed import PatchConfig, Size
 
 
@@ -49,7 +49,7 @@ class VisionTransformer(Model):
         super().__init__(stem, encoder, answer)
         init_weights(self)
         check_fit(self, config.tokens(first))
-        if first and config.task == "classify":
+        if first and config.task in POOLED:
             check_class_token(self, config.tokens(first))
 
 

@@ -123,3 +123,9 @@ def test_a_vocabulary_cannot_be_replaced() -> None:
 def test_no_vectors_have_no_first(keys: Lengths | Valid | None) -> None:
     with pytest.raises(InputError, match="0 vectors in each of 2 sets: there is no first one to label"):
         Classify(4, 3)(Tokens(torch.zeros(2, 0, 4), keys=keys))
+
+
+def test_several_labels_are_asked_of_the_same_layer_as_one_class() -> None:
+    assert isinstance(head("multi-label", 3, 5, pool="mean"), Classify)
+    assert head("multi-label", 3, 5, pool="mean").pool == "mean"
+    assert not isinstance(head("tag", 3, 5), Classify)
