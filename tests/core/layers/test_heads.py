@@ -91,7 +91,7 @@ def test_features_are_the_vectors_and_take_no_classifier() -> None:
 @pytest.mark.parametrize(
     ("task", "classes", "pool", "text"),
     [
-        ("segment", 2, "first", "task='segment' is not one of classify, tag, features"),
+        ("segment", 2, "first", "task='segment' is not one of classify, multi-label, tag, features"),
         ("classify", 2, "median", "pool='median' is not one of first, mean, sum, max"),
         ("classify", -1, "first", "num_classes=-1 is negative"),
     ],

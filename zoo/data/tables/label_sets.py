@@ -11,14 +11,14 @@ from jaxtyping import Float32, Int64
 
 from zoo.data.label_sets import label_cell, label_columns, separator_of, split_labels
 from zoo.data.labels import names_of
-from zoo.data.tables.kinds import CLASSES
+from zoo.data.tables.kinds import CLASSES, INTEGERS, TEXT, TEXTS
 from zoo.data.tables.roles import Role
 from zoo.data.tables.table import Table
 from zoo.errors import DataError
 
 LABELS = Role(
     "label",
-    ("list of class", "list of text", "list of integer", "text"),
+    (CLASSES, TEXTS, INTEGERS, TEXT),
     ("labels", "label", "tags", "categories", "classes"),
 )
 OPTIONS = ("labels", "separator")
