@@ -207,7 +207,8 @@ ORDER = {
     "zoo.plugins.speech.data": "audio_store corpus transcripts synthetic",
     "zoo.plugins.vision": "sources read_image image_source data image_corpus plugin",
     "zoo.plugins.graph.data": "storage examples corpus",
-    "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data descriptions studies bench plugin",
+    "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data descriptions "
+    "studies bench plugin",
 }
 """Parts of a package, bottom-up: all folders, some files. Each imports only those before it, also through files."""
 
