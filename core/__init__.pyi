@@ -43,6 +43,7 @@ from zoo.core.layers.blocks import (
 )
 from zoo.core.layers.heads import (
     Classifier as Classifier,
+    POOLED as POOLED,
     Classify as Classify,
     Features as Features,
     MaskedToken as MaskedToken,

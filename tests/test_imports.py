@@ -201,14 +201,15 @@ ORDER = {
     "zoo.plugins": "shared vision text speech graph conformer caption joined",
     "zoo.plugins.caption": "sources models data studies plugin",
     "zoo.plugins.shared": "text audio images",
-    "zoo.plugins.text": "sources tokens models convert peers io data bench plugin",
+    "zoo.plugins.text": "sources tokens models convert peers io data studies bench plugin",
     "zoo.plugins.text.bench": "int8",
     "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic seq2seq",
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
     "zoo.plugins.speech.data": "audio_store corpus transcripts synthetic",
     "zoo.plugins.vision": "sources read_image image_source data image_corpus timm_methods plugin",
     "zoo.plugins.graph.data": "storage examples corpus",
-    "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data studies bench plugin",
+    "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data descriptions "
+    "studies bench plugin",
 }
 """Parts of a package, bottom-up: all folders, some files. Each imports only those before it, also through files."""
 

@@ -29,7 +29,7 @@ def executed(page: Path, folder: Path) -> Any:
 
     path = folder / "page.ipynb"
     subprocess.run([sys.executable, "-m", "jupytext", "--quiet", "--to", "ipynb", page, "--output", path], check=True)
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     return notebook
 

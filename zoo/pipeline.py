@@ -175,7 +175,7 @@ class Pipeline:
         Raises:
             ConfigError: If it does not.
         """
-        unlabelled = self.spec.task in ("classify", "tag") and self.spec.config.get("num_classes") == 0
+        unlabelled = self.spec.task in ("classify", "multi-label", "tag") and self.spec.config.get("num_classes") == 0
         if unlabelled or self.spec.task in ("generate", "features"):
             other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors, --features"
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
@@ -380,13 +380,14 @@ class _Reader:
 
 
 class LabelProbabilities:
-    """Postprocessing of classifiers that name none: the probability of each label.
+    """Postprocessing of classifiers that name none: each label's probability; they add up to 1 unless any may be right.
 
     Args:
         spec: of the model; beside its weights lies `labels.json`, a list of names.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
+        self.multi_label = spec.task == "multi-label"
         where = next(iter(spec.weights.values()), "")
         path = hub.fetch(where, ("labels.json",)) if where else None
         try:
@@ -399,7 +400,9 @@ class LabelProbabilities:
         names = self.names or [str(place) for place in range(output.shape[-1])]
         if output.ndim != 2 or len(names) != output.shape[-1]:
             raise WeightsError(f"labels.json names {len(names)} labels, the answers are {tuple(output.shape)}")
-        return [dict(zip(names, row, strict=True)) for row in output.float().softmax(-1).tolist()]
+        scores = output.float()
+        shares = scores.sigmoid() if self.multi_label else scores.softmax(-1)
+        return [dict(zip(names, row, strict=True)) for row in shares.tolist()]
 
 
 def reference(text: str) -> str:

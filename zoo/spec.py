@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-Task = Literal["classify", "tag", "generate", "masked-token", "link", "features"]
+Task = Literal["classify", "multi-label", "tag", "generate", "masked-token", "link", "features"]
 Kind = Literal["attention", "convolution", "hybrid", "recurrent"]
 Reads = Literal["", "encoder", "source", "prompt", "sound"]
 """What a raw input is to a model: a text that an encoder reads whole, the source text of an encoder-decoder, the

@@ -210,23 +210,27 @@ class MaskedToken(nn.Module):
         self.scores.reset(num_classes)
 
 
+POOLED = ("classify", "multi-label")
+"""Tasks with one answer for the set: the one class that is right (softmax), or labels of which any may be (sigmoid)."""
+
+
 def head(task: str, dim: int, num_classes: int, *, pool: str = "first", prefix: int = 0) -> nn.Module:
     """Make the head of a task.
 
     Args:
-        task: `classify`, `tag` or `features`.
+        task: `classify`, `multi-label` (the same layer, its scores read by a sigmoid each), `tag` or `features`.
         dim: channels of the vectors.
         num_classes: labels; 0 for none.
-        pool: how `classify` makes one vector of many.
+        pool: how `classify` and `multi-label` make one vector of many.
         prefix: vectors at the front that `tag` gives no label.
 
     Raises:
         ConfigError: If the task is none of these.
     """
-    if task == "classify":
+    if task in POOLED:
         return Classify(dim, num_classes, pool)
     if task == "tag":
         return Tag(dim, num_classes, prefix)
     if task == "features":
         return Features(dim)
-    raise ConfigError(f"task={task!r} is not one of classify, tag, features")
+    raise ConfigError(f"task={task!r} is not one of classify, multi-label, tag, features")

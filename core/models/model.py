@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.generation.keywords import check_input_keywords
-from zoo.core.layers.transformer import Decoder, Stack
 from zoo.core.layers.pooling import pooled
+from zoo.core.layers.transformer import Decoder, Stack
 from zoo.core.losses.loss import cross_entropy
 from zoo.core.models.inspection import attention_maps
 from zoo.core.ops.tensor_check import check_tensor

@@ -3,7 +3,7 @@
 from typing import Any
 
 from zoo import Requirement, SourceSpec, StudySpec
-from zoo.plugins.graph.requirements import NETWORKX, PYG, RDKIT
+from zoo.plugins.graph.requirements import NETWORKX, PYG, RDKIT, SACREBLEU, TOKENIZERS
 
 # categories of what torch_geometric.utils.from_smiles says of atoms and bonds
 MOLECULES: dict[str, Any] = {"node_features": [119, 9, 11, 12, 9, 5, 8, 2, 2], "edge_features": [22, 6, 2]}
@@ -36,6 +36,17 @@ SOURCES = (
         "graphs drawn at random whose nodes have as many edges whatever the answer: trees, rings, blocks and others",
         NETWORKX,
         drawn=True,
+    ),
+    _source(
+        "described-graphs",
+        "descriptions.open_descriptions:open_described_graphs",
+        "[FILE]",
+        "graphs with a text each, for joined:graph-tiny+…: drawn shapes described by a grammar; or yours, a .jsonl of "
+        "edges, x and text, or a .csv of smiles and text",
+        TOKENIZERS,
+        SACREBLEU,
+        drawn=True,
+        tasks=("generate",),
     ),
     _source(
         "molecules",

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from zoo import ComparisonSpec, Kind, ModelSpec, SourceSpec, SuiteSpec, hookimpl
-from zoo.plugins.text.sources import SOURCES
+from zoo import ComparisonSpec, Kind, ModelSpec, SourceSpec, StudySpec, SuiteSpec, hookimpl
+from zoo.plugins.text.sources import SACREBLEU, SOURCES, TOKENIZERS
 
 TRANSLATOR = "models.transformer:Transformer"
 BASE: dict[str, Any] = {
@@ -150,7 +150,7 @@ GPT2 = {
     "gpt2-medium": (1024, 24, 16, 4096, 354_823_168, "openai-community/gpt2-medium"),
 }
 
-MASKED = ("classify", "tag", "features", "masked-token")
+MASKED = ("classify", "multi-label", "tag", "features", "masked-token")
 """Tasks of BERT."""
 
 # the same in small, for two cores: the vocabulary of bytes, rotary positions (arXiv:2104.09864), so of any length
@@ -229,7 +229,7 @@ def _encoders() -> Iterator[ModelSpec]:
         config = {"vocab_size": 260, "num_classes": 0, **own}
         yield _encoder(
             name, f"models.{made}", parameters, source, config=config, kind=kind, convert=None,
-            tasks=("classify", "tag", "features"),
+            tasks=("classify", "multi-label", "tag", "features"),
         )  # fmt: skip
 
 
@@ -275,6 +275,19 @@ def zoo_comparisons() -> tuple[ComparisonSpec, ...]:
     """Give the models whose learning curves are compared, and the data."""
     models = ("gatedcnn-micro", "bert-micro", "text-hybrid-micro", "textcnn-micro")
     return (ComparisonSpec(name="text", data="tags", models=models, quick_sizes=(30, 100, 300), quick_steps=200),)
+
+
+@hookimpl
+def zoo_studies() -> tuple[StudySpec, ...]:
+    """Give the study of non-autoregressive models."""
+    return (
+        StudySpec(
+            name="parallel-decoding",
+            entry="zoo.plugins.text.studies.study:STUDY",
+            description="Non-autoregressive against autoregressive Transformers, with and without distillation.",
+            requires=(TOKENIZERS, SACREBLEU),
+        ),
+    )
 
 
 @hookimpl

@@ -42,6 +42,10 @@ def _task(name: str, takes: str, description: str) -> SourceSpec:
     return _source(name, f"[{takes}]", description, "data.synthetic.sequence_tasks", drawn=True)
 
 
+def _opinion(name: str, description: str) -> SourceSpec:
+    return _source(name, "", description, "data.synthetic.opinion_tasks", drawn=True)
+
+
 SOURCES = (
     _source(
         "parallel",
@@ -56,11 +60,12 @@ SOURCES = (
     _source(
         "labelled",
         "FILE",
-        "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv)",
+        "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv); with "
+        "any number of labels by FILE?labels=A,B,C, columns of 0 and 1, or FILE?separator=, for several in one column",
         reads=TABLES,
         tables="zoo.plugins.text.data.text_table:open_table",
         pairs="zoo.plugins.text.data.text_pairs:open_pairs",
-        tasks=("classify", "tag", "masked-token", "link", "features"),
+        tasks=("classify", "multi-label", "tag", "masked-token", "link", "features"),
     ),
     _source(
         "tagged",
@@ -78,6 +83,13 @@ SOURCES = (
     _drawn("reverse", "[MIN-MAX]", "strings of 3 to 12 letters, written backwards"),
     _drawn("copy", "[MIN-MAX]", "strings of 3 to 12 letters, written again"),
     _source("numbers", "LANGUAGE", "the numbers 1 to 99,999 in words: en or de", SYNTHETIC),
+    _source(
+        "dates",
+        "",
+        "dates such as 1987-03-05 in words, in one of three styles at random; any of them is right",
+        "data.synthetic.dates",
+        drawn=True,
+    ),
     _drawn("parse", "", "sentences of a small English grammar, with their trees in brackets"),
     _drawn("tags", "", "sentences of a small English grammar, with the parts of speech"),
     _seq2seq(
@@ -107,5 +119,7 @@ SOURCES = (
         "nested lists of digits (arXiv:1804.06028); lra: those of the Long Range Arena",
     ),
     _task("pathfinder", "SIZE", "pictures as grey levels: are two dots joined? 32 by 32 (arXiv:1810.08214)"),
-    _drawn("topics", "", "short texts, with all their topics in alphabetical order"),
+    _opinion("sentiment", "reviews with negation, contrast and hedges, negative or positive; a bag of words fails"),
+    _opinion("toxicity", "comments with mild insults: of somebody (toxic) or negated, quoted, of a thing (civil)"),
+    _drawn("topics", "", "short texts, with all their topics: written in alphabetical order, or as labels"),
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zoo.core import AttentionLayer, ConfigError, Full, Model, check_fit, configured, head, init_weights
+from zoo.core import POOLED, AttentionLayer, ConfigError, Full, Model, check_fit, configured, head, init_weights
 from zoo.plugins.shared.images.patch_embed import PatchConfig, Size, pair
 from zoo.plugins.vision.timm_methods.methods import TimmMethods
 
@@ -51,7 +51,7 @@ class VisionTransformer(TimmMethods, Model):
         self.image_size, self.reduction, self.num_prefix_tokens = pair(config.image_size), config.patch_size, first
         init_weights(self)
         check_fit(self, config.tokens(first))
-        if first and config.task == "classify":
+        if first and config.task in POOLED:
             check_class_token(self, config.tokens(first))
 
 

@@ -221,6 +221,7 @@ def _image_model(name: str, entry: str, kind: Kind, parameters: int | None = Non
         "preprocess": "zoo.plugins.vision.tokens:preprocess",
         "example": "zoo.plugins.vision.tokens:example",
         "classifier": ("head.linear.",),
+        "tasks": ("classify", "multi-label", "tag", "features"),
     }
     return ModelSpec(
         name=name,

@@ -12,15 +12,11 @@ TORCHVISION = Requirement(module="torchvision", distribution="torchvision", inst
 
 
 def _source(name: str, description: str, *requires: Requirement, **reading: Any) -> SourceSpec:
-    return SourceSpec(
-        name=name,
-        modality="vision",
-        corpus=f"zoo.plugins.vision.image_corpus:{name}",
-        adapter="zoo.plugins.vision.image_corpus:adapt",
-        description=description,
-        requires=requires,
-        **reading,
-    )
+    own: dict[str, Any] = {
+        "corpus": f"zoo.plugins.vision.image_corpus:{name}",
+        "adapter": "zoo.plugins.vision.image_corpus:adapt",
+    }
+    return SourceSpec(name=name, modality="vision", description=description, requires=requires, **(own | reading))
 
 
 SOURCES = (
@@ -35,6 +31,14 @@ SOURCES = (
         "Pathfinder as pictures: are two dots on the same dashed contour? 32 by 32 (arXiv:1810.08214)",
         takes="[SIZE]",
         drawn=True,
+    ),
+    _source(
+        "cards-digits",
+        "pictures of one to four handwritten digits; which digits are there is asked: labels of which any may be right",
+        SKLEARN,
+        drawn=True,
+        corpus="zoo.plugins.vision.multi_label_corpus:cards_digits",
+        adapter="",
     ),
     _source("digits", "scikit-learn's 1,797 handwritten digits", SKLEARN),
     _source(

@@ -13,6 +13,7 @@ from timm.models.resnet import BasicBlock, ResNet, downsample_conv
 from torch import Tensor, nn
 
 from zoo.core import (
+    POOLED,
     ConfigError,
     Model,
     Tokens,
@@ -114,11 +115,11 @@ def _stage(inplanes: int, planes: int, count: int, stride: int) -> list[nn.Modul
 
 
 class TimmModel(nn.Module):
-    """Give a timm network the surface of the zoo's models; its own head answers the task `classify`.
+    """Give a timm network the surface of the zoo's models; its own head answers the tasks `classify` and `multi-label`.
 
     Args:
         net: the network.
-        task: `classify`, `tag` (a label for each point of the last map) or `features`.
+        task: `classify`, `multi-label`, `tag` (a label for each point of the last map) or `features`.
         num_classes: labels; 0 for features.
         in_chans: channels of the image.
     """
@@ -129,10 +130,10 @@ class TimmModel(nn.Module):
         super().__init__()
         self.net: Any = net
         self.in_chans = in_chans
-        if task != "classify":
+        if task not in POOLED:
             self.net.reset_classifier(0)
         prefix = getattr(net, "num_prefix_tokens", 0)
-        self.head: Any = None if task == "classify" else head(task, net.num_features, num_classes, prefix=prefix)
+        self.head: Any = None if task in POOLED else head(task, net.num_features, num_classes, prefix=prefix)
 
     def forward(self, images: Any = None, **others: Any) -> Tensor:
         """Give the answer of the model's task for images (b, c, h, w)."""
@@ -318,7 +319,7 @@ def timm_model(
 
     Args:
         architecture: timm's name.
-        task: `classify`, `tag` or `features`.
+        task: `classify`, `multi-label`, `tag` or `features`.
         num_classes: labels; 0 for features.
         in_chans: channels of the image.
         image_size: pixels, one number or (height, width); only networks of a fixed size need it.
@@ -357,7 +358,7 @@ def small_resnet(
         channels: of each stage.
         strides: of each stage: 2 halves the map.
         stem: channels of the first convolution.
-        task: `classify`, `tag` or `features`.
+        task: `classify`, `multi-label`, `tag` or `features`.
         num_classes: labels; 0 for features.
         in_chans: channels of the image.
         image_size: pixels; the network itself reads any.

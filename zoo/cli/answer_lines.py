@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.answers import Filled, as_json, best
+from zoo.cli.thresholds import Thresholds
 from zoo.errors import ConfigError
 
 FORMATS = ("text", "csv", "jsonl")
@@ -25,6 +26,9 @@ class AnswerLines:
         ConfigError: If there is no such format.
     """
 
+    several: Thresholds | None = None
+    """Chooses the labels of an input that may have any number; `csv` and `jsonl` hold the probabilities of all."""
+
     def __init__(self, kind: str, top: int | None) -> None:
         if kind not in FORMATS:
             raise ConfigError(f"--format {kind!r} is not one of {', '.join(FORMATS)}")
@@ -40,8 +44,8 @@ class AnswerLines:
 
     def _text(self, name: str, answer: Any) -> str:
         if isinstance(answer, Mapping):
-            shown = best(answer, self.top or SHOWN)
-            return f"{name}\t" + "  ".join(f"{label} {probability:.3f}" for label, probability in shown) + "\n"
+            shown = self.several.chosen(answer) if self.several else best(answer, self.top or SHOWN)
+            return f"{name}\t" + ("  ".join(f"{label} {chance:.3f}" for label, chance in shown) or "(none)") + "\n"
         if isinstance(answer, Filled):
             lines = ["  ".join(f"{token} {chance:.3f}" for token, chance in mask) for mask in answer.masks]
             return "\n".join([answer.text, *(f"  mask {n}\t{line}" for n, line in enumerate(lines, start=1))]) + "\n"
@@ -70,6 +74,8 @@ class AnswerLines:
             ranked = [(f"mask_{n}_", mask) for n, mask in enumerate(answer.masks, start=1)]
             return {"text": answer.text} | {key: value for head, mask in ranked for key, value in _ranks(head, mask)}
         if isinstance(answer, Mapping):
+            if self.several:
+                return dict(answer)
             found = best(answer, self.top or 1)
             columns = ("label", "probability")
             return dict(_ranks("", found)) if len(found) > 1 else dict(zip(columns, found[0], strict=True))

@@ -10,6 +10,7 @@ import typer
 
 from zoo.cli.answer_lines import FORMATS, AnswerLines
 from zoo.cli.arguments import Checkpoint, Device, Int8, ReadWorkers, check_not_empty, check_out, stream_inputs
+from zoo.cli.thresholds import Thresholds
 from zoo.errors import ConfigError, InputError
 from zoo.names import counted
 from zoo.pipeline import BATCH, Pipeline
@@ -22,6 +23,14 @@ def predict(
         typer.Argument(help="What the model reads: strings or paths of files; by default the lines of standard input."),
     ] = None,
     file: Annotated[str | None, typer.Option(help="Read one input from each line of this file; - is stdin.")] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Probability from which on a label is printed, where an input has any number of labels: a number, or "
+            "LABEL=NUMBER for one label; can be given several times.",
+            show_default="0.5",
+        ),
+    ] = None,
     top: Annotated[
         int | None,
         typer.Option(
@@ -49,6 +58,8 @@ def predict(
     if features is not None:
         check_out(features, (".npz",))
     pipeline = Pipeline(model, device, workers=workers, int8=int8)
+    thresholds = Thresholds(threshold or [], pipeline.spec.task)
+    lines.several = thresholds if pipeline.spec.task == "multi-label" else None
     pipeline.batch_size = batch_size
     asked = _Asked(iter(check_not_empty(stream_inputs(inputs, file))), pairs, batch_size)
     if features is None:

@@ -18,6 +18,18 @@ from zoo.data.corpus_options import (
     CachesDecoded as CachesDecoded,
     augmentation_names as augmentation_names,
 )
+from zoo.data.label_metrics import (
+    SCORES as SCORES,
+    SKLEARN as SKLEARN,
+    label_scores as label_scores,
+    multi_label_scores as multi_label_scores,
+)
+from zoo.data.label_sets import (
+    label_columns as label_columns,
+    label_flag as label_flag,
+    separator_of as separator_of,
+    split_labels as split_labels,
+)
 from zoo.data.labels import (
     labels_of as labels_of,
     names_for as names_for,
@@ -63,6 +75,12 @@ from zoo.data.splits import (
     mix as mix,
 )
 from zoo.data.subsets import Reference as Reference, StudyInfo as StudyInfo
+from zoo.data.tables.label_sets import (
+    LABELS as LABELS,
+    OPTIONS as OPTIONS,
+    LabelSets as LabelSets,
+    read_label_sets as read_label_sets,
+)
 from zoo.data.tables.columns import TableColumns as TableColumns
 from zoo.data.tables.labels import check_complete as check_complete, read_classes as read_classes
 from zoo.data.tables.line_columns import LineColumns as LineColumns

@@ -44,7 +44,7 @@ class Corpus(Protocol):
 
     @property
     def task(self) -> str:
-        """Name the task: `classify`, `tag`, `generate` or `masked-token`."""
+        """Name the task: `classify`, `multi-label`, `tag`, `generate` or `masked-token`."""
 
     @property
     def metric(self) -> str:

@@ -72,11 +72,16 @@ class Exported:
 
     def labelled(self, scores: np.ndarray) -> Any:
         """Give the probability of each label, the label of each place, or the numbers where there are no labels."""
-        if self.about["task"] not in ("classify", "tag"):
+        if self.about["task"] not in ("classify", "multi-label", "tag"):
             return scores.tolist()
         names = self.about["labels"] or [str(place) for place in range(scores.shape[-1])]
         if self.about["task"] == "tag":
             return [names[place] for place in scores.reshape(-1, scores.shape[-1]).argmax(-1)]
+        if self.about["task"] == "multi-label":
+            shares = 1 / (1 + np.exp(-scores[0].astype(np.float64)))
+            return {
+                name: round(float(share), 4) for share, name in sorted(zip(shares, names, strict=True), reverse=True)
+            }
         shares = np.exp(scores[0] - scores[0].max())
         best = sorted(zip((shares / shares.sum()).tolist(), names, strict=True), reverse=True)[:5]
         return {name: round(share, 4) for share, name in best}

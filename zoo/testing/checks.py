@@ -37,7 +37,7 @@ def check_answer(model: nn.Module, inputs: Inputs, task: str, num_classes: int |
     """Check shape and values of the answer."""
     y = answer(model, inputs)
     assert torch.isfinite(y).all(), "the answer holds NaN or infinity"
-    if task == "classify" and num_classes:
+    if task in ("classify", "multi-label") and num_classes:
         assert y.shape == (batch_size, num_classes), f"answer of shape {tuple(y.shape)}, not {batch_size, num_classes}"
     same(answer(model, inputs), y, "asked twice in evaluation")
 

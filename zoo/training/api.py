@@ -103,7 +103,6 @@ def train(
         WeightsError: If weights or checkpoints cannot be read or written.
         MissingLibraryError: If a library is not installed.
     """
-    _check_paths(data, weights)
     require("zoo train", TRAIN)
     from zoo.factory.keywords import handed_on
     from zoo.training.distributed.devices import is_first_process
@@ -116,6 +115,7 @@ def train(
 
     if "data" in overrides or isinstance(validation, str | Path):
         train, validation, out = _of_earlier_call(train, validation, out, overrides)
+    _check_paths(train, weights)
     data = _data(train, {"validation": validation, "test": test}, columns)
     own = {name: overrides.pop(name) for name in ("metric", "logger") if _is_own(overrides.get(name))}
     extensions = Extensions.of(callbacks, loss, own.get("metric"), own.get("logger"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from zoo import ConfigError, InputError
 from zoo.data import Skipped, read_each
@@ -14,7 +15,7 @@ from zoo.plugins.graph.io.json_lines import of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
 from zoo.plugins.graph.io.smiles import of_smiles
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch, check_ends, read
-from zoo.plugins.graph.tokens.feature_encoders import check_features
+from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features
 
 Graphs = tuple[Any, ...]
 """`x`, `edge_index`, `edge_attr` or None, and `batch`; and pairs of nodes, where all graphs have them."""
@@ -94,13 +95,23 @@ class Preprocess:
 
     def _opened(self, graph: Any) -> GraphInputs:
         if isinstance(graph, str):
-            return of_line(graph) if graph.lstrip().startswith("{") else of_smiles(graph)
+            return self._numbered(of_line(graph)) if graph.lstrip().startswith("{") else of_smiles(graph)
         if is_network(graph):
             return of_network(graph, self.node_features, self.edge_features)
         return read(graph if isinstance(graph, tuple) else (graph,))
 
+    def _numbered(self, given: GraphInputs) -> GraphInputs:
+        """Take whole numbers of a line, which are read as floats, for categories where the model reads these."""
+        attr = given.edge_attr if given.edge_attr is None else _whole(given.edge_attr, self.edge_features)
+        return given._replace(x=_whole(given.x, self.node_features), edge_attr=attr)
+
     def __repr__(self) -> str:
         return f"Preprocess(node_features={self.node_features}, edge_features={self.edge_features})"
+
+
+def _whole(x: Tensor, kinds: Kinds) -> Tensor:
+    categories = not isinstance(kinds, int) and x.is_floating_point() and bool((x == x.round()).all())
+    return x.long() if categories else x
 
 
 def _check(given: GraphInputs, name: str) -> None:

@@ -15,6 +15,10 @@ _HEADINGS = {"text", "sentence", "label", "labels", "category", "source", "targe
 """Words of which, where a first line holds nothing else, it is a header."""
 
 
+UNIT = "\x1f"
+"""ASCII's unit separator: stands between the labels of a list."""
+_TEXTS = ("text", "source", "target")
+"""Keys whose values are texts; all others are labels."""
 Example = TypeVar("Example")
 
 
@@ -224,9 +228,11 @@ def _json_rows(path: Path, names: Sequence[str], keys: Sequence[str]) -> Iterato
 
 
 def _json_text(value: Any, where: str, key: str) -> str:
-    """Give a text, or the name of a label, which may be a whole number."""
-    if key == "label" and isinstance(value, int):
+    """Give a text; the name of a label, which may be a whole number; or a list of labels, with `UNIT` between."""
+    if key not in _TEXTS and isinstance(value, int):
         return str(value)
+    if key == "labels" and isinstance(value, list) and all(isinstance(label, str | int) for label in value):
+        return UNIT.join(map(str, value))
     if not isinstance(value, str):
         what = "label: labels are names or whole numbers, one for each text" if key == "label" else "text"
         raise DataError(f"{where}={value!r} is no {what}")

@@ -67,12 +67,12 @@ class LabelledCorpus(_Labels):
         parts: Parts[Labelled] | TextStream[Labelled],
         labels: Sequence[str],
     ) -> None:
-        tokenizer, frame = _framed(about, spec, tokenizer)
+        tokenizer, frame = framed(about, spec, tokenizer)
         classes = {label: number for number, label in enumerate(labels)}
         limit = limit_of(spec.config)
 
         def encode(split: str, examples: Sequence[Labelled]) -> list[RaggedIds]:
-            _check_known(((each.label, each.place) for each in examples), classes)
+            check_known(((each.label, each.place) for each in examples), classes)
             rows = tokenizer.ragged([each.text for each in examples], frame)
             check_lengths(np.diff(rows.offsets), limit, lambda row: (examples[row].place, examples[row].text))
             return [rows, RaggedIds([[classes[each.label]] for each in examples])]
@@ -120,12 +120,12 @@ class TaggedCorpus(_Labels):
         parts: Parts[Sentence] | TextStream[Sentence],
         labels: Sequence[str],
     ) -> None:
-        tokenizer, frame = _framed(about, spec, tokenizer)
+        tokenizer, frame = framed(about, spec, tokenizer)
         classes = {label: number for number, label in enumerate(labels)}
         limit = limit_of(spec.config)
 
         def encode(split: str, sentences: Sequence[Sentence]) -> list[RaggedIds]:
-            _check_known(((tag, each.place) for each in sentences for tag in each.tags if tag), classes)
+            check_known(((tag, each.place) for each in sentences for tag in each.tags if tag), classes)
             found = tokenizer.word_rows([each.words for each in sentences], frame)
             rows = RaggedIds([row for row, _ in found])
             check_lengths(
@@ -150,14 +150,24 @@ class TaggedCorpus(_Labels):
         return Batch(pad_rows(rows, self.tokenizer.pad), pad_rows(targets, IGNORED)[0])
 
 
-def _framed(about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:
+def framed(about: DatasetInfo, spec: ModelSpec, tokenizer: Tokenizer) -> tuple[Tokenizer, Frame]:
+    """Give the tokenizer of an encoder's texts, and the special tokens around each.
+
+    Raises:
+        ConfigError: If the model is no encoder.
+    """
     if spec.reads != "encoder":
         raise ConfigError(f"'{about.name}' are texts with labels, and '{spec.name}' gives none: take an encoder")
     frame = frame_of(tokenizer, "encoder")
     return tokenizer.with_frame(frame), frame
 
 
-def _check_known(found: Iterable[tuple[str, str]], classes: dict[str, Any]) -> None:
+def check_known(found: Iterable[tuple[str, str]], classes: dict[str, Any]) -> None:
+    """Check that labels, each with its place, are among those of the training.
+
+    Raises:
+        DataError: If one is not.
+    """
     for label, place in found:
         if label not in classes:
             raise DataError(f"{place}: label {label!r} is in no training example; they have {', '.join(classes)}")

@@ -12,13 +12,27 @@ from typing import Any, Generic, TypeVar
 
 import zoo
 from zoo import ConfigError, DataError, ModelSpec, ZooError
-from zoo.data import DatasetInfo, LineColumns, Parts, by_text, complete, fingerprint, names_of, parse, write_text
+from zoo.data import (
+    DatasetInfo,
+    LineColumns,
+    Parts,
+    by_text,
+    complete,
+    fingerprint,
+    label_columns,
+    names_of,
+    parse,
+    separator_of,
+    write_text,
+)
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.shared.text.vocabulary import LEARNERS, LISTS
 from zoo.plugins.text.data.file_readers import Sentence, read_columns, read_lines, read_side_by_side, read_table
+from zoo.plugins.text.data.label_set_files import LabelSet, check_columns, read_label_sets
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
+from zoo.plugins.text.data.multi_label_corpus import MultiLabelCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.text_files import TABLES, ending, locate, text_size
 from zoo.plugins.text.data.text_stream import MOST, SAMPLE, TextStream
@@ -55,9 +69,15 @@ def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
     return corpus
 
 
-def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LabelledCorpus:
-    """Open texts with a label each: tables, or a folder; `?text=KEY&label=KEY` names columns or keys."""
-    place, options = parse(argument, ("text", "label"))
+def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LabelledCorpus | MultiLabelCorpus:
+    """Open texts with labels: tables, or a folder; `?text=KEY&label=KEY` names columns or keys.
+
+    A text has one label; with `?labels=A,B,C` (columns of 0 and 1) or `?separator=,` (several in one column) any number
+    of them, which is multi-label classification.
+    """
+    place, options = parse(argument, ("text", "label", "labels", "separator"))
+    if {"labels", "separator"} & options.keys():
+        return _open_label_sets(place, options, spec, seed, tokenizer)
 
     def read(paths: Sequence[Path]) -> Iterator[Labelled]:
         for path in paths:
@@ -77,6 +97,25 @@ def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
     corpus = LabelledCorpus(about, spec, chosen, data.parts, labels)
     corpus.columns = data.columns()
     return corpus
+
+
+def _open_label_sets(
+    place: str, options: Mapping[str, str], spec: ModelSpec, seed: int, tokenizer: str
+) -> MultiLabelCorpus:
+    """Open texts with any number of labels each."""
+    columns = label_columns(options)
+    separator_of(options)
+
+    def read(paths: Sequence[Path]) -> Iterator[LabelSet]:
+        return (example for path in paths for example in read_label_sets(path, options))
+
+    data = read_examples("label sets", place, options, read, lambda example: example.text, seed)
+    if columns and not isinstance(data.parts, TextStream):
+        check_columns(columns, data.parts, data.name)
+    labels = list(columns) or data.labels(lambda example: example.labels)
+    chosen = data.tokenizer(tokenizer, lambda example: (example.text,))
+    about = data.about(f"texts with any of {len(labels)} labels", chosen)
+    return MultiLabelCorpus(about, spec, chosen, data.parts, labels)
 
 
 def open_tagged(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:

@@ -8,6 +8,8 @@ import numpy as np
 
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.data import (
+    LABELS,
+    OPTIONS,
     PARTS,
     BatchedCorpus,
     Parts,
@@ -18,11 +20,14 @@ from zoo.data import (
     choose_columns,
     mix,
     read_classes,
+    read_label_sets,
 )
 from zoo.plugins.text.data.corpus import TextCorpus
 from zoo.plugins.text.data.file_readers import Sentence
+from zoo.plugins.text.data.label_set_files import LabelSet
 from zoo.plugins.text.data.labelled_corpus import Labelled, LabelledCorpus, TaggedCorpus
 from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, MaskedCorpus
+from zoo.plugins.text.data.multi_label_corpus import MultiLabelCorpus
 from zoo.plugins.text.data.open_files import LARGE, TextData, packs
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.text_stream import TextStream
@@ -45,7 +50,8 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Batc
     """Make a corpus of the columns that the model reads.
 
     An encoder-decoder reads `source` and `target`; a decoder alone `text`, or both where one of these is named; an
-    encoder sentences of `tokens` and `tags`, else `text` and `label`, else (also with `task=masked-token`, or where
+    encoder texts with any number of labels where `?labels=` or `?separator=` is given, sentences of `tokens` and
+    `tags`, else `text` and `label`, else (also with `task=masked-token`, or where
     `?label=` is empty) `text` with gaps.
 
     Raises:
@@ -58,6 +64,8 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Batc
     if spec.reads != "encoder":
         raise ConfigError(f"data {table.name!r} are texts in a table, and '{spec.name}' reads none")
     named, masked = table.options.keys(), spec.config.get("task", spec.task) == "masked-token"
+    if {"labels", "separator"} & named:
+        return _label_sets(table, spec, seed, tokenizer)
     lists = "list of text" in table.kinds.values() and not {"text", "label"} & named
     if {"tokens", "tags"} & named or (lists and not masked):
         return _tagged(table, spec, seed, tokenizer)
@@ -78,6 +86,23 @@ def _labelled(table: Table, columns: dict[str, str], spec: ModelSpec, seed: int,
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     about = data.about(f"texts with {len(labels)} labels", chosen)
     return _with_columns(LabelledCorpus(about, spec, chosen, data.parts, labels), table, data)
+
+
+def _label_sets(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> MultiLabelCorpus:
+    roles = (TEXT,) if "labels" in table.options else (TEXT, LABELS)
+    columns = choose_columns(table, *roles, options=OPTIONS)
+    check_complete(table, columns["text"])
+    names, codes, sets = read_label_sets(table, columns.get("label", ""))
+
+    def make(row: int, cells: tuple[Any, ...]) -> LabelSet:
+        told = dict(zip(names, sets[codes[row]].tolist(), strict=True))
+        right, unknown = ([name for name, value in told.items() if value == 1], [n for n, v in told.items() if v != v])
+        return LabelSet(cells[0], tuple(right), tuple(unknown), f"{table.name} row {row}")
+
+    data = _data(TableTexts(table, "label sets", [columns["text"]], make, lambda each: each.text, seed))
+    chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
+    about = data.about(f"texts with any of {len(names)} labels", chosen)
+    return MultiLabelCorpus(about, spec, chosen, data.parts, names)
 
 
 def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:

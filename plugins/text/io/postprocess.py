@@ -66,7 +66,10 @@ class Postprocess:
             raise InputError(f"{len(texts)} texts for an answer of {len(answer)} rows: give those it answers")
         if answer.ndim == 2:
             names = names_for(self.labels, answer.shape[1], self.config)
-            return [ranked(row, names) for row in answer.float().softmax(-1)]
+            scores = answer.float()
+            return [
+                ranked(row, names) for row in (scores.sigmoid() if self.task == "multi-label" else scores.softmax(-1))
+            ]
         if answer.ndim != 3:
             raise InputError(f"an answer of shape {tuple(answer.shape)} is neither one of labels nor of ids")
         if self.task == "masked-token":

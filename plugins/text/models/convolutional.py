@@ -38,8 +38,8 @@ class TextCnnConfig:
         dim: channels of a token.
         widths: tokens that each convolution reads.
         feature_maps: of each convolution.
-        num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify` (from the maximum over the text), `tag` or `features`.
+        num_classes: labels of `classify`, `multi-label` and `tag`; 0 for features.
+        task: `classify`, `multi-label` (both from the maximum over the text), `tag` or `features`.
         dropout: probability in [0, 1), of the feature maps.
     """
 
@@ -136,8 +136,8 @@ class GatedCnnConfig:
         dim: channels.
         depth: gated convolutions.
         kernel_size: tokens that each reads, odd.
-        num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify`, `tag` or `features`.
+        num_classes: labels of `classify`, `multi-label` and `tag`; 0 for features.
+        task: `classify`, `multi-label`, `tag` or `features`.
         position: `learned`, `sinusoidal` or `none`, added to the tokens.
         max_len: positions that are learned, tokens.
         dropout: probability in [0, 1), of the embedding and of what each convolution reads.

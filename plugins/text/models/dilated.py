@@ -16,8 +16,8 @@ class DilatedCnnConfig:
         dim: channels.
         depth: gated convolutions; the i-th, from 0, reads tokens that are 2^i apart.
         kernel_size: tokens that each reads, odd.
-        num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify`, `tag` or `features`.
+        num_classes: labels of `classify`, `multi-label` and `tag`; 0 for features.
+        task: `classify`, `multi-label`, `tag` or `features`.
         dropout: probability in [0, 1), of what each convolution reads.
     """
 

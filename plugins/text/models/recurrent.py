@@ -17,8 +17,8 @@ class RecurrentConfig:
         dim: channels of a token and of the state.
         depth: layers.
         cell: one of `CELLS`.
-        num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify` (from the mean), `tag` or `features`.
+        num_classes: labels of `classify`, `multi-label` and `tag`; 0 for features.
+        task: `classify`, `multi-label` (both from the mean), `tag` or `features`.
         dropout: probability in [0, 1), behind each layer.
     """
 

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from zoo.core import (
+    POOLED,
     SYMBOLS,
     Attention,
     AttentionLayer,
@@ -126,9 +127,10 @@ class BertConfig:
         depth: blocks.
         num_heads: heads.
         mlp_dim: channels inside each MLP.
-        num_classes: labels of `classify` and `tag`; 0 for features.
-        task: `classify` (from the pooled first token, or the pooled mean where attention is causal), `tag`, `features`,
-            or `masked-token` (a score for each token of the vocabulary in each place, on the embedding).
+        num_classes: labels of `classify`, `multi-label` and `tag`; 0 for features.
+        task: `classify` and `multi-label` (from the pooled first token, or the pooled mean where attention is
+            causal), `tag`, `features`, or `masked-token` (a score for each token of the vocabulary in each place, on
+            the embedding).
         attention: makes an attention from (dim, num_heads).
         position: `learned`, `sinusoidal` or `none`, or inside attention as for `Transformer`.
         max_len: positions that are learned, tokens.
@@ -231,7 +233,7 @@ def bert_head(config: BertConfig, embed: nn.Embedding, pool: str) -> nn.Module:
     Raises:
         ConfigError: If there is no such task.
     """
-    if config.task == "classify":
+    if config.task in POOLED:
         return PooledClassify(config.dim, config.num_classes, pool)
     if config.task == "masked-token":
         return MaskedToken(config.dim, embed, config.eps)

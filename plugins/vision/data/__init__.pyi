@@ -1,5 +1,6 @@
 """Public names for sources of images."""
 
+from zoo.plugins.vision.data.card_sets import DIGITS as DIGITS, SETS as SETS, open_card_sets as open_card_sets
 from zoo.plugins.vision.data.cards import open_cards as open_cards
 from zoo.plugins.vision.data.folder import open_folder as open_folder
 from zoo.plugins.vision.data.contours import open_contours as open_contours

@@ -26,8 +26,14 @@ def make_cards(digits: Digits, count: int, seed: tuple[int, ...]) -> tuple[NDArr
 
     Labels come in rounds of all ten classes, so every beginning is class-balanced.
     """
-    blocks = [_make_block(digits, np.random.default_rng((*seed, index))) for index in range(-(-count // _BLOCK))]
-    return np.concatenate([x for x, _ in blocks])[:count], np.concatenate([y for _, y in blocks])[:count]
+    blocks = _blocks(digits, count, seed)
+    return np.concatenate([x for x, _, _ in blocks])[:count], np.concatenate([y for _, y, _ in blocks])[:count]
+
+
+def make_card_sets(digits: Digits, count: int, seed: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """Make the same pictures with all digits that are on their cards: (count, 10), True for those that are there."""
+    blocks = _blocks(digits, count, seed)
+    return np.concatenate([x for x, _, _ in blocks])[:count], np.concatenate([z for _, _, z in blocks])[:count]
 
 
 def ignoring_the_cue() -> float:
@@ -40,7 +46,16 @@ def _share_of_most_frequent(count: int) -> float:
     return sum(draws) / len(draws)
 
 
-def _make_block(digits: Digits, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _blocks(
+    digits: Digits, count: int, seed: tuple[int, ...]
+) -> list[tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]]:
+    return [_make_block(digits, np.random.default_rng((*seed, index))) for index in range(-(-count // _BLOCK))]
+
+
+def _make_block(
+    digits: Digits, rng: np.random.Generator
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+    """Make pictures, the digit that the cue means, and which digits are there."""
     labels = rng.permuted(np.tile(np.arange(NUM_CLASSES), (_BLOCK // NUM_CLASSES, 1)), axis=1).ravel()
     chosen = rng.integers(len(digits.classes), size=(_BLOCK, max(COUNTS)))
     chosen[:, 0] = _draw_of_class(digits.classes, labels, rng)  # digits are exchangeable: the cue means the first
@@ -55,7 +70,10 @@ def _make_block(digits: Digits, rng: np.random.Generator) -> tuple[NDArray[np.ui
     cue = np.broadcast_to(hues[:, 0, None, None, :], (_BLOCK, CELL, CELL, 3))
     _paste(canvas, cue, cells[:, max(COUNTS)], rng)
     picture = canvas[:, SHIFT:-SHIFT, SHIFT:-SHIFT] + NOISE * rng.standard_normal((_BLOCK, SIDE, SIDE, 3), np.float32)
-    return (picture.clip(0, 1) * 255).round().astype(np.uint8).transpose(0, 3, 1, 2), labels
+    there = np.zeros((_BLOCK, NUM_CLASSES), np.bool_)
+    rows, slots = np.nonzero(np.arange(max(COUNTS)) < number[:, None])
+    there[rows, digits.classes[chosen[rows, slots]]] = True
+    return (picture.clip(0, 1) * 255).round().astype(np.uint8).transpose(0, 3, 1, 2), labels, there
 
 
 def _draw_of_class(

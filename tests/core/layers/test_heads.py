@@ -91,7 +91,7 @@ def test_features_are_the_vectors_and_take_no_classifier() -> None:
 @pytest.mark.parametrize(
     ("task", "classes", "pool", "text"),
     [
-        ("segment", 2, "first", "task='segment' is not one of classify, tag, features"),
+        ("segment", 2, "first", "task='segment' is not one of classify, multi-label, tag, features"),
         ("classify", 2, "median", "pool='median' is not one of first, mean, sum, max"),
         ("classify", -1, "first", "num_classes=-1 is negative"),
     ],
@@ -123,3 +123,9 @@ def test_a_vocabulary_cannot_be_replaced() -> None:
 def test_no_vectors_have_no_first(keys: Lengths | Valid | None) -> None:
     with pytest.raises(InputError, match="0 vectors in each of 2 sets: there is no first one to label"):
         Classify(4, 3)(Tokens(torch.zeros(2, 0, 4), keys=keys))
+
+
+def test_several_labels_are_asked_of_the_same_layer_as_one_class() -> None:
+    assert isinstance(head("multi-label", 3, 5, pool="mean"), Classify)
+    assert head("multi-label", 3, 5, pool="mean").pool == "mean"
+    assert not isinstance(head("tag", 3, 5), Classify)

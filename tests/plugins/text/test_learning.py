@@ -101,6 +101,16 @@ def test_numbers_are_written_by_a_recurrent_decoder_with_attention(tmp_path: Pat
     assert learned(tmp_path, "rnn-attention-tiny", "numbers:en", steps=400, validations=1)["BLEU"] >= 98
 
 
+def test_negation_and_contrast_are_read_where_a_bag_of_words_fails(tmp_path: Path) -> None:
+    scores = learned(tmp_path, "bert-tiny", "sentiment", steps=400, optimizer="muon", dropout=0.0)
+    assert scores["accuracy"] >= 0.9
+    name = f"local-dir:{tmp_path}"
+    model = zoo.create(name, pretrained=True).eval()
+    with torch.no_grad():
+        (found,) = zoo.postprocess(name)(model(*zoo.preprocess(name)("the film was not bad but the meal was awful")))
+    assert found["negative"] > 0.5
+
+
 def topics_of_python(folder: Path) -> str:
     """Write the paragraphs of Python's own help texts, a line each: 312,000 letters of English."""
     found = [" ".join(text.split()) for topic in topics.values() for text in topic.split("\n\n")]

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from PIL import Image
 
 import zoo
@@ -231,6 +232,29 @@ def test_pictures_are_labelled(run: Run, labeller: str, tmp_path: Path) -> None:
     code, _, err = run("predict", labeller, str(tmp_path / "gone.png"))
     assert code == 2
     assert "gone.png" in err
+
+
+def test_of_labels_that_do_not_exclude_each_other_those_above_a_threshold_are_printed(run: Run, tmp_path: Path) -> None:
+    model = zoo.create("vit-micro", num_classes=3, task="multi-label", **SIZE)
+    model.head.linear.weight.data.zero_()
+    model.head.linear.bias.data = torch.tensor([2.0, -1.0, 0.5])
+    zoo.weights.save(model, tmp_path / "labels")
+    (tmp_path / "labels" / "labels.json").write_text('["cat", "dog", "owl"]')
+    picture, labels = str(tmp_path / "a.png"), str(tmp_path / "labels")
+    Image.linear_gradient("L").save(picture)
+    assert run("predict", labels, picture)[1] == f"{picture}\tcat 0.881  owl 0.622\n"
+    assert run("predict", labels, picture, "--threshold", "0.9")[1] == f"{picture}\t(none)\n"
+    both = ("--threshold", "0.7", "--threshold", "dog=0.2")
+    assert run("predict", labels, picture, *both)[1] == f"{picture}\tcat 0.881  dog 0.269\n"
+    assert sum(json.loads(run("predict", labels, picture, "--json")[1])["labels"].values()) == pytest.approx(
+        1.7722, abs=1e-4
+    )
+    assert "--threshold 2: a probability is wanted" in run("predict", labels, picture, "--threshold", "2")[2]
+    assert "the labels are cat, dog, owl" in run("predict", labels, picture, "--threshold", "cow=0.2")[2]
+
+
+def test_a_threshold_is_refused_where_an_input_has_one_label(run: Run, labeller: str) -> None:
+    assert "which gives one label: see --top" in run("predict", labeller, "a.png", "--threshold", "0.2")[2]
 
 
 def test_graphs_are_labelled_line_by_line(run: Run, tmp_path: Path) -> None:

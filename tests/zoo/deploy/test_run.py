@@ -100,3 +100,11 @@ def test_a_sound_that_comes_is_answered_as_by_a_stream(options: dict[str, Any], 
     found = [made.push(part.numpy(), last) for part, last in ((sound[:2500], False), (sound[2500:], True))]
     answers = np.concatenate([x for x in found if len(x)])
     np.testing.assert_allclose(answers, torch.cat(expected, 1)[0].detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_labels_that_do_not_exclude_each_other_have_a_probability_each() -> None:
+    made = run.Exported.__new__(run.Exported)
+    made.about = {"task": "multi-label", "labels": ["a", "b"]}
+    assert made.labelled(np.array([[-1.0, 2.0]], np.float32)) == {"b": 0.8808, "a": 0.2689}
+    made.about = {"task": "classify", "labels": ["a", "b"]}
+    assert sum(made.labelled(np.array([[-1.0, 2.0]], np.float32)).values()) == 1

@@ -44,7 +44,7 @@ class CollatedCorpus(BatchedCorpus):
         labels: Sequence[str],
     ) -> None:
         super().__init__(about, spec, {part: torch.ones(len(rows[part])) for part in PARTS})
-        self.items, self.rows, self.classes, self.labels = items, rows, classes, list(labels)
+        self.given, self.rows, self.classes, self.labels = items, rows, classes, list(labels)
         self.fitting: dict[str, Any] = {}
 
     def overrides(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class CollatedCorpus(BatchedCorpus):
         with torch.random.fork_rng(devices=[]):
             seed = 0 if generator is None else int(torch.randint(2**31, (1,), generator=generator))
             torch.manual_seed(seed)
-            found = [self.items[part][place][0] for part, place in (self.rows[split][each] for each in places)]
+            found = [self.given[part][place][0] for part, place in (self.rows[split][each] for each in places)]
         inputs = default_collate(found)
         return Batch(tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,), self.classes[split][places])
 

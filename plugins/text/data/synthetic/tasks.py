@@ -5,14 +5,16 @@ Thousands of examples, nothing downloaded; what is tested was never trained on.
 
 import random
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from zoo import DataError, ModelSpec
 from zoo.data import DatasetInfo, Parts, fingerprint, names_of
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.number_words import LANGUAGES, LARGEST
 from zoo.plugins.text.data.file_readers import Sentence
-from zoo.plugins.text.data.labelled_corpus import Labelled, TaggedCorpus
+from zoo.plugins.text.data.label_set_files import LabelSet
+from zoo.plugins.text.data.labelled_corpus import TaggedCorpus
+from zoo.plugins.text.data.multi_label_corpus import MultiLabelCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.synthetic.grammar import Tree, draw_sentences
 from zoo.plugins.text.data.synthetic.string_tasks import StringsCorpus, draw_pairs, lengths_of
@@ -70,8 +72,11 @@ def open_parse(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Par
     return _pairs("parse", "English sentences with their trees in brackets", parts, spec, tokenizer)
 
 
-def open_topics(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
-    """Open texts of one to three sentences with the set of their topics, in alphabetical order."""
+def open_topics(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus | MultiLabelCorpus:
+    """Open texts of one to three sentences with the set of their topics.
+
+    A model that writes tells them in alphabetical order; for an encoder they are labels, of which it gives any number.
+    """
     rng = random.Random(seed)
     trees = draw_sentences(2 * sum(SIZES), seed)
     about_something = (tree for tree in trees if tree.topics())
@@ -81,7 +86,27 @@ def open_topics(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Pa
         topics = sorted({topic for each in together for topic in each.topics()})
         pairs.append(Pair(". ".join(each.text() for each in together), " ".join(topics)))
     parts = in_parts(pairs[: sum(SIZES)], SIZES)
+    if spec.reads == "encoder":
+        return _topic_labels(parts, spec, tokenizer)
     return _pairs("topics", "English texts with the set of their topics", parts, spec, tokenizer)
+
+
+def _topic_labels(parts: Parts[Pair], spec: ModelSpec, tokenizer: str) -> MultiLabelCorpus:
+    """Serve the topics of texts as labels."""
+    sets = {
+        name: [LabelSet(each.source, tuple(each.target.split()), (), "a drawn text") for each in part]
+        for name, part in parts.by_name().items()
+    }
+    found = Parts(**sets)
+    chosen = choose_tokenizer(tokenizer, _WORDS, [each.text for each in found.train])
+    labels = names_of((label for each in found.train for label in each.labels), "topics")
+    return MultiLabelCorpus(
+        about("topics", "English texts with the set of their topics", found, chosen.content),
+        spec,
+        chosen,
+        found,
+        labels,
+    )
 
 
 def open_tags(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:
@@ -128,7 +153,7 @@ def in_parts(examples: Sequence[Example], sizes: tuple[int, int, int]) -> Parts[
     return Parts(examples[held : held + train], examples[:validation], examples[validation:held])
 
 
-def about(name: str, what: str, parts: Parts[Pair] | Parts[Sentence] | Parts[Labelled], vocabulary: str) -> DatasetInfo:
+def about(name: str, what: str, parts: Parts[Any], vocabulary: str) -> DatasetInfo:
     """Describe texts that rules made."""
     counts = f"{len(parts.train):,} {what}, made by rules, and {len(parts.test):,} others for the test"
     texts = (repr(tuple(example)[:2]) for part in parts for example in part)

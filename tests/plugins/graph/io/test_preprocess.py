@@ -82,6 +82,17 @@ def test_whole_numbers_become_channels_where_a_model_reads_these() -> None:
     assert attr.tolist() == [[4.0], [5.0]]
 
 
+def test_whole_numbers_of_a_line_become_categories_where_a_model_reads_these() -> None:
+    line = '{"edges": [[0, 1], [1, 0]], "x": [[3], [1]], "edge_attr": [[1], [0]]}'
+    x, _, attr, _ = Preprocess({"node_features": [4], "edge_features": [2]})(line)
+    assert x.tolist() == [[3], [1]]
+    assert attr is not None
+    assert not x.is_floating_point()
+    assert not attr.is_floating_point()
+    with pytest.raises(InputError, match="columns of categories"):
+        Preprocess({"node_features": [4]})(line.replace("[3]", "[0.5]"))
+
+
 @pytest.mark.parametrize(
     ("graph", "config", "text"),
     [

@@ -245,7 +245,7 @@ def test_what_does_not_fit_is_refused_with_its_value() -> None:
     for symbols in ((0, 1), (0, 1, 20)):
         with pytest.raises(ConfigError, match=r"symbols=.* with vocab_size=20: three tokens of the vocabulary"):
             Transformer(**SIZES, symbols=symbols)
-    with pytest.raises(ConfigError, match="task='translate' is not one of classify, tag, features"):
+    with pytest.raises(ConfigError, match="task='translate' is not one of classify, multi-label, tag, features"):
         Bert(**SIZES, task="translate")
     with pytest.raises(ConfigError, match="num_classes=7 of a model that writes tokens: its vocabulary has 20"):
         Bert(**SIZES, task="masked-token").reset_classifier(7)

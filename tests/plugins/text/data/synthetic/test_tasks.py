@@ -55,7 +55,9 @@ def parse() -> ParallelCorpus:
 
 @pytest.fixture(scope="module")
 def topics() -> ParallelCorpus:
-    return open_topics("", spec("source"), 0, "byte")
+    found = open_topics("", spec("source"), 0, "byte")
+    assert isinstance(found, ParallelCorpus)
+    return found
 
 
 @pytest.fixture(scope="module")
