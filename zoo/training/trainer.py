@@ -1,6 +1,7 @@
 """`Trainer`: puts the parts of one training together, runs the loop, evaluates on the test examples and saves."""
 
 import logging
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -149,7 +150,7 @@ class Trainer:
         line = f"data: {corpus.description} In use: {sizes}."
         logging.getLogger("zoo.data").info(line)
         if self.progress:
-            print(line, flush=True)
+            print(line, file=sys.stderr, flush=True)
 
     def open(self, data: str | GivenData) -> Corpus:
         """Open data, with the tokenizer of the training that is resumed, the settings or the weights."""

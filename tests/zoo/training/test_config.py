@@ -44,7 +44,7 @@ def test_keywords_of_a_dataclass_are_split_off() -> None:
         ({"scheduled_sampling": 1.5}, r"scheduled_sampling=1\.5: a rate in \[0, 1\]"),
         ({"label_smoothing": 1.0}, r"label_smoothing=1\.0 is not in \[0, 1\)"),
         ({"seed": -1}, "seed=-1 is negative"),
-        ({"optimizer": "sgd"}, "optimizer='sgd' is not one of adam"),
+        ({"optimizer": "lbfgs"}, "optimizer='lbfgs' is not one of adam"),
         ({"schedule": "step"}, "schedule='step' is not one of constant"),
         ({"steps": 5, "epochs": 1.0}, r"steps=5 and epochs=1\.0: give one of them"),
     ],

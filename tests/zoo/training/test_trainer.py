@@ -218,7 +218,8 @@ def test_a_training_that_goes_on_on_a_gpu_has_no_rule_of_products(
 
     def on_gpu(self: Any, *more: Any) -> dict[str, Any]:
         there = SimpleNamespace(device=torch.device("cuda"), world_size=1)
-        return facts(SimpleNamespace(initial=self.initial, fabric=there, command=self.command), *more)  # type: ignore[arg-type]
+        here = SimpleNamespace(initial=self.initial, fabric=there, command=self.command, extensions=self.extensions)
+        return facts(here, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Trainer, "_facts", on_gpu)
     monkeypatch.setattr(products, "chosen", lambda: "onednn")
@@ -411,7 +412,7 @@ def test_a_training_leaves_the_process_as_it_was(train: Train, tmp_path: Path) -
 
 
 def test_data_that_are_none_are_named(train: Train) -> None:
-    with pytest.raises(ConfigError, match="data=5 is neither the name of a source"):
+    with pytest.raises(ConfigError, match="train=5 is no data: give a list of pairs"):
         train(data=5)
 
 
