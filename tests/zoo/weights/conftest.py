@@ -66,7 +66,10 @@ class Hub(BaseHTTPRequestHandler):
         name = "/".join(filter(None, (asked.get("organization"), asked["name"])))
         if name in self.repositories:
             return self._json({"error": "You already created this model repo", "url": self._url(name)}, 409)
-        self.repositories[name], self.private[name] = {"main": {}}, bool(asked.get("private"))
+        self.repositories[name], self.private[name] = (
+            {"main": {}},
+            asked.get("private") is True or asked.get("visibility") == "private",
+        )
         return self._json({"url": self._url(name)})
 
     def _batch(self, asked: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ import torch
 import zoo
 from zoo.errors import ConfigError, WeightsError
 
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # huggingface_hub to its client, where it sends files
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 
 
