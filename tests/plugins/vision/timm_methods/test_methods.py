@@ -133,7 +133,7 @@ def test_blocks_are_computed_again_for_gradients_alone() -> None:
     model: Any = zoo.create("vit-mini", depth=2).eval()
     calls: list[int] = []
     for block in model.encoder.blocks:
-        block.mlp.register_forward_hook(lambda *_: calls.append(1))
+        block.norm1.register_forward_hook(lambda *_: calls.append(1))
     images = torch.randn(1, 3, 32, 32)
     counts = []
     for enable, grad in ((True, True), (True, False), (False, True)):
