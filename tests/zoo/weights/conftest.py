@@ -68,7 +68,7 @@ class Hub(BaseHTTPRequestHandler):
             return self._json({"error": "You already created this model repo", "url": self._url(name)}, 409)
         self.repositories[name], self.private[name] = (
             {"main": {}},
-            asked.get("private") is True or asked.get("visibility") == "private",
+            asked.get("visibility", asked.get("private")) in ("private", True),
         )
         return self._json({"url": self._url(name)})
 
