@@ -81,10 +81,10 @@ def _translators() -> Iterator[ModelSpec]:
     for name, (dim, depth, heads, mlp, parameters) in TRANSLATORS.items():
         yield ModelSpec(
             name=name,
-            entry="zoo.plugins.speech.models.speech_transformer:speech_translator",
+            entry="zoo.plugins.speech.models.speech_transformer:speech_transformer",
             config={"bands": 80, "dim": dim, "depth": depth, "num_heads": heads, "mlp_dim": mlp, "num_classes": 0,
                     "window": 640, "position": "rotary", "normalise": "utterance", "dropout": 0.1,
-                    "vocab_size": 260, "by": "attention"},
+                    "vocab_size": 260, "task": "generate", "by": "attention"},
             parameters=parameters,
             task="generate",
             tasks=("generate",),

@@ -24,19 +24,6 @@ class SpeechConfig(SoundConfig):
     eps: float = 1e-5
 
 
-@dataclass(frozen=True, kw_only=True)
-class TranslatorConfig(SpeechConfig):
-    """Sizes and options of `speech_translator`.
-
-    Args:
-        task: `generate`.
-        by: `attention`.
-    """
-
-    task: str = "generate"
-    by: str = "attention"
-
-
 @configured(SpeechConfig)
 def speech_transformer(config: SpeechConfig) -> Composition:
     """Compose frames, a pre-norm encoder whose attention is truncated, and a head: arXiv:1910.12977.
@@ -50,11 +37,6 @@ def speech_transformer(config: SpeechConfig) -> Composition:
     Raises:
         ConfigError: If a value is not one of those there are.
     """
-    return composed(config)
-
-
-def composed(config: SpeechConfig) -> Composition:
-    """Compose the parts of a configuration."""
     pattern = config.pattern
     stem = FrameStem(config, ahead=pattern is None or pattern.right > 0)
     encoder = Encoder(
@@ -74,16 +56,3 @@ def composed(config: SpeechConfig) -> Composition:
         model = SpeechTransformer(stem, encoder, head(config.task, config.dim, config.num_classes, pool="mean"))
     init_weights(model)
     return model
-
-
-@configured(TranslatorConfig)
-def speech_translator(config: TranslatorConfig) -> Composition:
-    """Compose `speech_transformer` with a decoder that reads its vectors by cross-attention: arXiv:2010.05171.
-
-    Args:
-        config: its fields are the keywords, see `SoundConfig`, `SpeechConfig` and `TranslatorConfig`.
-
-    Raises:
-        ConfigError: If a value is not one of those there are.
-    """
-    return composed(config)

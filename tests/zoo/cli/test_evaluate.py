@@ -17,7 +17,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("evaluated")
     rows = "\n".join(f"thing {i} {('bad', 'good')[i % 2]},{('bad', 'good')[i % 2]}" for i in range(40))
     (folder / "reviews.csv").write_text(f"text,label\n{rows}\n")
-    zoo.train("bert-micro", f"csv:{folder}/reviews.csv", folder / "run", steps=1, batch_size=8, tokenizer="byte")
+    zoo.train("bert-micro", f"csv:{folder}/reviews.csv", out=folder / "run", steps=1, batch_size=8, tokenizer="byte")
     return str(folder / "run")
 
 

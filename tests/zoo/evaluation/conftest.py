@@ -33,5 +33,5 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(reviews: Path) -> str:
     out = reviews.parent / "run"
-    zoo.train("bert-micro", f"csv:{reviews}", out, steps=2, batch_size=8, tokenizer="byte", seed=3)
+    zoo.train("bert-micro", f"csv:{reviews}", out=out, steps=2, batch_size=8, tokenizer="byte", seed=3)
     return str(out)

@@ -20,13 +20,13 @@ def test_only_the_head_is_new_and_the_run_answers_as_the_model_does(
     quadrants: Any, tiny: dict[str, Any], tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
-    found = zoo.train("vit-micro", quadrants, tmp_path / "run", probe=True, **tiny)
+    found = zoo.train("vit-micro", quadrants, out=tmp_path / "run", probe=True, **tiny)
     loaded: Any = zoo.create(f"local-dir:{tmp_path / 'run'}").eval()
     x = torch.randn(3, 1, 8, 8)
     torch.testing.assert_close(loaded(x), found.model(x))
     with torch.no_grad():
         assert found.scores["accuracy"] == pytest.approx(quadrants.score(loaded, "test", 8)["accuracy"])
-    again = zoo.train("vit-micro", quadrants, tmp_path / "run", probe=True, resume=True, **tiny)
+    again = zoo.train("vit-micro", quadrants, out=tmp_path / "run", probe=True, resume=True, **tiny)
     torch.testing.assert_close(again.model(x), found.model(x))
 
 
