@@ -56,7 +56,7 @@ def test_a_table_gives_the_same_labels(jigsaw: str) -> None:
 
 
 def test_a_model_learns_and_predicts_any_number_of_labels(jigsaw: str, tmp_path: Path) -> None:
-    trained = zoo.train("bert-micro", jigsaw, tmp_path / "run", steps=2, batch_size=8, tokenizer="byte", **SIZES)
+    trained = zoo.train("bert-micro", jigsaw, out=tmp_path / "run", steps=2, batch_size=8, tokenizer="byte", **SIZES)
     assert set(trained.scores) >= {"micro F1", "macro F1", "exact match", "mAP", "loss"}
     assert json.loads((tmp_path / "run" / "labels.json").read_text()) == ["rude", "late"]
     name = f"local-dir:{tmp_path}/run"

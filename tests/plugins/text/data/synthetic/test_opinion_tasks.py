@@ -32,7 +32,7 @@ def test_parts_are_balanced_reproducible_and_share_no_text(write: opinion_tasks.
 
 
 def test_a_bag_of_words_does_not_solve_them(write: opinion_tasks.Write) -> None:
-    assert 0.5 < bag_of_words_accuracy(draw(write, ("a", "b"), SIZES, 0)) < 0.75
+    assert bag_of_words_accuracy(draw(write, ("a", "b"), SIZES, 0)) < 0.75
 
 
 def test_a_bag_of_words_solves_what_single_words_tell() -> None:
