@@ -29,7 +29,8 @@ def executed(page: Path, folder: Path) -> Any:
 
     path = folder / "page.ipynb"
     subprocess.run([sys.executable, "-m", "jupytext", "--quiet", "--to", "ipynb", page, "--output", path], check=True)
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    read: Any = nbformat.read  # which has no types
+    notebook = read(path, as_version=4)
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     return notebook
 
