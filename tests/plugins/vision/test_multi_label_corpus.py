@@ -64,7 +64,7 @@ def test_labels_are_not_mixed(pictures: str) -> None:
 
 def test_a_model_predicts_any_number_of_labels(pictures: str, tmp_path: Path, capsys: Any) -> None:
     data = f"{pictures}?labels=red,blue"
-    trained = zoo.train("vit-micro", data, tmp_path / "run", steps=2, batch_size=8, **SIZES)
+    trained = zoo.train("vit-micro", data, out=tmp_path / "run", steps=2, batch_size=8, **SIZES)
     assert set(trained.scores) >= {"micro F1", "macro F1", "exact match", "mAP", "loss"}
     from zoo.pipeline import Pipeline
 

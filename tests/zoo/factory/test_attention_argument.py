@@ -57,7 +57,8 @@ def test_every_model_of_the_house_takes_a_pattern_or_says_why_not() -> None:
     for name in zoo.list_models():
         try:
             model = zoo.create(name, device="meta", attention="window:1 | globals:0")
-            assert patterns(model) == {Or(Window(1), Globals((0,)))}, name
+            writes = {Full()} if name.startswith("speech-translator") else set()  # its decoder reads no frames
+            assert patterns(model) - writes == {Or(Window(1), Globals((0,)))}, name
         except ConfigError as error:
             refused[name] = str(error)
     assert "its num_heads=9 belongs to its own attention='quadratic'" in refused.pop("conv-attention-micro")
