@@ -17,7 +17,17 @@ import rooms  # noqa: E402
 WHOLE = {"index.md": "README.md", "contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 WHOLE |= {"security.md": "SECURITY.md"}
 MERMAID = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PACKAGES = ("zoo", "zoo.core", "zoo.data", "zoo.bench", "zoo.weights", "zoo.viz")
+PACKAGES = (
+    "zoo",
+    "zoo.core",
+    "zoo.data",
+    "zoo.bench",
+    "zoo.weights",
+    "zoo.training",
+    "zoo.registry",
+    "zoo.serve",
+    "zoo.viz",
+)
 
 
 def on_files(files: Files, config: Any) -> Files:

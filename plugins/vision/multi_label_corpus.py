@@ -51,7 +51,7 @@ class MultiLabelImages:
     @property
     def description(self) -> str:
         """See `Corpus.description`."""
-        return self.images.description
+        return f"{self.images.description} Each has any number of {len(self.names)} labels; a class is a set of them."
 
     @property
     def fingerprint(self) -> str:

@@ -78,7 +78,7 @@ class Conversation:
         Raises:
             InputError: If what is said does not fit alone.
         """
-        kept = self.turns[len(self.turns) - self.history :] if self.history is not None else self.turns
+        kept = self.turns[max(0, len(self.turns) - self.history) :] if self.history is not None else self.turns
         kept = kept if self.history != 0 else []
         for first in range(len(kept) + 1):
             text = BETWEEN.join([*(text for turn in kept[first:] for text in turn), said])

@@ -45,6 +45,16 @@ class Extensions:
                 raise ConfigError(f"logger={each!r}: a logger of Lightning Fabric is wanted, or its name")
         return cls(found, loss, metric, loggers)
 
+    def check_unused(self, option: str) -> None:
+        """Refuse what an option would leave unused.
+
+        Raises:
+            ConfigError: If there is a callback, a loss, a metric or a logger.
+        """
+        given = {"callbacks": self.callbacks, "loss": self.loss, "metric": self.metric, "logger": self.loggers}
+        if unused := [name for name, value in given.items() if value]:
+            raise ConfigError(f"{option} with {unused[0]}=: a head that is fitted takes no steps and has no use for it")
+
     @property
     def facts(self) -> dict[str, Any]:
         """Name the loss and the metric, by which a resumed training is compared."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.core.losses.loss import IGNORED, cross_entropy
+from zoo.core.losses.loss import IGNORED, binary_cross_entropy, cross_entropy
 from zoo.core.models.model import has_own_loss
 from zoo.core.special_tokens import SYMBOLS
 from zoo.errors import ConfigError, InputError
@@ -119,6 +119,8 @@ class HuggingFaceModel(nn.Module):
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self._writes:
             logits, labels = logits[:, :-1], labels[:, 1:]
+        if getattr(getattr(self.model, "spec", None), "task", None) == "multi-label":
+            return binary_cross_entropy(logits, labels)
         return cross_entropy(logits, labels)
 
     def _own(self, inputs: tuple[Any, ...], labels: Tensor | None) -> Output:

@@ -167,6 +167,7 @@ class Trainer:
         check_task(corpus, self.initial.spec)
         if self.given.probe:
             check_probe(self.given, corpus.task, corpus.name, self.fabric.world_size)
+            self.extensions.check_unused("probe=True")
         model = self.initial.make(corpus.overrides())
         choose_weights(model, self.given)
         fabric = self.fabric
@@ -220,7 +221,7 @@ class Trainer:
                 scores = corpus.score(model, split, settings.batch_size)
                 if (metric := self.extensions.metric) is not None:
                     own = own_score(metric, corpus, model, split, settings.batch_size)
-                    scores = {name_of(metric): own} | scores
+                    scores = {name_of(metric): own} | scores | {name_of(metric): own}  # first, and not the data's
                 return scores
 
         saver = self._saver(parts, start)

@@ -228,11 +228,13 @@ def _json_rows(path: Path, names: Sequence[str], keys: Sequence[str]) -> Iterato
 
 
 def _json_text(value: Any, where: str, key: str) -> str:
-    """Give a text; the name of a label, which may be a whole number; or a list of labels, with `UNIT` between."""
+    """Give a text; the name of a label, which may be a whole number; or a list of labels, `UNIT` before each."""
+    if key not in (*_TEXTS, "label", "labels") and (value is None or isinstance(value, float)):
+        return "" if value is None else str(value)  # a column of one label
     if key not in _TEXTS and isinstance(value, int):
         return str(value)
     if key == "labels" and isinstance(value, list) and all(isinstance(label, str | int) for label in value):
-        return UNIT.join(map(str, value))
+        return UNIT + UNIT.join(map(str, value))
     if not isinstance(value, str):
         what = "label: labels are names or whole numbers, one for each text" if key == "label" else "text"
         raise DataError(f"{where}={value!r} is no {what}")

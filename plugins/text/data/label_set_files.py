@@ -44,7 +44,8 @@ def read_label_sets(path: Path, options: Mapping[str, str]) -> Iterator[LabelSet
     if not named and ending(path) == ".tsv":
         named = {"text": "1", "labels": "2"}
     for row in read_table(path, ("text", "labels"), {"labels": "label"} | named):
-        labels = split_labels(row.values[1].replace(separator, UNIT), UNIT)
+        cell = row.values[1]
+        labels = split_labels(cell, UNIT if cell.startswith(UNIT) else separator)
         yield LabelSet(row.values[0], labels, (), row.place)
 
 

@@ -61,7 +61,9 @@ def test_a_model_reads_all_earlier_turns(steps: bool) -> None:
     assert echo.read == ["one", "one\nanswer 1\ntwo", "one\nanswer 1\ntwo\nanswer 2\nthree"]
 
 
-@pytest.mark.parametrize(("history", "last"), [(0, "three"), (1, "two\nanswer 2\nthree")])
+@pytest.mark.parametrize(
+    ("history", "last"), [(0, "three"), (1, "two\nanswer 2\nthree"), (3, "one\nanswer 1\ntwo\nanswer 2\nthree")]
+)
 def test_history_says_how_many_turns_are_read(history: int, last: str) -> None:
     echo = Echo()
     talk(echo, "one", "two", "three", history=history)

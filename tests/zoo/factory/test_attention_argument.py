@@ -8,7 +8,7 @@ import torch
 
 import zoo
 from zoo import ConfigError, Registry
-from zoo.core import Attention, Globals, Hard, Kernel, Window
+from zoo.core import Attention, Full, Globals, Hard, Kernel, Window
 from zoo.core.models.inspection import check_fit
 from zoo.core.patterns.pattern import Or, Pattern
 from zoo.core.positions.floater import Walk

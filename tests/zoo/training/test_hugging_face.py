@@ -39,6 +39,12 @@ def test_texts_are_classified_and_tagged_without_their_padding(task: str, labels
     torch.testing.assert_close(out.loss, wanted)
 
 
+def test_several_labels_are_learned_by_a_sigmoid_each() -> None:
+    model = made("bert-tiny", vocab_size=20, num_classes=3, task="multi-label")
+    out = zoo.hf(model)(input_ids=IDS, attention_mask=MASK, labels=(labels := torch.tensor([[1.0, 0, 1], [0, 0, 1]])))
+    torch.testing.assert_close(out.loss, functional.binary_cross_entropy_with_logits(out.logits, labels))
+
+
 def test_a_causal_model_predicts_the_label_that_follows() -> None:
     model = made("decoder-tiny", vocab_size=20)
     labels = IDS.masked_fill(MASK == 0, -100)

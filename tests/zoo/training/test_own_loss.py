@@ -52,6 +52,14 @@ def test_a_metric_of_the_user_chooses_the_checkpoint(quadrants: Any, tiny: dict[
     assert next(iter(trained.outcome.deciding)) == "balanced"
 
 
+def test_a_metric_named_as_one_of_the_data_takes_its_place(quadrants: Any, tiny: dict[str, Any]) -> None:
+    def accuracy(answers: Tensor, targets: Tensor) -> float:
+        return 0.125
+
+    trained = zoo.train("vit-micro", quadrants, metric=accuracy, **OPTIONS, **tiny)
+    assert trained.scores["accuracy"] == trained.outcome.deciding["accuracy"] == 0.125
+
+
 def test_places_without_a_target_are_left_out_of_a_metric(quadrants: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def held_out(split: str, batch_size: int) -> Any:
         yield Batch((torch.eye(3)[[0, 1]][None],), torch.tensor([[0, -100]]))

@@ -14,6 +14,8 @@ from zoo.bench.fine_tuning.training import PROBE, SCRATCH
 from zoo.bench.grid.engine import Record
 from zoo.bench.study.report import Report, ReportTable
 
+ALIKE = 0.02
+"""Difference of accuracies that is worth no training."""
 Runs = Mapping[str, Sequence[Record]]
 """Finished runs of each way."""
 
@@ -61,11 +63,16 @@ def _found(each: int, runs: Runs, draws: Mapping[str, Array]) -> list[str]:
     if PROBE in shown and tuned:
         best = max(tuned, key=lambda way: tuned[way].value)
         gain = interval(tuned[best].value - shown[PROBE].value, draws[best] - draws[PROBE])
-        enough = (
-            f"a probe is not enough: {best} is better" if gain.low > 0 else f"a probe is enough: {best} is no better"
-        )
-        lines.append(f"{begin} {enough} (difference {gain}).")
+        lines.append(f"{begin} {_enough(best, gain.low, gain.high)} (difference {gain}).")
     return lines
+
+
+def _enough(best: str, low: float, high: float) -> str:
+    if low > 0:
+        return f"a probe is not enough: {best} is better"
+    if high < ALIKE:
+        return f"a probe is enough: {best} is no better, or by less than {ALIKE}"
+    return f"it is open whether a probe is enough: {best} may be better"
 
 
 def _table(each: int, runs: Runs, draws: Mapping[str, Array]) -> ReportTable:

@@ -85,10 +85,11 @@ def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) 
     Raises:
         DataError: If items are no pairs of a tensor and a label, or labels of validation or test are not trained.
     """
-    targets = {}
-    for part in pairs.parts:
-        targets[part] = [str(label_cell(*row)) for row in map(_checked, pairs.pairs(part))]
+    cells = {part: [label_cell(*row) for row in map(_checked, pairs.pairs(part))] for part in pairs.parts}
+    given, targets = cells["train"], {part: [*map(str, found)] for part, found in cells.items()}
     labels = names_of(targets["train"], pairs.name)
+    if all(isinstance(label, int) for label in given):
+        labels.sort(key=int)  # as they are counted: 2 before 10
     number = {name: place for place, name in enumerate(labels)}
     for part, found in targets.items():
         if strange := sorted(set(found) - number.keys()):

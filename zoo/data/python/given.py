@@ -106,7 +106,7 @@ def _sized(value: Any, part: str) -> Any:
         raise ConfigError(f"{part}={value!r} is no data: give {_KNOWN}")
     if not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
         value = list(value)
-    if not len(value):
+    if not len(_items(value, part)):
         hint = "" if part == "train" else f": leave it out, and {part} is drawn from train, or give it examples"
         raise DataError(f"{part} has no examples{hint}")
     return value

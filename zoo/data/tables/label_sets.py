@@ -48,8 +48,9 @@ def read_label_sets(table: Table, column: str = "") -> LabelSets:
     train = np.nan_to_num(rows[: len(table.sections["train"])])
     if missing := [name for name, found in zip(names, train.any(0), strict=True) if not found]:
         raise DataError(f"{table.name}: label {missing[0]!r} is in no training row")
-    sets, codes = np.unique(rows, axis=0, return_inverse=True)
-    return LabelSets(names, codes.reshape(-1).astype(np.int64), sets)
+    told = np.where(np.isnan(rows), np.float32(-1), rows)  # no NaN is equal to another
+    sets, codes = np.unique(told, axis=0, return_inverse=True)
+    return LabelSets(names, codes.reshape(-1).astype(np.int64), np.where(sets < 0, np.float32(np.nan), sets))
 
 
 def _of_columns(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], Float32[np.ndarray, "n k"]]:

@@ -68,6 +68,8 @@ def _read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     cells = json.loads(line)
                     yield number, {key: value for key, value in cells.items() if isinstance(value, str | int | float)}
             return
-        reader = csv.DictReader(file, delimiter=_SEPARATORS[_kind(path)])
+        kind = _kind(path)  # a text in .tsv may begin with a quotation mark, which ends nowhere
+        quotes: Any = csv.QUOTE_NONE if kind == ".tsv" else csv.QUOTE_MINIMAL
+        reader = csv.DictReader(file, delimiter=_SEPARATORS[kind], quoting=quotes)
         for row in reader:
             yield reader.line_num, {key: value for key, value in row.items() if key is not None}

@@ -34,6 +34,10 @@ def test_json_lines_hold_lists(tmp_path: Path) -> None:
     rows = [{"text": "one, two", "label": ["a, b", "c"]}, {"text": "three", "label": []}]
     found = read(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)), separator=";")
     assert found == [LabelSet("one, two", ("a, b", "c")), LabelSet("three", ())]
+    one = read(tmp_path / "c.jsonl", '{"text": "x", "label": ["bonds, rates"]}', separator=",")
+    assert one == [LabelSet("x", ("bonds, rates",))]
+    unknown = read(tmp_path / "d.jsonl", '{"text": "x", "a": null, "b": 1.0}', labels="a,b")
+    assert unknown == [LabelSet("x", ("b",), ("a",))]
     columns = read(tmp_path / "b.jsonl", '{"text": "x", "a": 1, "b": false}', labels="a,b")
     assert columns == [LabelSet("x", ("a",))]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from zoo.bench.fine_tuning.report import report
+from zoo.bench.fine_tuning.report import _enough, report
 
 
 def record(way: str, seed: int, accuracy: float, each: int = 5) -> dict[str, Any]:
@@ -21,6 +21,12 @@ def record(way: str, seed: int, accuracy: float, each: int = 5) -> dict[str, Any
 
 def made(**accuracies: float) -> Any:
     return report([record(way.replace("_", " "), seed, at) for way, at in accuracies.items() for seed in range(3)])
+
+
+def test_a_wide_interval_leaves_open_whether_a_probe_is_enough() -> None:
+    assert _enough("whole", -0.02, 0.2) == "it is open whether a probe is enough: whole may be better"
+    assert _enough("whole", -0.02, 0.01).startswith("a probe is enough: whole is no better")
+    assert _enough("whole", 0.01, 0.2) == "a probe is not enough: whole is better"
 
 
 def test_where_pretraining_helps_and_the_probe_is_enough_it_is_said() -> None:

@@ -57,6 +57,11 @@ def test_the_test_that_is_given_is_never_trained_on() -> None:
     assert {part for split in ("train", "validation") for part, _ in corpus.rows[split]} == {"train"}
 
 
+def test_whole_numbers_are_classes_as_they_are_counted() -> None:
+    items = [(torch.tensor([float(k)]), k % 12) for k in range(60)]
+    assert collated_corpus(Pairs("mine", {"train": items}), SPEC, 0).labels == [str(k) for k in range(12)]
+
+
 def test_inputs_that_are_no_tensors_and_labels_that_are_not_trained() -> None:
     with pytest.raises(DataError, match=r"train\[0\]: the input is str 'a'; a tensor as the model reads it is wanted"):
         collated_corpus(Pairs("mine", {"train": [("a", 1)]}), SPEC, 0)

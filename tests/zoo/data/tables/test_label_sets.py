@@ -25,6 +25,14 @@ def test_columns_of_0_and_1_become_a_set_for_each_row(labelled: str) -> None:
     assert len(sets) == 4
 
 
+def test_rows_that_are_unknown_alike_are_one_set(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,toxic,insult\n" + "a,1,1\nb,1,\n" * 9)
+    _, codes, sets = read_label_sets(open_csv(f"{tmp_path}/a.csv?labels=toxic,insult", 0))
+    assert len(sets) == 2
+    assert sorted(np.isnan(sets).sum(1)) == [0, 1]
+    assert np.bincount(codes).tolist() == [9, 9]
+
+
 def test_one_column_is_split(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,tags\na,x;y\nb,\nc,y\nd,x\n")
     names, codes, sets = read_label_sets(open_csv(f"{tmp_path}/a.csv?separator=;", 0), "tags")

@@ -17,6 +17,14 @@ def test_cells_are_those_of_the_lines_also_where_a_cell_has_several(tmp_path: Pa
     assert found.values("shop", "test") == ["south", "north"]
 
 
+def test_a_quotation_mark_in_tsv_is_a_letter(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text('text\tshop\n"one\tnorth\ntwo\tsouth\n')
+    found = LineColumns.of_places({"test": [f"{path}:2", f"{path}:3"]})
+    assert found is not None
+    assert found.values("shop", "test") == ["north", "south"]
+
+
 def test_json_lines_may_be_packed_and_lack_a_key(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     with gzip.open(path, "wt") as file:
