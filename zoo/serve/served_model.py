@@ -1,6 +1,7 @@
 """`ServedModel`: answers a batch of raw inputs as JSON values, and tells which of them cannot be read."""
 
 import inspect
+import struct
 from collections.abc import Hashable
 from typing import Any
 
@@ -10,11 +11,14 @@ from zoo.answers import as_json
 from zoo.errors import ConfigError, ZooError
 from zoo.pipeline import Pipeline
 from zoo.serve.limits import Limits
+from zoo.serve.raw_inputs import Upload
 from zoo.serve.refusal import Refusal
 from zoo.serve.request_body import FeatureOptions, LabelOptions, WritingOptions, checked
 
 Options = tuple[str, tuple[tuple[str, Any], ...]]
 """What is asked for, `answers` or `features`, and the options in their order: what is equal shares a batch."""
+UNREADABLE = (ValueError, EOFError, LookupError, ArithmeticError, SyntaxError, OSError, struct.error)
+"""What decoders raise of broken bytes, beside the library's own errors."""
 
 
 class ServedModel:
@@ -80,32 +84,45 @@ class ServedModel:
         return given
 
     def answer(self, inputs: list[Any], options: Hashable) -> list[Any]:
-        """Give an answer for each input, or a `Refusal` where one cannot be read."""
+        """Give an answer for each input: a `Refusal` where it cannot be read, the error where the model fails on it."""
         assert isinstance(options, tuple)
         try:
             return self._together(inputs, *options)
-        except ZooError as error:
+        except Exception as error:
             if len(inputs) == 1:
-                return [Refusal(422, str(error))]
-        found = [self._refusal(each) for each in inputs]
-        good = [each for each, refused in zip(inputs, found, strict=True) if refused is None]
+                return [Refusal(422, str(error)) if isinstance(error, ZooError) else self._fault(inputs[0]) or error]
+        found = [self._fault(each) for each in inputs]
+        good = [each for each, fault in zip(inputs, found, strict=True) if fault is None]
         if len(good) == len(inputs):  # they do not fit together
             return [answer for each in inputs for answer in self.answer([each], options)]
         answers = iter(self.answer(good, options) if good else ())
-        return [next(answers) if refused is None else refused for refused in found]
+        return [next(answers) if fault is None else fault for fault in found]
 
-    def _refusal(self, raw: Any) -> Refusal | None:
+    def _fault(self, raw: Any) -> Exception | None:
+        """Prepare an input alone; give the refusal of what cannot be read, or the error that was not foreseen."""
         try:
-            self.pipeline.inputs([raw])
+            self.pipeline.inputs(_rewound([raw]))
         except ZooError as error:
             return Refusal(422, str(error))
+        except UNREADABLE as error:
+            return Refusal(422, f"{str(raw)[:80]!r} cannot be read: {type(error).__name__}: {error}")
+        except Exception as error:
+            return error
         return None
 
     def _together(self, inputs: list[Any], wanted: str, given: tuple[tuple[str, Any], ...]) -> list[Any]:
-        options = dict(given)
+        options, inputs = dict(given), _rewound(inputs)
         if wanted == "features":
             return [{"features": row.tolist()} for row in self.pipeline.vectors(self.pipeline.inputs(inputs))]
         if self.task != "generate":
             return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs, options.get("top"))]
         found = self.pipeline.generate(inputs, **options)
         return [{"answers": [{"text": text, "score": score} for text, score in answers]} for _, answers in found]
+
+
+def _rewound(inputs: list[Any]) -> list[Any]:
+    """Set uploads to their beginning, where a decoder that failed left them elsewhere."""
+    for each in inputs:
+        if isinstance(each, Upload):
+            each.seek(0)
+    return inputs

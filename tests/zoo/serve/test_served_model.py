@@ -1,5 +1,6 @@
 """`ServedModel`: batches of raw inputs to answers as JSON values."""
 
+import struct
 from typing import Any
 
 import pytest
@@ -44,6 +45,53 @@ def test_molecules_have_feature_vectors_though_one_among_them_is_none() -> None:
     alone = [served.answer([text], ("features", ()))[0]["features"] for text in ("CCO", "c1ccccc1")]
     assert [first["features"], last["features"]] == [pytest.approx(row, abs=1e-5) for row in alone]
     assert alone[0] != alone[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (EOFError("at byte 7"), Refusal, "'b.png' cannot be read: EOFError: at byte 7"),
+        (struct.error("unpack"), Refusal, "'b.png' cannot be read: error: unpack"),
+        (RuntimeError("a fault"), RuntimeError, "a fault"),
+    ],
+)
+def test_whatever_a_decoder_raises_fails_for_its_own_input_only(
+    labeller: str, draw: Any, error: Exception, kind: type[Exception], text: str
+) -> None:
+    pipeline = Pipeline(labeller)
+    read = pipeline.preprocess
+
+    def decode(raw: Any) -> Any:
+        for each in raw:
+            if each.read() == b"broken":  # reads to the end: what is asked again has to be rewound
+                raise error
+        return read(raw)
+
+    vars(pipeline)["preprocess"] = decode
+    served = ServedModel(pipeline, Limits())
+    names = ("a.png", "b.png", "c.png")
+    files = [Upload(data, name) for data, name in zip((draw(0), b"broken", draw(1)), names, strict=True)]
+    first, bad, last = served.answer(files, ("answers", ()))
+    assert (type(bad), str(bad)) == (kind, text)
+    assert [first, last] == [served.answer([file], ("answers", ()))[0] for file in (files[0], files[2])]
+    (alone,) = served.answer([files[1]], ("answers", ()))
+    assert (type(alone), str(alone)) == (kind, text)
+
+
+def test_an_input_on_which_the_model_fails_fails_alone(labeller: str, draw: Any) -> None:
+    pipeline = Pipeline(labeller)
+    answers = pipeline.answers
+
+    def failing(raw: list[Any], masks: int | None = None) -> list[Any]:
+        if any(str(each) == "b.png" for each in raw):
+            raise RuntimeError("a fault of the model")
+        return answers(raw, masks)
+
+    pipeline.answers = failing  # type: ignore[method-assign]
+    served = ServedModel(pipeline, Limits())
+    first, bad = served.answer([Upload(draw(0), "a.png"), Upload(draw(1), "b.png")], ("answers", ()))
+    assert isinstance(bad, RuntimeError)
+    assert len(first["labels"]) == 2
 
 
 def test_a_model_that_writes_sounds_is_refused() -> None:
