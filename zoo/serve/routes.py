@@ -39,7 +39,7 @@ class _Server:
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Start the batches, and at the end answer what was accepted."""
-        self.batcher = Batcher(self.model.answer, self.limits, self.metrics.batch)
+        self.batcher = Batcher(self.model.answer, self.limits, self.metrics.batch, self.model.together)
         self.metrics.watch_queue(lambda: self.batcher.length if self.batcher else 0)
         yield
         await self.batcher.close()
@@ -52,6 +52,7 @@ class _Server:
             if len(inputs) > self.limits.max_inputs:
                 raise Refusal(413, f"{len(inputs)} inputs, more than {self.limits.max_inputs} in one request")
             options = self.model.options(wanted, given)
+            self.model.check_tokens(len(inputs), options)
             raw = await run_in_threadpool(self._raw, inputs)
             answers = await _unless_gone(request, self.batcher.submit(raw, options))
         if answers is None:

@@ -77,11 +77,39 @@ class ServedModel:
         known = inspect.signature(self.pipeline.model.generate).parameters
         for name in given.keys() - known.keys():
             raise Refusal(422, f"{name}={given[name]!r}: '{self.pipeline.spec.name}' has no such option")
-        usual = self.pipeline.default_max_len
-        given.setdefault("max_len", usual and min(usual, self.limits.max_new))
-        if (given["max_len"] or 0) > self.limits.max_new:
+        if given.get("max_len") is None:
+            usual = self.pipeline.default_max_len or self.pipeline.model.max_len
+            given["max_len"] = min(usual, self.limits.max_new)
+        if given["max_len"] > self.limits.max_new:
             raise Refusal(422, f"max_len={given['max_len']} is more than {self.limits.max_new} new tokens")
         return given
+
+    def check_tokens(self, count: int, options: Options) -> None:
+        """Check that inputs, beam and new tokens of a request are not too many together.
+
+        Raises:
+            Refusal: If they are.
+        """
+        beam, length = self._written(options)
+        if count * beam * length > self.limits.max_tokens:
+            text = f"inputs x beam x new tokens, {count} x {beam} x {length}, are {count * beam * length:,}"
+            raise Refusal(
+                413, f"{text}, more than {self.limits.max_tokens:,}: send fewer inputs, or a smaller max_len or beam"
+            )
+
+    def together(self, options: Hashable) -> int:
+        """Give how many inputs with these options are computed together at most."""
+        beam, length = self._written(options)
+        return max(1, min(self.limits.max_batch, self.limits.max_tokens // max(1, beam * length)))
+
+    def _written(self, options: Any) -> tuple[int, int]:
+        """Give the answers that are followed at once for an input, and the new tokens of each; 0 where none is written."""
+        wanted, given = options[0], dict(options[1])
+        if wanted != "answers" or self.task != "generate":
+            return 1, 0
+        known = inspect.signature(self.pipeline.model.generate).parameters
+        usual = known["beam"].default if "beam" in known else 1
+        return max(given.get("beam", usual), given.get("n_best", 1)), given["max_len"]
 
     def answer(self, inputs: list[Any], options: Hashable) -> list[Any]:
         """Give an answer for each input: a `Refusal` where it cannot be read, the error where the model fails on it."""

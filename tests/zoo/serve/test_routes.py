@@ -103,7 +103,12 @@ def test_models_that_write_answer_with_the_options_of_generate(writing: Any) -> 
     assert [len(each["answers"]) for each in found["answers"]] == [2, 2]
     status, found = writing("/predict?max_len=5", b"twelve\none", {"content-type": "text/plain"})
     assert status == 200, found
+    stopped = {"input": "twelve", "max_len": 5, "min_len": 2, "repetition_penalty": 1.5, "no_repeat_ngram_size": 2}
+    status, found = writing("/predict", stopped | {"stop": ["e"]})
+    assert status == 200, found
     for sent, text in (
+        ({"inputs": ["a"] * 4, "beam": 8}, "4 x 8 x 20, are 640, more than 400: send fewer inputs"),
+        ({"input": "a", "min_len": 7, "max_len": 5}, "min_len=7 is above max_len=5"),
         ({"input": "a", "max_len": 21}, "max_len=21 is more than 20 new tokens"),
         ({"input": "a", "top": 1}, "there is no option 'top'"),
         ({"input": "a" * 51}, "input 1 has 51 characters, more than 50"),
