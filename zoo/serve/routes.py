@@ -65,9 +65,11 @@ class _Server:
         return JSONResponse({"model": self.model.pipeline.spec.name, "answers": answers})
 
     def _raw(self, inputs: list[Any]) -> list[Any]:
-        raw = [raw_input(item, number, self.model.reads_files) for number, item in enumerate(inputs, start=1)]
+        preprocess, reads_files = self.model.pipeline.preprocess, self.model.reads_files
+        numbers = getattr(preprocess, "numbers", "float32")
+        raw = [raw_input(item, number, reads_files, numbers) for number, item in enumerate(inputs, start=1)]
         for number, each in enumerate(raw, start=1):
-            check_amount(each, number, self.model.pipeline.preprocess, self.limits.amounts)
+            check_amount(each, number, preprocess, self.limits.amounts)
         return raw
 
     def health(self) -> dict[str, Any]:
