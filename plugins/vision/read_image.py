@@ -27,7 +27,7 @@ _OVERSHOOT, _SILENT = (-0.1, 1.5), 0.01
 _BYTES_OVERSHOOT = 300
 _NAMED = 5
 _UPLOADED = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
-"""Formats of bytes in memory, which may be a stranger's: Pillow runs programs for others, such as Ghostscript for EPS."""
+"""Formats of bytes in memory, which may be a stranger's: for others, Pillow runs programs (Ghostscript for EPS)."""
 
 
 def read_image(image: Any, mode: str = "RGB") -> "Image":
@@ -38,7 +38,8 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
     they overshoot by more than 0.01. Other floats are of 0 … 255, clipped, up to 300, else of 0 … 65535.
 
     Args:
-        image: a path, bytes in memory (PNG, JPEG, GIF, WebP, BMP, TIFF or netpbm), a PIL image, an array (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
+        image: a path, bytes in memory (PNG, JPEG, GIF, WebP, BMP, TIFF or netpbm), a PIL image, an array
+            (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
         mode: "L" (grey), "RGB", or "RGBA", which keeps alpha.
 
     Raises:

@@ -50,8 +50,8 @@ def serve(
     from zoo.serve.sockets import address, bound, server_of
 
     limits = Limits(
-        max_bytes=int(max_mb * 1e6), max_inputs=min(256, max_queue), max_new=max_new, max_tokens=max_tokens, max_queue=max_queue,
-        max_batch=max_batch, max_wait=max_wait, timeout=timeout, amounts=amounts_of(most or []),
+        max_bytes=int(max_mb * 1e6), max_inputs=min(256, max_queue), max_new=max_new, max_tokens=max_tokens,
+        max_queue=max_queue, max_batch=max_batch, max_wait=max_wait, timeout=timeout, amounts=amounts_of(most or []),
     )  # fmt: skip
     with closing(bound(host, port)) as found:
         local = ip_address(found.getsockname()[0]).is_loopback

@@ -11,7 +11,6 @@ from starlette.formparsers import MultiPartException
 from zoo.serve.raw_inputs import Upload
 from zoo.serve.refusal import Refusal
 
-
 Stop = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 

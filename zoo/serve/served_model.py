@@ -103,7 +103,7 @@ class ServedModel:
         return max(1, min(self.limits.max_batch, self.limits.max_tokens // max(1, beam * length)))
 
     def _written(self, options: Any) -> tuple[int, int]:
-        """Give the answers that are followed at once for an input, and the new tokens of each; 0 where none is written."""
+        """Give the answers that are followed at once for an input, and the new tokens of each; 0 without any."""
         wanted, given = options[0], dict(options[1])
         if wanted != "answers" or self.task != "generate":
             return 1, 0
