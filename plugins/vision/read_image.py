@@ -26,6 +26,8 @@ _OVERSHOOT, _SILENT = (-0.1, 1.5), 0.01
 """Floats in this range are of 0 … 1, resampled: cubic and Lanczos kernels overshoot at edges."""
 _BYTES_OVERSHOOT = 300
 _NAMED = 5
+_UPLOADED = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
+"""Formats of bytes in memory, which may be a stranger's: for others, Pillow runs programs (Ghostscript for EPS)."""
 
 
 def read_image(image: Any, mode: str = "RGB") -> "Image":
@@ -36,7 +38,8 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
     they overshoot by more than 0.01. Other floats are of 0 … 255, clipped, up to 300, else of 0 … 65535.
 
     Args:
-        image: a path, an opened file, a PIL image, an array (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
+        image: a path, bytes in memory (PNG, JPEG, GIF, WebP, BMP, TIFF or netpbm), a PIL image, an array
+            (h, w[, c]) or a tensor (c, h, w) of bytes, uint16 or bool.
         mode: "L" (grey), "RGB", or "RGBA", which keeps alpha.
 
     Raises:
@@ -50,7 +53,7 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
     if not isinstance(image, str | Path | BytesIO):
         return _converted(_of_array(image), mode)
     try:
-        with Image.open(image) as opened:
+        with Image.open(image, formats=_formats(image)) as opened:
             return _converted(opened, mode)
     except (ValueError, SyntaxError, Image.DecompressionBombError) as error:  # Pillow's words for "not a picture"
         raise InputError(f"{str(image)!r} cannot be read: {error}") from error
@@ -67,10 +70,14 @@ def size_of(image: "str | Path | BytesIO") -> tuple[int, int]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # nothing is decoded
-            with Image.open(image) as opened:
+            with Image.open(image, formats=_formats(image)) as opened:
                 return opened.size
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise InputError(f"{str(image)!r} cannot be read: {error}") from error
+
+
+def _formats(image: "str | Path | BytesIO") -> tuple[str, ...] | None:
+    return _UPLOADED if isinstance(image, BytesIO) else None
 
 
 def name_of(image: Any, place: int) -> str:

@@ -106,6 +106,8 @@ class Preprocess:
     """
 
     reads_files = True
+    numbers = "uint8"
+    """Type of arrays of numbers, (h, w[, c]), where `zoo serve` gets them as JSON."""
 
     def __init__(self, channels: int, train: bool, **options: Any) -> None:
         require("preprocessing images", (TIMM,))

@@ -27,18 +27,22 @@ class AnswerLines:
     """
 
     several: Thresholds | None = None
-    """Chooses the labels of an input that may have any number; `csv` and `jsonl` hold the probabilities of all."""
+    """Chooses the labels of an input that may have any number.
+
+    `csv` and `jsonl` hold the probabilities of all labels, and `chosen`, the labels above their thresholds.
+    """
 
     def __init__(self, kind: str, top: int | None) -> None:
         if kind not in FORMATS:
             raise ConfigError(f"--format {kind!r} is not one of {', '.join(FORMATS)}")
-        self.kind, self.top, self._begun = kind, top, False
+        self.kind, self.top, self._columns = kind, top, list[str]()
 
     def line(self, given: Any, answer: Any) -> str:
         """Write the answer to an input, with its line end; in CSV the first brings the header."""
         if self.kind == "jsonl":
             name = list(given) if isinstance(given, tuple) else given
-            return json.dumps({"input": name, **as_json(answer, self.top)}, ensure_ascii=False) + "\n"
+            chosen = {"chosen": [label for label, _ in self.several.chosen(answer)]} if self.several else {}
+            return json.dumps({"input": name, **as_json(answer, self.top), **chosen}, ensure_ascii=False) + "\n"
         name = "\t".join(given) if isinstance(given, tuple) else given
         return (self._csv if self.kind == "csv" else self._text)(name, answer)
 
@@ -60,28 +64,34 @@ class AnswerLines:
 
     def _csv(self, name: str, answer: Any) -> str:
         cells = self._cells(answer)
+        columns, values = ([pair[place] for pair in cells] for place in (0, 1))
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
-        if not self._begun:
-            rows.writerow(["input", *cells])
-            self._begun = True
-        rows.writerow([name, *cells.values()])
+        if not self._columns:
+            rows.writerow(["input", *columns])
+            self._columns = columns
+        if columns != self._columns[: len(columns)]:
+            raise ConfigError(
+                f"--format csv: {name[:80]!r} has the column {columns[-1]!r}, which the header, of the first answer, "
+                "lacks: put the input with the most masks first, or use --format jsonl"
+            )
+        rows.writerow([name, *values, *[""] * (len(self._columns) - len(values))])
         return text.getvalue()
 
-    def _cells(self, answer: Any) -> dict[str, Any]:
-        """Give the cells of a row by their column."""
+    def _cells(self, answer: Any) -> list[tuple[str, Any]]:
+        """Give the cells of a row, each behind its column."""
         if isinstance(answer, Filled):
             ranked = [(f"mask_{n}_", mask) for n, mask in enumerate(answer.masks, start=1)]
-            return {"text": answer.text} | {key: value for head, mask in ranked for key, value in _ranks(head, mask)}
+            return [("text", answer.text), *(pair for head, mask in ranked for pair in _ranks(head, mask))]
         if isinstance(answer, Mapping):
             if self.several:
-                return dict(answer)
+                return [*answer.items(), ("chosen", ";".join(label for label, _ in self.several.chosen(answer)))]
             found = best(answer, self.top or 1)
             columns = ("label", "probability")
-            return dict(_ranks("", found)) if len(found) > 1 else dict(zip(columns, found[0], strict=True))
+            return _ranks("", found) if len(found) > 1 else list(zip(columns, found[0], strict=True))
         if isinstance(answer, str | float):
-            return {"text" if isinstance(answer, str) else "score": answer}
-        return {"tags": " ".join(map(str, answer))}
+            return [("text" if isinstance(answer, str) else "score", answer)]
+        return [("tags", " ".join(map(str, answer)))]
 
 
 def _ranks(head: str, found: list[tuple[str, float]]) -> list[tuple[str, Any]]:

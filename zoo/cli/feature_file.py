@@ -1,5 +1,9 @@
-"""`FeatureFile`: feature vectors written row by row, in constant memory, to an .npz file: `features` and `inputs`."""
+"""`FeatureFile`: feature vectors written row by row, in constant memory, to an .npz file.
 
+It holds the array `features`, and `inputs.json`, a list of names; in an array each would take the longest one's room.
+"""
+
+import json
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -19,20 +23,19 @@ class FeatureFile:
 
     Args:
         rows: where the vectors go, one behind the other.
-        names: where the inputs go, each behind its length.
+        names: where the inputs go, as JSON.
     """
 
     def __init__(self, rows: IO[bytes], names: IO[bytes]) -> None:
         self.rows, self.names = rows, names
-        self.count, self.channels, self.longest = 0, 0, 1
+        self.count, self.channels = 0, 0
 
     def add(self, name: str, row: Any) -> None:
         """Take the vector of an input."""
         found = np.ascontiguousarray(row, np.float32)
         self.rows.write(found.tobytes())
-        text = name.encode("utf-32-le", "surrogatepass")
-        self.names.write(len(text).to_bytes(8, "little") + text)
-        self.count, self.channels, self.longest = self.count + 1, len(found), max(self.longest, len(text) // 4)
+        self.names.write((b",\n" if self.count else b"") + json.dumps(name).encode())
+        self.count, self.channels = self.count + 1, len(found)
 
     def write(self, path: Path) -> None:
         """Write the .npz file, whole or not at all."""
@@ -41,12 +44,11 @@ class FeatureFile:
                 _head(member, "<f4", (self.count, self.channels))
                 self.rows.seek(0)
                 shutil.copyfileobj(self.rows, member)
-            with archive.open("inputs.npy", "w", force_zip64=True) as member:
-                _head(member, f"<U{self.longest}", (self.count,))
+            with archive.open("inputs.json", "w", force_zip64=True) as member:
+                member.write(b"[")
                 self.names.seek(0)
-                for _ in range(self.count):
-                    text = self.names.read(int.from_bytes(self.names.read(8), "little"))
-                    member.write(text.ljust(4 * self.longest, b"\0"))
+                shutil.copyfileobj(self.names, member)
+                member.write(b"]\n")
 
 
 def _head(member: IO[bytes], kind: str, shape: tuple[int, ...]) -> None:

@@ -59,6 +59,10 @@ def predict(
         check_out(features, (".npz",))
     pipeline = Pipeline(model, device, workers=workers, int8=int8)
     thresholds = Thresholds(threshold or [], pipeline.spec.task)
+    if top is not None and pipeline.spec.task == "multi-label":
+        raise ConfigError(
+            f"--top {top} of a model of task 'multi-label', whose inputs have any number: see --threshold"
+        )
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
     pipeline.batch_size = batch_size
     asked = _Asked(iter(check_not_empty(stream_inputs(inputs, file))), pairs, batch_size)

@@ -32,6 +32,9 @@ def serve(
         ),
     ] = None,
     max_new: Annotated[int, typer.Option(min=1, help="New tokens that a request may ask for.")] = 1024,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Inputs x beam x new tokens of a request at most, and of what is one batch.")
+    ] = 65_536,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds from a request to its answer.")] = 60.0,
     device: Device = "cpu",
     int8: Int8 = False,
@@ -47,8 +50,8 @@ def serve(
     from zoo.serve.sockets import address, bound, server_of
 
     limits = Limits(
-        max_bytes=int(max_mb * 1e6), max_inputs=min(256, max_queue), max_new=max_new, max_queue=max_queue,
-        max_batch=max_batch, max_wait=max_wait, timeout=timeout, amounts=amounts_of(most or []),
+        max_bytes=int(max_mb * 1e6), max_inputs=min(256, max_queue), max_new=max_new, max_tokens=max_tokens,
+        max_queue=max_queue, max_batch=max_batch, max_wait=max_wait, timeout=timeout, amounts=amounts_of(most or []),
     )  # fmt: skip
     with closing(bound(host, port)) as found:
         local = ip_address(found.getsockname()[0]).is_loopback

@@ -31,10 +31,18 @@ class Batcher:
         answer: computes a batch; it is called in one thread of its own.
         limits: how many are computed together, how long the first waits for others, and how many may wait.
         done: told the number of inputs of each batch, and the seconds it took.
+        together: gives how many inputs with the same options are computed together at most, where that is fewer.
     """
 
-    def __init__(self, answer: Answer, limits: Limits, done: Callable[[int, float], None]) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        limits: Limits,
+        done: Callable[[int, float], None],
+        together: Callable[[Hashable], int] | None = None,
+    ) -> None:
         self.answer, self.limits, self.done = answer, limits, done
+        self.together = together or (lambda options: limits.max_batch)
         self.waiting: deque[_Job] = deque()
         self._changed = asyncio.Event()
         self._closed = False
@@ -56,7 +64,7 @@ class Batcher:
             raise Refusal(503, "the server is stopping")
         if self.length + len(inputs) > self.limits.max_queue:
             raise Refusal(503, f"{self.length} inputs wait already, of {self.limits.max_queue}: try again later")
-        loop, size = asyncio.get_running_loop(), self.limits.max_batch
+        loop, size = asyncio.get_running_loop(), self.together(options)
         parts = [inputs[first : first + size] for first in range(0, len(inputs), size)]
         jobs = [_Job(part, options, loop.time(), loop.create_future()) for part in parts]
         self.waiting.extend(jobs)
@@ -107,11 +115,13 @@ class Batcher:
         """Take the oldest, and as many with the same options as fit."""
         taken: list[_Job] = []
         kept: deque[_Job] = deque()
-        room = self.limits.max_batch
+        room = 0
         for job in self.waiting:
             if job.future.done():  # whoever asked has gone
                 continue
-            if len(job.inputs) <= room and (not taken or job.options == taken[0].options):
+            if not taken:
+                room = self.together(job.options)
+            if not taken or (len(job.inputs) <= room and job.options == taken[0].options):
                 taken.append(job)
                 room -= len(job.inputs)
             else:

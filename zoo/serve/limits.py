@@ -17,6 +17,7 @@ class Limits:
         max_bytes: of the body of a request.
         max_inputs: of a request.
         max_new: new tokens that a request may ask for.
+        max_tokens: inputs x beam x new tokens of a request, and of a batch, at most.
         max_queue: inputs that wait at most; what comes then is refused with 503.
         max_batch: inputs that are computed together at most.
         max_wait: milliseconds at most that an input waits for others to come, while the model is idle.
@@ -27,6 +28,7 @@ class Limits:
     max_bytes: int = 20_000_000
     max_inputs: int = 256
     max_new: int = 1024
+    max_tokens: int = 65_536
     max_queue: int = 1024
     max_batch: int = 32
     max_wait: float = 2.0
@@ -34,7 +36,7 @@ class Limits:
     amounts: Mapping[str, int] = field(default_factory=lambda: dict(AMOUNTS))
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_inputs", "max_new", "max_queue", "max_batch", "timeout"):
+        for name in ("max_bytes", "max_inputs", "max_new", "max_tokens", "max_queue", "max_batch", "timeout"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name}={getattr(self, name)}: a limit is more than 0")
         if self.max_wait < 0:

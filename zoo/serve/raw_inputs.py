@@ -34,13 +34,14 @@ class Upload(BytesIO):
         return self.filename
 
 
-def raw_input(item: Any, number: int, reads_files: bool) -> Any:
+def raw_input(item: Any, number: int, reads_files: bool, numbers: str = "float32") -> Any:
     """Make what a model's preprocessing reads of an input of a request.
 
     Args:
         item: a value of JSON, or an `Upload`.
         number: of the input, from 1, for errors.
         reads_files: whether the model reads files: a text would name one.
+        numbers: type of an array of numbers, the attribute `numbers` of the model's preprocessing.
 
     Raises:
         Refusal: If it is none of what the model reads.
@@ -52,12 +53,7 @@ def raw_input(item: Any, number: int, reads_files: bool) -> Any:
             raise Refusal(422, f"input {number}: the model reads no files: send texts as JSON, or lines as text/plain")
         return item
     if _is_numbers(item):
-        import torch
-
-        try:
-            return torch.tensor(item, dtype=torch.float32)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise Refusal(422, f"input {number} is no array of numbers: {error}") from error
+        return _array(item, number, numbers)
     if reads_files:
         raise Refusal(422, f"input {number}: {UPLOAD}")
     if isinstance(item, list) and len(item) == 2 and all(isinstance(each, str) for each in item):
@@ -100,6 +96,22 @@ def _decoded(text: Any, number: int) -> Upload:
         return Upload(base64.b64decode(text, validate=True), f"input {number}")
     except (TypeError, ValueError, binascii.Error) as error:
         raise Refusal(422, f"input {number}: base64 cannot be decoded: {error}") from error
+
+
+def _array(item: Any, number: int, kind: str) -> Any:
+    """Make a tensor of floats, or an array of bytes where the model's preprocessing wants it."""
+    import numpy as np
+    import torch
+
+    try:
+        found = torch.tensor(item, dtype=torch.float32)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise Refusal(422, f"input {number} is no array of numbers: {error}") from error
+    if kind != "uint8":
+        return found
+    if not torch.equal(found, found.round().clamp(0, 255)):
+        raise Refusal(422, f"input {number}: pixels are whole numbers from 0 to 255")
+    return found.numpy().astype(np.uint8)
 
 
 def _is_numbers(item: Any) -> bool:

@@ -1,15 +1,17 @@
 """Bodies of requests: JSON, forms with files, plain lines, or a file itself; and the options beside the inputs."""
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException
 
 from zoo.serve.raw_inputs import Upload
 from zoo.serve.refusal import Refusal
+
+Stop = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
 class FeatureOptions(BaseModel):
@@ -39,6 +41,12 @@ class WritingOptions(BaseModel):
     top_k: int | None = Field(None, ge=1)
     top_p: float | None = Field(None, gt=0, le=1)
     seed: int | None = Field(None, ge=0, lt=2**63)
+    min_len: int = Field(0, ge=0, description="New tokens before the end at least.")
+    repetition_penalty: float = Field(1.0, gt=0, allow_inf_nan=False, description="1 for none.")
+    no_repeat_ngram_size: int = Field(0, ge=0, description="No n-gram of this size is written twice; 0 allows all.")
+    stop: Annotated[tuple[Stop, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)] = (
+        Field((), min_length=1, max_length=16, description="A string that ends an answer, which is kept; or several.")
+    )
 
 
 async def read_body(request: Request) -> tuple[list[Any], dict[str, Any]]:

@@ -39,7 +39,7 @@ class _Server:
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Start the batches, and at the end answer what was accepted."""
-        self.batcher = Batcher(self.model.answer, self.limits, self.metrics.batch)
+        self.batcher = Batcher(self.model.answer, self.limits, self.metrics.batch, self.model.together)
         self.metrics.watch_queue(lambda: self.batcher.length if self.batcher else 0)
         yield
         await self.batcher.close()
@@ -52,6 +52,7 @@ class _Server:
             if len(inputs) > self.limits.max_inputs:
                 raise Refusal(413, f"{len(inputs)} inputs, more than {self.limits.max_inputs} in one request")
             options = self.model.options(wanted, given)
+            self.model.check_tokens(len(inputs), options)
             raw = await run_in_threadpool(self._raw, inputs)
             answers = await _unless_gone(request, self.batcher.submit(raw, options))
         if answers is None:
@@ -64,9 +65,11 @@ class _Server:
         return JSONResponse({"model": self.model.pipeline.spec.name, "answers": answers})
 
     def _raw(self, inputs: list[Any]) -> list[Any]:
-        raw = [raw_input(item, number, self.model.reads_files) for number, item in enumerate(inputs, start=1)]
+        preprocess, reads_files = self.model.pipeline.preprocess, self.model.reads_files
+        numbers = getattr(preprocess, "numbers", "float32")
+        raw = [raw_input(item, number, reads_files, numbers) for number, item in enumerate(inputs, start=1)]
         for number, each in enumerate(raw, start=1):
-            check_amount(each, number, self.model.pipeline.preprocess, self.limits.amounts)
+            check_amount(each, number, preprocess, self.limits.amounts)
         return raw
 
     def health(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`ServedModel`: answers a batch of raw inputs as JSON values, and tells which of them cannot be read."""
 
 import inspect
+import struct
 from collections.abc import Hashable
 from typing import Any
 
@@ -10,11 +11,14 @@ from zoo.answers import as_json
 from zoo.errors import ConfigError, ZooError
 from zoo.pipeline import Pipeline
 from zoo.serve.limits import Limits
+from zoo.serve.raw_inputs import Upload
 from zoo.serve.refusal import Refusal
 from zoo.serve.request_body import FeatureOptions, LabelOptions, WritingOptions, checked
 
 Options = tuple[str, tuple[tuple[str, Any], ...]]
 """What is asked for, `answers` or `features`, and the options in their order: what is equal shares a batch."""
+UNREADABLE = (ValueError, EOFError, LookupError, ArithmeticError, SyntaxError, OSError, struct.error)
+"""What decoders raise of broken bytes, beside the library's own errors."""
 
 
 class ServedModel:
@@ -73,39 +77,80 @@ class ServedModel:
         known = inspect.signature(self.pipeline.model.generate).parameters
         for name in given.keys() - known.keys():
             raise Refusal(422, f"{name}={given[name]!r}: '{self.pipeline.spec.name}' has no such option")
-        usual = self.pipeline.default_max_len
-        given.setdefault("max_len", usual and min(usual, self.limits.max_new))
-        if (given["max_len"] or 0) > self.limits.max_new:
+        if given.get("max_len") is None:
+            usual = self.pipeline.default_max_len or self.pipeline.model.max_len
+            given["max_len"] = min(usual, self.limits.max_new)
+        if given["max_len"] > self.limits.max_new:
             raise Refusal(422, f"max_len={given['max_len']} is more than {self.limits.max_new} new tokens")
         return given
 
+    def check_tokens(self, count: int, options: Options) -> None:
+        """Check that inputs, beam and new tokens of a request are not too many together.
+
+        Raises:
+            Refusal: If they are.
+        """
+        beam, length = self._written(options)
+        if count * beam * length > self.limits.max_tokens:
+            text = f"inputs x beam x new tokens, {count} x {beam} x {length}, are {count * beam * length:,}"
+            raise Refusal(
+                413, f"{text}, more than {self.limits.max_tokens:,}: send fewer inputs, or a smaller max_len or beam"
+            )
+
+    def together(self, options: Hashable) -> int:
+        """Give how many inputs with these options are computed together at most."""
+        beam, length = self._written(options)
+        return max(1, min(self.limits.max_batch, self.limits.max_tokens // max(1, beam * length)))
+
+    def _written(self, options: Any) -> tuple[int, int]:
+        """Give the answers that are followed at once for an input, and the new tokens of each; 0 without any."""
+        wanted, given = options[0], dict(options[1])
+        if wanted != "answers" or self.task != "generate":
+            return 1, 0
+        known = inspect.signature(self.pipeline.model.generate).parameters
+        usual = known["beam"].default if "beam" in known else 1
+        return max(given.get("beam", usual), given.get("n_best", 1)), given["max_len"]
+
     def answer(self, inputs: list[Any], options: Hashable) -> list[Any]:
-        """Give an answer for each input, or a `Refusal` where one cannot be read."""
+        """Give an answer for each input: a `Refusal` where it cannot be read, the error where the model fails on it."""
         assert isinstance(options, tuple)
         try:
             return self._together(inputs, *options)
-        except ZooError as error:
+        except Exception as error:
             if len(inputs) == 1:
-                return [Refusal(422, str(error))]
-        found = [self._refusal(each) for each in inputs]
-        good = [each for each, refused in zip(inputs, found, strict=True) if refused is None]
+                return [Refusal(422, str(error)) if isinstance(error, ZooError) else self._fault(inputs[0]) or error]
+        found = [self._fault(each) for each in inputs]
+        good = [each for each, fault in zip(inputs, found, strict=True) if fault is None]
         if len(good) == len(inputs):  # they do not fit together
             return [answer for each in inputs for answer in self.answer([each], options)]
         answers = iter(self.answer(good, options) if good else ())
-        return [next(answers) if refused is None else refused for refused in found]
+        return [next(answers) if fault is None else fault for fault in found]
 
-    def _refusal(self, raw: Any) -> Refusal | None:
+    def _fault(self, raw: Any) -> Exception | None:
+        """Prepare an input alone; give the refusal of what cannot be read, or the error that was not foreseen."""
         try:
-            self.pipeline.inputs([raw])
+            self.pipeline.inputs(_rewound([raw]))
         except ZooError as error:
             return Refusal(422, str(error))
+        except UNREADABLE as error:
+            return Refusal(422, f"{str(raw)[:80]!r} cannot be read: {type(error).__name__}: {error}")
+        except Exception as error:
+            return error
         return None
 
     def _together(self, inputs: list[Any], wanted: str, given: tuple[tuple[str, Any], ...]) -> list[Any]:
-        options = dict(given)
+        options, inputs = dict(given), _rewound(inputs)
         if wanted == "features":
             return [{"features": row.tolist()} for row in self.pipeline.vectors(self.pipeline.inputs(inputs))]
         if self.task != "generate":
             return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs, options.get("top"))]
         found = self.pipeline.generate(inputs, **options)
         return [{"answers": [{"text": text, "score": score} for text, score in answers]} for _, answers in found]
+
+
+def _rewound(inputs: list[Any]) -> list[Any]:
+    """Set uploads to their beginning, where a decoder that failed left them elsewhere."""
+    for each in inputs:
+        if isinstance(each, Upload):
+            each.seek(0)
+    return inputs

@@ -14,6 +14,9 @@ PIPELINES = {
     ("classify", "vision"): "image-classification",
     ("classify", "encoder"): "text-classification",
     ("classify", "sound"): "audio-classification",
+    ("multi-label", "vision"): "image-classification",
+    ("multi-label", "encoder"): "text-classification",
+    ("multi-label", "sound"): "audio-classification",
     ("tag", "encoder"): "token-classification",
     ("masked-token", "encoder"): "fill-mask",
     ("generate", "prompt"): "text-generation",
@@ -43,7 +46,7 @@ def card(folder: Path, repository: str, licence: str, limits: str = "", reads: s
     ours = config | (config.get("zoo") or {})
     name, task = ours.get("architecture", "?"), (ours.get("model_args") or {}).get("task", "classify")
     scores = dict(_scores(record, evaluation))
-    head = _metadata(ours, task, reads, repository, licence, scores, record)
+    head = _metadata(ours, task, reads, repository, licence, scores, evaluation or record)
     parts = [
         f"# {repository.rpartition('/')[2]}",
         _about(ours, name, task, _labels(folder)),
@@ -92,7 +95,7 @@ def _metadata(
     repository: str,
     licence: str,
     scores: Mapping[str, tuple[float, str]],
-    record: Mapping[str, Any],
+    measured: Mapping[str, Any],
 ) -> dict[str, Any]:
     modality = config.get("modality", "")
     pipeline = PIPELINES.get((task, reads or modality))
@@ -101,7 +104,7 @@ def _metadata(
         found["pipeline_tag"] = pipeline
     if scores and pipeline:
         metrics = [{"type": name, "value": value} for name, (value, _) in scores.items()]
-        data = {"name": record.get("data", "unknown"), "type": record.get("data", "unknown")}
+        data = {"name": measured.get("data", "unknown"), "type": measured.get("data", "unknown")}
         result = {"task": {"type": pipeline}, "dataset": data, "metrics": metrics}
         found["model-index"] = [{"name": repository.rpartition("/")[2], "results": [result]}]
     return found

@@ -1,7 +1,10 @@
 """`push`: a model or a run folder, with a card, to a repository of the Hugging Face Hub."""
 
+import json
 import os
+import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +19,10 @@ FILES = (
     RECORD, EVALUATION,
 )  # fmt: skip
 """Of a run folder, what is sent; checkpoints of the training are not."""
+BESIDE = ("tokenizer.json", "special_tokens_map.json", "labels.json")
+"""Of the folder or repository that a model object came from, what is sent with it."""
+PREPARATION = ("input_size", "mean", "std", "interpolation", "crop_pct", "crop_mode")
+"""Of the `pretrained_cfg` there, in timm's words, what says how inputs are prepared."""
 CARD = "README.md"
 
 
@@ -36,7 +43,8 @@ def push(
     licence. A `README.md` in the folder is sent as it is, in its place.
 
     Args:
-        source: folder of a run or of `zoo.weights.save`, or a model made by `zoo.create`.
+        source: folder of a run or of `zoo.weights.save`, or a model made by `zoo.create`: with tokenizer, labels and
+            preparation of the folder or repository that it came from, and a warning where it came from none.
         repository: `org/name`; it is made if it is not there.
         licence: of the weights, by the hub's identifier, such as `apache-2.0`.
         limits: what the weights are not for; without, the card says what no score tells.
@@ -80,7 +88,32 @@ def _folder(source: Any) -> Iterator[Path]:
     from zoo.weights.checkpoint import save
 
     with tempfile.TemporaryDirectory() as scratch:
-        yield save(source, scratch)
+        where = _origin(source)
+        told = (hub.read_config(where).get("pretrained_cfg") or {}) if where else {}
+        folder = save(source, scratch, {key: told[key] for key in PREPARATION if key in told})
+        for name in BESIDE if where else ():
+            found = hub.fetch(where, (name,))
+            if found and (name != "labels.json" or _fits(found, source)):
+                shutil.copyfile(found, folder / name)
+        yield folder
+
+
+def _origin(model: Any) -> str:
+    """Give the folder or repository that a model's weights came from; empty, with a warning, where none is known."""
+    where = str(getattr(getattr(model, "spec", None), "weights", {}).get("hub", ""))
+    if where and (not where.startswith("local-dir:") or Path(where.removeprefix("local-dir:")).expanduser().is_dir()):
+        return where
+    gone = f"its folder {where!r} is gone" if where else "it came from no folder and no repository"
+    warnings.warn(
+        f"push of a model without tokenizer, labels and preparation, as {gone}: to send them, push their folder",
+        stacklevel=4,
+    )
+    return ""
+
+
+def _fits(labels: Path, model: Any) -> bool:
+    """Say whether there is a name for each label of a model, which may have a new classifier."""
+    return len(json.loads(labels.read_text(encoding="utf-8"))) == getattr(model, "num_classes", None)
 
 
 def _reads(folder: Path) -> str:

@@ -312,3 +312,15 @@ def test_the_size_is_read_from_the_header_alone(tmp_path: Path) -> None:
     assert size_of(BytesIO(data[:-30])) == (40, 30)  # truncated: no pixel is decoded
     with pytest.raises(InputError, match="cannot be read"):
         size_of(BytesIO(b"no picture"))
+
+
+def test_bytes_of_formats_that_run_programs_are_refused(tmp_path: Path) -> None:
+    picture = Image.fromarray(GREY).convert("RGB")
+    for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM"):
+        picture.save(file := BytesIO(), kind)
+        assert size_of(file) == read_image(file).size == (8, 6)
+    picture.save(file := BytesIO(), "EPS")
+    with pytest.raises(InputError, match="cannot identify"):
+        size_of(file)
+    with pytest.raises(OSError, match="cannot identify"):
+        read_image(file)

@@ -8,6 +8,7 @@ import pytest
 
 from zoo.answers import Filled
 from zoo.cli.answer_lines import AnswerLines
+from zoo.cli.thresholds import Thresholds
 from zoo.errors import ConfigError
 
 LABELS = {"a": 0.1, "b": 0.7, "c": 0.15, "d": 0.05}
@@ -51,6 +52,33 @@ def test_csv_has_one_header_and_quotes_what_would_break_it() -> None:
         ['a, "b"', "b", "0.7"],
         ["one\ttwo", "b", "0.7"],
     ]
+
+
+def test_csv_has_the_columns_of_its_header_in_every_row() -> None:
+    mask = [("cat", 0.9)]
+    lines = AnswerLines("csv", 1)
+    text = "".join(lines.line("x", Filled("t", [mask] * count)) for count in (2, 1, 0))
+    assert [len(row) for row in csv.reader(text.splitlines())] == [6] * 4
+    with pytest.raises(ConfigError, match="'y' has the column 'mask_3_probability_1', which the header"):
+        lines.line("y", Filled("t", [mask] * 3))
+
+
+def test_of_several_labels_all_have_probabilities_and_those_above_a_threshold_are_chosen() -> None:
+    def lines(kind: str, *given: str) -> AnswerLines:
+        found = AnswerLines(kind, None)
+        found.several = Thresholds(given, "multi-label")
+        return found
+
+    assert json.loads(lines("jsonl", "0.12").line("x", LABELS)) == {
+        "input": "x", "labels": LABELS, "chosen": ["b", "c"],
+    }  # fmt: skip
+    assert list(csv.reader(lines("csv", "c=0.1").line("x", LABELS).splitlines())) == [
+        ["input", "a", "b", "c", "d", "chosen"],
+        ["x", "0.1", "0.7", "0.15", "0.05", "b;c"],
+    ]
+    for kind in ("text", "csv", "jsonl"):
+        with pytest.raises(ConfigError, match="--threshold e=…: the labels are a, b, c, d"):
+            lines(kind, "e=0.9").line("x", LABELS)
 
 
 def test_formats_that_are_none_are_told() -> None:

@@ -251,6 +251,7 @@ def test_of_labels_that_do_not_exclude_each_other_those_above_a_threshold_are_pr
     )
     assert "--threshold 2: a probability is wanted" in run("predict", labels, picture, "--threshold", "2")[2]
     assert "the labels are cat, dog, owl" in run("predict", labels, picture, "--threshold", "cow=0.2")[2]
+    assert "--top 2 of a model of task 'multi-label'" in run("predict", labels, picture, "--top", "2")[2]
 
 
 def test_a_threshold_is_refused_where_an_input_has_one_label(run: Run, labeller: str) -> None:

@@ -97,5 +97,7 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     zoo.weights.save(zoo.create("transformer-tiny", **SIZE), folder)
     read: Any = zoo.preprocess("transformer-tiny")
     read.tokenizer.save(folder / "tokenizer.json")
-    with running(application(Pipeline(str(folder)), Limits(max_new=20, amounts={"characters": 50}))) as url:
+    with running(
+        application(Pipeline(str(folder)), Limits(max_new=20, max_tokens=400, amounts={"characters": 50}))
+    ) as url:
         yield Client(url)

@@ -26,8 +26,8 @@ class Doubler:
         return [2 * each for each in inputs]
 
 
-def started(doubler: Any, **limits: Any) -> Batcher:
-    return Batcher(doubler, Limits(**{"max_inputs": 1, **limits}), lambda size, seconds: None)
+def started(doubler: Any, together: Any = None, **limits: Any) -> Batcher:
+    return Batcher(doubler, Limits(**{"max_inputs": 1, **limits}), lambda size, seconds: None, together)
 
 
 async def busy(batcher: Batcher, doubler: Doubler) -> "asyncio.Task[list[Any]]":
@@ -73,6 +73,23 @@ def test_many_inputs_of_a_request_are_split_and_stay_in_order() -> None:
         batcher = started(doubler, max_batch=4)
         assert await batcher.submit([*range(10)], None) == [*range(0, 20, 2)]
         assert [len(inputs) for inputs, _ in doubler.batches] == [4, 4, 2]
+        await batcher.close()
+
+    asyncio.run(run())
+
+
+def test_batches_are_as_large_as_their_options_allow() -> None:
+    async def run() -> None:
+        doubler = Doubler()
+        batcher = started(doubler, lambda options: options)
+        first = asyncio.create_task(batcher.submit([0], 1))
+        await asyncio.to_thread(doubler.begun.wait)
+        rest = [asyncio.create_task(batcher.submit([n], size)) for n in (1, 2, 3) for size in (2, 3)]
+        rest.append(asyncio.create_task(batcher.submit([4, 5, 6, 7], 3)))
+        await asyncio.sleep(0)
+        doubler.let.set()
+        await asyncio.gather(first, *rest)
+        assert doubler.batches[1:] == [([1, 2], 2), ([1, 2, 3], 3), ([3], 2), ([4, 5, 6], 3), ([7], 3)]
         await batcher.close()
 
     asyncio.run(run())

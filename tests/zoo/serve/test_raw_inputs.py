@@ -3,6 +3,7 @@
 import base64
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,6 +17,14 @@ def test_texts_pairs_objects_and_numbers_become_what_preprocessing_reads() -> No
     assert raw_input(["a", "b"], 1, False) == ("a", "b")
     assert raw_input({"edges": [[0, 1]]}, 1, False) == '{"edges": [[0, 1]]}'
     assert torch.equal(raw_input([[1, 2.5]], 1, True), torch.tensor([[1, 2.5]]))
+
+
+def test_pixels_are_bytes() -> None:
+    found = raw_input([[[0, 128, 255]]], 1, True, "uint8")
+    assert (found.dtype, found.tolist()) == (np.uint8, [[[0, 128, 255]]])
+    for wrong in ([[0.5]], [[256]], [[-1]], [[float("nan")]]):
+        with pytest.raises(Refusal, match="input 2: pixels are whole numbers from 0 to 255"):
+            raw_input(wrong, 2, True, "uint8")
 
 
 def test_files_come_as_uploads_or_in_base64_and_are_named_in_errors() -> None:
@@ -35,6 +44,7 @@ def test_files_come_as_uploads_or_in_base64_and_are_named_in_errors() -> None:
         ({"base64": "!"}, True, "base64 cannot be decoded"),
         ({"base64": 1}, True, "base64 cannot be decoded"),
         ([[1], [1, 2]], False, "is no array of numbers"),
+        ([10**400], False, "is no array of numbers"),
         ([1, "a"], False, "is no array of numbers"),
         (None, False, "is null: send a text"),
         (True, False, "is true: send a text"),

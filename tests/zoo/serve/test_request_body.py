@@ -71,7 +71,12 @@ def test_a_body_that_is_none_is_refused(body: bytes, content: str, status: int, 
 def test_options_are_checked_and_given_as_they_were_set() -> None:
     assert checked(LabelOptions, {"top": "3"}) == {"top": 3}
     assert checked(WritingOptions, {"beam": 4, "temperature": 0.5}) == {"beam": 4, "temperature": 0.5}
+    for stop, wanted in (("END", ("END",)), (["a", "b"], ("a", "b"))):
+        assert checked(WritingOptions, {"stop": stop}) == {"stop": wanted}
     for kind, given, text in (
+        (WritingOptions, {"stop": []}, "stop=.*at least 1 item"),
+        (WritingOptions, {"stop": [""]}, "stop.0='': String should have at least 1 character"),
+        (WritingOptions, {"repetition_penalty": 0}, "repetition_penalty=0: Input should be greater than 0"),
         (LabelOptions, {"top": 0}, "top=0: Input should be greater than or equal to 1"),
         (LabelOptions, {"tip": 1}, "there is no option 'tip': top"),
         (WritingOptions, {"beam": "many"}, "beam='many': Input should be a valid integer"),

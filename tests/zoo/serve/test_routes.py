@@ -35,6 +35,15 @@ def test_answers_are_those_of_predict(pictures: Any, labeller: str, draw: Any, f
     assert len(one[0]["labels"]) == 1
 
 
+def test_arrays_of_pixels_are_answered_as_their_files_are(pictures: Any, draw: Any) -> None:
+    pixels = np.asarray(Image.open(io.BytesIO(draw(0)))).tolist()
+    (found,), (wanted,) = (
+        pictures("/predict", *sent)[1]["answers"]
+        for sent in (({"input": pixels},), (draw(0), {"content-type": "image/png"}))
+    )
+    assert found["labels"] == pytest.approx(wanted["labels"], abs=1e-5)
+
+
 def test_health_page_and_schema(pictures: Any) -> None:
     assert pictures("/health")[1] | {"zoo_version": ""} == {
         "status": "ok", "model": "vit-micro", "task": "classify", "reads_files": True, "answers": True,
@@ -74,7 +83,8 @@ def test_pictures_of_too_many_pixels_are_refused_by_their_header(pictures: Any, 
     [
         ({"inputs": ["/etc/passwd"]}, 422, "input 1: the model reads files, and none of this machine is opened"),
         ({"inputs": [1, 2, 3, 4, 5]}, 413, "5 inputs, more than 4"),
-        ({"inputs": [[1.5]]}, 422, "is no image"),
+        ({"inputs": [[1.5]]}, 422, "pixels are whole numbers"),
+        ({"inputs": [[1]]}, 422, "is no image"),
         ({"inputs": ["a"], "top": "x"}, 422, "top='x'"),
         ({"nothing": 1}, 422, 'send {"inputs"'),
     ],
@@ -103,7 +113,12 @@ def test_models_that_write_answer_with_the_options_of_generate(writing: Any) -> 
     assert [len(each["answers"]) for each in found["answers"]] == [2, 2]
     status, found = writing("/predict?max_len=5", b"twelve\none", {"content-type": "text/plain"})
     assert status == 200, found
+    stopped = {"input": "twelve", "max_len": 5, "min_len": 2, "repetition_penalty": 1.5, "no_repeat_ngram_size": 2}
+    status, found = writing("/predict", stopped | {"stop": ["e"]})
+    assert status == 200, found
     for sent, text in (
+        ({"inputs": ["a"] * 4, "beam": 8}, "4 x 8 x 20, are 640, more than 400: send fewer inputs"),
+        ({"input": "a", "min_len": 7, "max_len": 5}, "min_len=7 is above max_len=5"),
         ({"input": "a", "max_len": 21}, "max_len=21 is more than 20 new tokens"),
         ({"input": "a", "top": 1}, "there is no option 'top'"),
         ({"input": "a" * 51}, "input 1 has 51 characters, more than 50"),

@@ -1,5 +1,6 @@
 """`ServedModel`: batches of raw inputs to answers as JSON values."""
 
+import struct
 from typing import Any
 
 import pytest
@@ -20,7 +21,8 @@ def test_what_cannot_be_read_is_told_and_the_others_are_answered(labeller: str, 
     first, bad, last = served.answer(files, ("answers", ()))
     assert isinstance(bad, Refusal)
     assert bad.text == "an input cannot be read: cannot identify image file 'b.png'"
-    assert [first, last] == [served.answer([file], ("answers", ()))[0] for file in (files[0], files[2])]
+    for answer, file in ((first, files[0]), (last, files[2])):
+        assert answer["labels"] == pytest.approx(served.answer([file], ("answers", ()))[0]["labels"], abs=1e-5)
     assert first != last
 
 
@@ -44,6 +46,70 @@ def test_molecules_have_feature_vectors_though_one_among_them_is_none() -> None:
     alone = [served.answer([text], ("features", ()))[0]["features"] for text in ("CCO", "c1ccccc1")]
     assert [first["features"], last["features"]] == [pytest.approx(row, abs=1e-5) for row in alone]
     assert alone[0] != alone[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (EOFError("at byte 7"), Refusal, "'b.png' cannot be read: EOFError: at byte 7"),
+        (struct.error("unpack"), Refusal, "'b.png' cannot be read: error: unpack"),
+        (RuntimeError("a fault"), RuntimeError, "a fault"),
+    ],
+)
+def test_whatever_a_decoder_raises_fails_for_its_own_input_only(
+    labeller: str, draw: Any, error: Exception, kind: type[Exception], text: str
+) -> None:
+    pipeline = Pipeline(labeller)
+    read = pipeline.preprocess
+
+    def decode(raw: Any) -> Any:
+        for each in raw:
+            if each.read() == b"broken":  # reads to the end: what is asked again has to be rewound
+                raise error
+        return read(raw)
+
+    vars(pipeline)["preprocess"] = decode
+    served = ServedModel(pipeline, Limits())
+    names = ("a.png", "b.png", "c.png")
+    files = [Upload(data, name) for data, name in zip((draw(0), b"broken", draw(1)), names, strict=True)]
+    first, bad, last = served.answer(files, ("answers", ()))
+    assert (type(bad), str(bad)) == (kind, text)
+    for answer, file in ((first, files[0]), (last, files[2])):
+        assert answer["labels"] == pytest.approx(served.answer([file], ("answers", ()))[0]["labels"], abs=1e-5)
+    (alone,) = served.answer([files[1]], ("answers", ()))
+    assert (type(alone), str(alone)) == (kind, text)
+
+
+def test_an_input_on_which_the_model_fails_fails_alone(labeller: str, draw: Any) -> None:
+    pipeline = Pipeline(labeller)
+    answers = pipeline.answers
+
+    def failing(raw: list[Any], masks: int | None = None) -> list[Any]:
+        if any(str(each) == "b.png" for each in raw):
+            raise RuntimeError("a fault of the model")
+        return answers(raw, masks)
+
+    pipeline.answers = failing  # type: ignore[method-assign]
+    served = ServedModel(pipeline, Limits())
+    first, bad = served.answer([Upload(draw(0), "a.png"), Upload(draw(1), "b.png")], ("answers", ()))
+    assert isinstance(bad, RuntimeError)
+    assert len(first["labels"]) == 2
+
+
+def test_new_tokens_are_bounded_where_the_model_has_a_bound_of_its_own() -> None:
+    model: Any = zoo.create("transformer-tiny", position="learned", depth=1).eval()
+    assert model.max_len is not None
+    served = ServedModel(Pipeline("transformer-tiny", model=model), Limits(max_new=3, max_tokens=24, max_batch=5))
+    for given in ({}, {"max_len": None}):
+        options = served.options("answers", given)
+        assert dict(options[1])["max_len"] == 3
+    (answer,) = served.answer(["a"], options)
+    assert len(answer["answers"][0]["text"]) <= 3
+    assert [served.together(served.options("answers", given)) for given in ({}, {"beam": 4}, {"beam": 64})] == [5, 2, 1]
+    served.check_tokens(8, options)
+    with pytest.raises(Refusal, match="9 x 1 x 3, are 27, more than 24") as refused:
+        served.check_tokens(9, options)
+    assert refused.value.status == 413
 
 
 def test_a_model_that_writes_sounds_is_refused() -> None:

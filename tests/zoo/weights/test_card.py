@@ -8,7 +8,7 @@ import pytest
 
 import zoo
 from zoo.errors import WeightsError
-from zoo.weights.card import card
+from zoo.weights.card import PIPELINES, card
 
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 RECORD = {
@@ -53,8 +53,16 @@ def test_scores_have_the_intervals_of_an_evaluation(folder: Path) -> None:
     (folder / "evaluation.json").write_text(json.dumps(EVALUATION))
     text = card(folder, "me/cats", "mit", limits="Only cats.")
     assert "| accuracy | 0.75 | 0.7 to 0.8 |" in text
+    (result,) = head(text)["model-index"][0]["results"]
+    assert result["dataset"]["name"] == "folder:other"
     assert "On 250 items of `folder:other`, test" in text
     assert "## Limits\n\nOnly cats." in text
+
+
+def test_models_of_several_labels_have_the_hubs_name_of_what_they_are_for(tmp_path: Path) -> None:
+    zoo.weights.save(zoo.create("vit-micro", num_classes=2, task="multi-label", **SIZE), tmp_path)
+    assert head(card(tmp_path, "me/cats", "mit"))["pipeline_tag"] == "image-classification"
+    assert PIPELINES["multi-label", "encoder"] == "text-classification"
 
 
 def test_a_card_of_weights_alone_claims_nothing(folder: Path) -> None:

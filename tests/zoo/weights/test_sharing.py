@@ -51,11 +51,29 @@ def test_a_run_is_pushed_with_a_card_and_loaded_by_name(run_folder: Path, hub: A
 def test_a_model_is_pushed_to_a_branch_and_what_is_there_is_replaced(hub: Any) -> None:
     inputs, models = zoo.example("vit-micro"), [zoo.create("vit-micro", **SIZE).eval() for _ in range(3)]
     for model in models[:2]:
-        zoo.weights.push(model, "hf-hub:me/made", licence="mit")
-    zoo.weights.push_to_hub(models[2], "me/made", licence="mit", revision="other")
+        with pytest.warns(UserWarning, match="without tokenizer, labels and preparation, as it came from no folder"):
+            zoo.weights.push(model, "hf-hub:me/made", licence="mit")
+    with pytest.warns(UserWarning, match="came from no folder"):
+        zoo.weights.push_to_hub(models[2], "me/made", licence="mit", revision="other")
     found = [zoo.create(name).eval()(*inputs) for name in ("hf-hub:me/made", "hf-hub:me/made@other")]
     assert torch.equal(found[0], models[1](*inputs))
     assert torch.equal(found[1], models[2](*inputs))
+
+
+def test_a_model_that_came_from_a_folder_is_pushed_with_what_lies_there(run_folder: Path, hub: Any) -> None:
+    model = zoo.create(f"local-dir:{run_folder}")
+    zoo.weights.save(model, run_folder, {"mean": [0.1, 0.2, 0.3]})
+    zoo.weights.push(model, "me/cats", licence="mit")
+    sent = hub.repositories["me/cats"]["main"]
+    assert set(sent) == {"README.md", "config.json", "model.safetensors", "labels.json"}
+    assert json.loads(sent["config.json"])["pretrained_cfg"]["mean"] == [0.1, 0.2, 0.3]
+    again = zoo.create("hf-hub:me/cats", num_classes=3)
+    zoo.weights.push(again, "me/more", licence="mit")
+    assert "labels.json" not in hub.repositories["me/more"]["main"]  # names of two labels, not of three
+    (run_folder / "config.json").unlink()
+    run_folder.rename(run_folder.with_name("moved"))
+    with pytest.warns(UserWarning, match="run' is gone: to send them, push their folder"):
+        zoo.weights.push(model, "me/cats", licence="mit")
 
 
 def test_a_card_of_ones_own_is_sent_as_it_is(run_folder: Path, hub: Any) -> None:
@@ -73,7 +91,7 @@ def test_what_cannot_be_pushed_is_told(
         zoo.weights.push(run_folder, "me/cats")
     with pytest.raises(WeightsError, match=r"holds no config\.json and model\.safetensors"):
         zoo.weights.push(tmp_path, "me/cats", licence="mit")
-    with pytest.raises(WeightsError, match="has no spec"):
+    with pytest.warns(UserWarning, match="no folder"), pytest.raises(WeightsError, match="has no spec"):
         zoo.weights.push(torch.nn.Linear(1, 1), "me/cats", licence="mit")
     assert hub.repositories == {}
     monkeypatch.setenv("HF_TOKEN", "hf_bad")

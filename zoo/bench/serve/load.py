@@ -30,6 +30,15 @@ class Latency:
         return cls(len(seconds) / elapsed, float(median), float(high), len(seconds))
 
 
+@dataclass(frozen=True)
+class _Timed:
+    """Requests of a client: when the first began, when the last was answered, and the seconds of each."""
+
+    begin: float
+    last: float
+    seconds: list[float]
+
+
 def of_server(url: str, body: Callable[[int], tuple[bytes, dict[str, str]]], clients: int, seconds: float) -> Latency:
     """Let clients, each with a connection of its own, ask `/predict` for some seconds.
 
@@ -44,7 +53,7 @@ def of_server(url: str, body: Callable[[int], tuple[bytes, dict[str, str]]], cli
     """
     place = url.removeprefix("http://")
 
-    def client(number: int) -> list[float]:
+    def client(number: int) -> _Timed:
         connection = http.client.HTTPConnection(place, timeout=60)
 
         def ask(turn: int) -> None:
@@ -61,20 +70,27 @@ def of_server(url: str, body: Callable[[int], tuple[bytes, dict[str, str]]], cli
             return _timed(ask, seconds)
 
     with ThreadPoolExecutor(clients) as threads:
-        return Latency.of([each for found in threads.map(client, range(clients)) for each in found], seconds)
+        return _summary(list(threads.map(client, range(clients))))
 
 
 def of_loop(answer: Callable[[list[Any]], Any], raw: Callable[[int], Any], seconds: float) -> Latency:
     """Call a model for some seconds, one input after the other."""
     for turn in range(WARM):
         answer([raw(turn)])
-    return Latency.of(_timed(lambda turn: answer([raw(turn)]), seconds), seconds)
+    return _summary([_timed(lambda turn: answer([raw(turn)]), seconds)])
 
 
-def _timed(ask: Callable[[int], Any], seconds: float) -> list[float]:
+def _timed(ask: Callable[[int], Any], seconds: float) -> _Timed:
     found: list[float] = []
-    end = time.perf_counter() + seconds
-    while (start := time.perf_counter()) < end:
+    begin = last = time.perf_counter()
+    while (start := time.perf_counter()) < begin + seconds:
         ask(len(found))
-        found.append(time.perf_counter() - start)
-    return found
+        last = time.perf_counter()
+        found.append(last - start)
+    return _Timed(begin, last, found)
+
+
+def _summary(found: Sequence[_Timed]) -> Latency:
+    """Summarise requests; those that began before the end are answered after it, so the time is the real one."""
+    elapsed = max(each.last for each in found) - min(each.begin for each in found)
+    return Latency.of([one for each in found for one in each.seconds], elapsed)

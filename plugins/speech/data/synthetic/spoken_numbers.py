@@ -135,9 +135,12 @@ def _languages(pair: str) -> tuple[str, str]:
 
 
 def _about(pair: str, drawn: Parts[Utterance], further: str) -> DatasetInfo:
+    said_in, written_in = _languages(pair)
+    words = "the same language" if said_in == written_in else "another language"
     told = (
         f"`spoken-numbers:{pair}` are {len(drawn.train):,} numbers up to {LARGEST} spoken by espeak-ng, with their "
-        f"words in another language, and {len(drawn.test):,} of other numbers in other voices for the test."
+        f"words in {words}, and {len(drawn.test):,} of other numbers in other voices for the test."
     )
     pieces = [repr(each) for part in drawn for each in part]
-    return DatasetInfo(f"spoken-numbers:{pair}", told, fingerprint([*pieces, espeak.version(), repr(ROOM), further]))
+    pieces += [written_in, espeak.version(), repr(ROOM), further]
+    return DatasetInfo(f"spoken-numbers:{pair}", told, fingerprint(pieces))

@@ -1,5 +1,6 @@
 """Load on a server, and on a loop."""
 
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -58,3 +59,9 @@ def test_a_loop_is_asked_one_by_one() -> None:
     seen: list[list[int]] = []
     found = of_loop(seen.append, lambda number: number, 0.01)
     assert seen[WARM:] == [[number] for number in range(found.requests)]
+
+
+def test_the_rate_is_by_the_time_to_the_last_answer() -> None:
+    found = of_loop(lambda inputs: time.sleep(0.2), lambda number: number, 0.01)
+    assert found.requests == 1
+    assert found.rate <= 5  # one answer after 0.2 s or more, not after 0.01 s

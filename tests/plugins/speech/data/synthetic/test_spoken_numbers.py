@@ -64,6 +64,15 @@ def test_they_are_said_once_for_a_language_and_a_seed() -> None:
     assert len(said) == 180
 
 
+@pytest.mark.usefixtures("quick")
+def test_the_language_of_the_words_is_told_and_makes_other_data() -> None:
+    model = zoo.info("speech-translator-tiny")
+    same, other = (open_corpus(f"spoken-numbers:{pair}", model, 0, "byte") for pair in ("en-en", "en-de"))
+    assert same.fingerprint != other.fingerprint  # with a tokenizer that does not tell
+    assert "words in the same language" in same.description
+    assert "words in another language" in other.description
+
+
 def test_neither_a_number_nor_a_voice_of_the_test_is_heard_in_training() -> None:
     parts = draw("en", (2000, 100, 200), 0)
     for values in (
