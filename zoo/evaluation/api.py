@@ -70,8 +70,7 @@ def evaluate(
         sizes = ", ".join(f"{name} {count:,}" for name, count in corpus.sizes.items())
         raise DataError(f"{corpus.name} has no example in {split!r}: {sizes}; --split names another part, or all")
     columns = _columns(corpus, by)
-    if corpus.task in ("classify", "tag"):
-        subject.order_of(corpus)  # before anything is computed
+    subject.order_of(corpus)  # before anything is computed
     judge = judged(subject, corpus, splits, batch_size)
     if judge is None and by:
         raise ConfigError(f"by={by!r}: the data {corpus.name!r} judge no single examples, so there are no groups")
@@ -125,7 +124,7 @@ def _found(
 
 def _fits(subject: Any, corpus: Any) -> bool:
     """Tell whether the data's own scores hold: where labels have the order that the run gives them."""
-    order = subject.order_of(corpus) if corpus.task in ("classify", "tag") else []
+    order = subject.order_of(corpus)
     return bool(order == list(range(len(order))))
 
 

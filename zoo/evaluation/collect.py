@@ -24,7 +24,7 @@ from zoo.evaluation.entities import EntityJudge, marks_entities
 from zoo.evaluation.judge import Answers, Item, Judge
 from zoo.evaluation.numbers import NumbersJudge
 from zoo.evaluation.several_labels import LabelsJudge
-from zoo.evaluation.subject import Subject
+from zoo.evaluation.subject import LABELLED, Subject
 from zoo.evaluation.tokens import TokenJudge, TokenSums
 from zoo.evaluation.written import Both, TranscriptJudge, TranslationJudge
 
@@ -41,9 +41,9 @@ def judged(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: int
     Raises:
         DataError: If the run lacks labels of the data, or nothing can be read.
     """
-    order = subject.order_of(corpus) if corpus.task in ("classify", "tag") else []
+    order = subject.order_of(corpus)
     model = subject.model
-    if corpus.task in ("classify", "tag"):
+    if corpus.task in LABELLED:
         answers = _answers(subject, corpus, splits, batch_size, order)
         names = subject.labels or tuple(getattr(corpus, "labels", ()))
         labels = list(names) or [str(place) for place in range(answers.values.shape[-1])]
@@ -96,8 +96,7 @@ def _answers(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: i
         owner = _owners(places, batch, answer, batch_of) + len(items)
         target = batch.target.reshape(-1) if batch.target.ndim == answer.ndim - 1 else batch.target
         scores = answer.reshape(-1, answer.shape[-1])
-        known = target != IGNORED if not target.is_floating_point() else torch.ones(len(target), dtype=torch.bool)
-        known = known.cpu()
+        known = (~target.isnan().flatten(1).all(1) if target.is_floating_point() else target != IGNORED).cpu()
         items += [Item(split, place) for place in places]
         owners.append(owner[known])
         values.append(scores.cpu()[known])

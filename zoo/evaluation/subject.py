@@ -20,6 +20,8 @@ from zoo.weights.token_ids import fetch_tokenizer
 
 _FREE = ("num_classes", "units", "image_size", "labels", "symbols", "blank", "task", "target")
 """Keywords that fit a model to data, of which others than those of the data do no harm, or which are checked apart."""
+LABELLED = ("classify", "tag", "multi-label")
+"""Tasks whose answers are scores of labels, or numbers."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Subject:
     @property
     def target(self) -> str:
         """What an answer is: `class`, `labels` or `numbers`."""
-        return str(self.spec.config.get("target", "class"))
+        return target_of(self.spec.task, self.spec.config)
 
     def hook(self, name: str) -> Any:
         """Give the `preprocess` or `postprocess` of the model; None where it has none."""
@@ -141,20 +143,20 @@ class Subject:
                 raise ConfigError(
                     f"{self.name!r} reads {key}={config[key]!r}, and the data {corpus.name!r} have {value!r}"
                 )
-        if fitting.get("target", "class") != self.target:
+        if (target := target_of(corpus.task, fitting)) != self.target:
             raise ConfigError(
                 f"{self.name!r} was trained on targets of kind {self.target!r}, and the data {corpus.name!r} have "
-                f"{fitting.get('target', 'class')!r}"
+                f"{target!r}"
             )
 
     def order_of(self, corpus: Corpus) -> list[int]:
-        """Give the place among the run's labels of each label of the data; nothing where the data have none.
+        """Give the place among the run's labels of each label of the data; nothing where these have none.
 
         Raises:
             DataError: If the run lacks labels, which are named; or nobody knows which is which.
         """
         wanted = list(getattr(corpus, "labels", ()))
-        if not wanted:
+        if not wanted or corpus.task not in LABELLED:
             return []
         if self.labels:
             lacking = [label for label in wanted if label not in self.labels]
@@ -172,3 +174,8 @@ class Subject:
                 f"have no names, {count}"
             )
         return list(range(len(wanted)))
+
+
+def target_of(task: str, config: Mapping[str, Any]) -> str:
+    """Say what an answer is, by the task and the configuration of a model: `class`, `labels` or `numbers`."""
+    return "labels" if task == "multi-label" else str(config.get("target", "class"))
