@@ -1,7 +1,7 @@
 """Linear probe, arXiv:2103.00020 sec. 3.2: a linear head fitted by scikit-learn on the vectors of a frozen model.
 
-The vectors of each example are computed once. The head is logistic regression, one for each of several labels, and ridge regression of numbers; its
-regularisation is chosen on the validation examples.
+The vectors of each example are computed once. The head is logistic regression, one for each of several labels, or ridge
+regression of numbers; its regularisation is chosen on the validation examples.
 
 Axes: r vectors, d channels, k labels or numbers.
 """

@@ -90,7 +90,7 @@ def test_each_of_several_labels_has_a_logistic_regression(tmp_path: Path) -> Non
     (tmp_path / "words.csv").write_text("\n".join(rows))
     data = f"csv:{tmp_path}/words.csv?labels=red,late"
     found = zoo.train("bert-micro", data, probe=True, tokenizer="word", depth=1)
-    assert found.model.spec.task == "multi-label"  # type: ignore[union-attr]
+    assert found.model.spec.task == "multi-label"
     assert found.scores["exact match"] == 1
     assert found.outcome.steps == 1
 
