@@ -91,8 +91,10 @@ def _answers(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: i
     """Collect scores of labels; those of padding and of what has no target are left out."""
     items: list[Item] = []
     owners, values, targets = [], [], []
+    flat = False
     batch_of = getattr(subject.hook("postprocess"), "batch_of", None)
     for split, places, batch, answer in _batches(subject.model, corpus, splits, batch_size, "answers"):
+        flat = answer.ndim == 2
         owner = _owners(places, batch, answer, batch_of) + len(items)
         target = batch.target.reshape(-1) if batch.target.ndim == answer.ndim - 1 else batch.target
         scores = answer.reshape(-1, answer.shape[-1])
@@ -106,7 +108,8 @@ def _answers(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: i
     answers = Answers(
         items, torch.cat(owners).numpy(), _read(torch.cat(values), subject.target), torch.cat(targets).numpy()
     )
-    return _by_vector(_known(_ordered(answers, subject.target, order)))
+    found = _known(_ordered(answers, subject.target, order))
+    return _by_vector(found) if flat else found
 
 
 def _owners(places: Sequence[int], batch: Batch, answer: Tensor, batch_of: Any) -> Tensor:
@@ -146,7 +149,7 @@ def _known(answers: Answers) -> Answers:
 
 
 def _by_vector(answers: Answers) -> Answers:
-    """Let each vector of a single example, such as the nodes of one graph, be an item of its own."""
+    """Let each vector of a set that is the only example, the nodes of one graph, be an item of its own."""
     if len(answers.items) > 1:
         return answers
     items = [answers.items[0]] * len(answers.owner)

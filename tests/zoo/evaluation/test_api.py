@@ -151,6 +151,6 @@ def test_all_examples_that_a_program_gives_are_judged(trained: str, reviews: Pat
 def test_a_training_on_examples_asks_for_data() -> None:
     pairs = [(f"{word} {number}", word) for number in range(20) for word in ("bad", "good")]
     trained = zoo.train("bert-micro", pairs, **TINY)
-    with pytest.raises(zoo.ConfigError, match="trained on examples from Python, which no run stores: give .* data="):
+    with pytest.raises(zoo.ConfigError, match=r"trained on examples from Python, which no run stores: give .* data="):
         zoo.evaluate(trained)
     assert zoo.evaluate(trained, pairs[:6], samples=2).count == 6
