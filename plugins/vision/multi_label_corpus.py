@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, binary_cross_entropy
-from zoo.data import SCORES, SKLEARN, Batch, evaluation_mode, label_scores, unpacked, write_text
+from zoo.data import SCORES, SKLEARN, Batch, Columns, evaluation_mode, label_scores, unpacked, write_text
 from zoo.plugins.vision.data import DIGITS, SETS, open_card_sets
 from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
 from zoo.registry import require
@@ -126,6 +126,19 @@ class MultiLabelImages:
     def held_out(self, split: str, batch_size: int) -> Iterator[Batch]:
         """See `Corpus.held_out`; an image that cannot be read has no targets."""
         return map(self._with_labels, self.images.held_out(split, batch_size))
+
+    def items(self, split: str, places: Sequence[int]) -> Batch:
+        """See `GivesItems.items`."""
+        return self._with_labels(self.images.items(split, places))
+
+    def placed(self, split: str, batch_size: int) -> Iterator[tuple[Sequence[int], Batch]]:
+        """See `KnowsClasses.placed`."""
+        return ((places, self._with_labels(batch)) for places, batch in self.images.placed(split, batch_size))
+
+    @property
+    def columns(self) -> Columns | None:
+        """Of the table that the pictures are from, where there is one."""
+        return self.images.columns
 
     def targets(self, codes: Int[Tensor, " b"]) -> Float[Tensor, "b k"]:
         """Give the labels of images by the numbers of their sets; NaN for -100."""

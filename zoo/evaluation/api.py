@@ -1,6 +1,6 @@
 """`zoo.evaluate`, the function. Imports no torch before it is called."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 NEEDS = (Requirement(module="sklearn", distribution="scikit-learn", install="attention-zoo[bench]"),)
 SPLITS = ("train", "validation", "test")
-ALL = "all"
+ALL, GIVEN = "all", "given examples"
 SAMPLES, LEAST, WORST, BATCH_SIZE = 1000, 10, 12, 64
 """Draws of the bootstrap, items of a group at least, examples that are shown, and examples answered together."""
 
 
 def evaluate(
     run: Any,
-    data: "str | Path | Corpus | None" = None,
+    data: "str | Path | Corpus | Any" = None,
     *,
+    columns: Mapping[str, str] | None = None,
     by: str | None = None,
     split: str = "test",
     samples: int = SAMPLES,
@@ -40,7 +41,9 @@ def evaluate(
     Args:
         run: folder that `zoo train` wrote, `hf-hub:org/name`, a model with published weights, what `zoo.train` gave, or
             a model.
-        data: as for `zoo.train`; those of the training if None.
+        data: as for `zoo.train`: a name, a path, a corpus, or examples, all of which are judged: a list of pairs
+            (input, target), arrays `(X, y)`, a frame, a data set; those of the training if None.
+        columns: of examples with named columns, the column of each role, such as `{"label": "species"}`.
         by: column of the user's table; its values are groups, which are judged one by one.
         split: `test`, `validation`, `train`, or `all` for every example.
         samples: draws of the bootstrap.
@@ -59,25 +62,27 @@ def evaluate(
     """
     _check(split, samples, least, worst, batch_size or 1)
     require("zoo evaluate", NEEDS)
+    from zoo.data.python.given import is_given
     from zoo.evaluation.collect import judged
     from zoo.evaluation.subject import Subject
 
     subject = Subject.of(run, device, int8)
-    corpus: Any = subject.open(data)
+    given = is_given(data) if data is not None else False
+    corpus: Any = subject.open(data, columns)
     batch_size = batch_size or int(subject.record.get("settings", {}).get("batch_size", BATCH_SIZE))
-    splits = [each for each in SPLITS if corpus.sizes.get(each)] if split == ALL else [split]
+    whole = given and not isinstance(data, Mapping)  # each part is all of it
+    splits = ["test"] if whole else [each for each in SPLITS if corpus.sizes.get(each)] if split == ALL else [split]
     if not all(corpus.sizes.get(each) for each in splits) or not splits:
         sizes = ", ".join(f"{name} {count:,}" for name, count in corpus.sizes.items())
         raise DataError(f"{corpus.name} has no example in {split!r}: {sizes}; --split names another part, or all")
     columns = _columns(corpus, by)
-    if corpus.task in ("classify", "tag"):
-        subject.order_of(corpus)  # before anything is computed
+    subject.order_of(corpus)  # before anything is computed
     judge = judged(subject, corpus, splits, batch_size)
     if judge is None and by:
         raise ConfigError(f"by={by!r}: the data {corpus.name!r} judge no single examples, so there are no groups")
     cells = _cells(columns, by, judge)
     return _found(subject, corpus, judge, cells, splits, by=by, split=split, samples=samples, seed=seed, least=least,
-                  worst=worst, batch_size=batch_size, named=data)  # fmt: skip
+                  worst=worst, batch_size=batch_size, named=GIVEN if given else data)  # fmt: skip
 
 
 def _found(
@@ -125,7 +130,7 @@ def _found(
 
 def _fits(subject: Any, corpus: Any) -> bool:
     """Tell whether the data's own scores hold: where labels have the order that the run gives them."""
-    order = subject.order_of(corpus) if corpus.task in ("classify", "tag") else []
+    order = subject.order_of(corpus)
     return bool(order == list(range(len(order))))
 
 
@@ -135,6 +140,11 @@ def _notes(subject: Any, corpus: Any, named: Any, split: str) -> list[str]:
 
     notes = list(notes_of(corpus))
     record = subject.record
+    if "settings" not in record:
+        notes.append(
+            "The model has no record of its training, so that nobody knows how its data were split: examples that are "
+            "judged may have been trained on."
+        )
     same = record.get("fingerprint") == corpus.fingerprint
     if named in (None, record.get("data")) or same:
         if record and not same:

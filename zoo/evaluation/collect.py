@@ -24,7 +24,7 @@ from zoo.evaluation.entities import EntityJudge, marks_entities
 from zoo.evaluation.judge import Answers, Item, Judge
 from zoo.evaluation.numbers import NumbersJudge
 from zoo.evaluation.several_labels import LabelsJudge
-from zoo.evaluation.subject import Subject
+from zoo.evaluation.subject import LABELLED, Subject
 from zoo.evaluation.tokens import TokenJudge, TokenSums
 from zoo.evaluation.written import Both, TranscriptJudge, TranslationJudge
 
@@ -41,9 +41,9 @@ def judged(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: int
     Raises:
         DataError: If the run lacks labels of the data, or nothing can be read.
     """
-    order = subject.order_of(corpus) if corpus.task in ("classify", "tag") else []
+    order = subject.order_of(corpus)
     model = subject.model
-    if corpus.task in ("classify", "tag"):
+    if corpus.task in LABELLED:
         answers = _answers(subject, corpus, splits, batch_size, order)
         names = subject.labels or tuple(getattr(corpus, "labels", ()))
         labels = list(names) or [str(place) for place in range(answers.values.shape[-1])]
@@ -91,13 +91,14 @@ def _answers(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: i
     """Collect scores of labels; those of padding and of what has no target are left out."""
     items: list[Item] = []
     owners, values, targets = [], [], []
+    flat = False
     batch_of = getattr(subject.hook("postprocess"), "batch_of", None)
     for split, places, batch, answer in _batches(subject.model, corpus, splits, batch_size, "answers"):
+        flat = answer.ndim == 2
         owner = _owners(places, batch, answer, batch_of) + len(items)
         target = batch.target.reshape(-1) if batch.target.ndim == answer.ndim - 1 else batch.target
         scores = answer.reshape(-1, answer.shape[-1])
-        known = target != IGNORED if not target.is_floating_point() else torch.ones(len(target), dtype=torch.bool)
-        known = known.cpu()
+        known = (~target.isnan().flatten(1).all(1) if target.is_floating_point() else target != IGNORED).cpu()
         items += [Item(split, place) for place in places]
         owners.append(owner[known])
         values.append(scores.cpu()[known])
@@ -107,7 +108,8 @@ def _answers(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: i
     answers = Answers(
         items, torch.cat(owners).numpy(), _read(torch.cat(values), subject.target), torch.cat(targets).numpy()
     )
-    return _by_vector(_known(_ordered(answers, subject.target, order)))
+    found = _known(_ordered(answers, subject.target, order))
+    return _by_vector(found) if flat else found
 
 
 def _owners(places: Sequence[int], batch: Batch, answer: Tensor, batch_of: Any) -> Tensor:
@@ -147,7 +149,7 @@ def _known(answers: Answers) -> Answers:
 
 
 def _by_vector(answers: Answers) -> Answers:
-    """Let each vector of a single example, such as the nodes of one graph, be an item of its own."""
+    """Let each vector of a set that is the only example, the nodes of one graph, be an item of its own."""
     if len(answers.items) > 1:
         return answers
     items = [answers.items[0]] * len(answers.owner)

@@ -1,25 +1,30 @@
 """`Subject`: the run or model that is judged: its labels, its tokenizer, how its inputs are prepared, and its data."""
 
 import json
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.data.corpus import Corpus, check_task, open_corpus
+from zoo.data.corpus import Corpus, check_task, find_source, open_corpus
 from zoo.data.corpus_options import PreparesInputs
 from zoo.data.labels import labels_of
-from zoo.errors import ConfigError, DataError, ZooError
+from zoo.data.python.given import NAME, GivenData, is_given, open_given
+from zoo.data.tables.table import PARTS
+from zoo.errors import ConfigError, DataError, WeightsError, ZooError
 from zoo.factory import create
 from zoo.pipeline import Pipeline
 from zoo.spec import ModelSpec
-from zoo.training.resume.run_folder import read_record
+from zoo.training.resume.run_folder import RECORD
 from zoo.weights import hub
 from zoo.weights.token_ids import fetch_tokenizer
 
 _FREE = ("num_classes", "units", "image_size", "labels", "symbols", "blank", "task", "target")
 """Keywords that fit a model to data, of which others than those of the data do no harm, or which are checked apart."""
+LABELLED = ("classify", "tag", "multi-label")
+"""Tasks whose answers are scores of labels, or numbers."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,11 @@ class Subject:
             UnknownModelError: If a name is none of a model.
             ConfigError: If it is something else, or a model without weights.
         """
-        folder = getattr(run, "folder", None)
+        folder, record = getattr(run, "folder", None), {}
         if folder is not None:
             run = folder
         elif hasattr(run, "outcome"):  # a training that was saved nowhere
-            run = run.model
+            run, record = run.model, {"settings": run.settings.to_dict()} | dict(run.record)
         if isinstance(run, str | Path):
             return cls._named(str(run), device, int8)
         spec = getattr(run, "spec", None)
@@ -64,7 +69,7 @@ class Subject:
                 f"run={type(run).__name__}: give the folder of a run, the name of a model with weights, or a model "
                 "that zoo.create made"
             )
-        return cls(spec.name, spec, given=run)
+        return cls(spec.name, spec, tuple(record.get("labels", ())), record, given=run)
 
     @classmethod
     def _named(cls, name: str, device: str, int8: bool) -> "Subject":
@@ -74,11 +79,8 @@ class Subject:
         where = pipeline.name if hub.is_repository(pipeline.name) else tagged
         if not where:
             raise ConfigError(f"{name!r} has no published weights, and random ones are not worth judging: give a run")
-        record = {}
-        if pipeline.name.startswith("local-dir:"):
-            record = read_record(Path(pipeline.name.removeprefix("local-dir:")).expanduser())
         labels = labels_of({**spec.config, "repository": where})
-        return cls(name, spec, tuple(labels), record, pipeline=pipeline)
+        return cls(name, spec, tuple(labels), _record_of(where), pipeline=pipeline)
 
     @property
     def model(self) -> Any:
@@ -88,7 +90,7 @@ class Subject:
     @property
     def target(self) -> str:
         """What an answer is: `class`, `labels` or `numbers`."""
-        return str(self.spec.config.get("target", "class"))
+        return target_of(self.spec.task, self.spec.config)
 
     def hook(self, name: str) -> Any:
         """Give the `preprocess` or `postprocess` of the model; None where it has none."""
@@ -97,21 +99,22 @@ class Subject:
             return make(self.given if self.pipeline is None else self.pipeline.name)
         return None
 
-    def open(self, data: "str | Path | Corpus | None") -> Corpus:
+    def open(self, data: Any, columns: Mapping[str, str] | None = None) -> Corpus:
         """Open data as the run reads them: with its tokenizer, its split and the preparation of its inputs.
 
         Args:
-            data: as for `open_corpus`; None for those of the training.
+            data: as for `zoo.train`; None for those of the training.
+            columns: of examples with named columns, the column of each role.
 
         Raises:
             DataError: If the data cannot be opened, or have labels that the run lacks.
             ConfigError: If the run cannot read them.
         """
-        if data is None:
-            data = self.record.get("data")
-            if not data:
-                raise ConfigError(f"{self.name!r} tells no data that it was trained on: name some with --data")
-        corpus: Any = self._opened(str(data)) if isinstance(data, str | Path) else data
+        corpus: Any = self._of_training() if data is None else data
+        if isinstance(corpus, str | Path):
+            corpus = self._opened(str(corpus))
+        elif is_given(corpus):
+            corpus = self._opened(GivenData(parts_of(corpus), dict(columns or {})))
         self._check(corpus)
         same = corpus.fingerprint == self.record.get("fingerprint")
         if isinstance(corpus, PreparesInputs) and not same:
@@ -120,13 +123,41 @@ class Subject:
                 corpus = corpus.with_preparation(preprocess.portable())
         return corpus
 
-    def _opened(self, data: str) -> Corpus:
+    def _of_training(self) -> str:
+        """Give the name of the data of the training.
+
+        Raises:
+            ConfigError: If it tells none that can be opened again.
+        """
+        data = str(self.record.get("data", ""))
+        if not data:
+            raise ConfigError(f"{self.name!r} tells no data that it was trained on: name some with data= (--data)")
+        if data == NAME:
+            raise ConfigError(
+                f"{self.name!r} was trained on {NAME}, which no run stores: give examples to judge, as data="
+            )
+        try:
+            find_source(data, self.spec)
+        except DataError as error:
+            raise ConfigError(
+                f"{self.name!r} was trained on {data!r}, which cannot be opened again: give data= (--data), such as "
+                f"a corpus of your own: {error}"
+            ) from error
+        return data
+
+    def _opened(self, data: "str | GivenData") -> Corpus:
         where = self.pipeline.name if self.pipeline is not None else ""
         if where and not hub.is_repository(where):
             where = next(iter(self.spec.weights.values()), "")
         tokenizer = fetch_tokenizer(where) if where else None
         seed = int(self.record.get("settings", {}).get("seed", 0))
-        return open_corpus(data, self.spec, seed, str(tokenizer or ""))
+        with tempfile.TemporaryDirectory() as folder:
+            if (own := self.record.get("tokenizer")) is not None:  # of a training that was saved nowhere
+                tokenizer = Path(folder) / "tokenizer.json"
+                own.save(tokenizer)
+            if isinstance(data, GivenData):
+                return open_given(data, self.spec, seed, str(tokenizer or ""))
+            return open_corpus(data, self.spec, seed, str(tokenizer or ""))
 
     def _check(self, corpus: Corpus) -> None:
         check_task(corpus, self.spec)
@@ -141,20 +172,20 @@ class Subject:
                 raise ConfigError(
                     f"{self.name!r} reads {key}={config[key]!r}, and the data {corpus.name!r} have {value!r}"
                 )
-        if fitting.get("target", "class") != self.target:
+        if (target := target_of(corpus.task, fitting)) != self.target:
             raise ConfigError(
                 f"{self.name!r} was trained on targets of kind {self.target!r}, and the data {corpus.name!r} have "
-                f"{fitting.get('target', 'class')!r}"
+                f"{target!r}"
             )
 
     def order_of(self, corpus: Corpus) -> list[int]:
-        """Give the place among the run's labels of each label of the data; nothing where the data have none.
+        """Give the place among the run's labels of each label of the data; nothing where these have none.
 
         Raises:
             DataError: If the run lacks labels, which are named; or nobody knows which is which.
         """
         wanted = list(getattr(corpus, "labels", ()))
-        if not wanted:
+        if not wanted or corpus.task not in LABELLED:
             return []
         if self.labels:
             lacking = [label for label in wanted if label not in self.labels]
@@ -172,3 +203,27 @@ class Subject:
                 f"have no names, {count}"
             )
         return list(range(len(wanted)))
+
+
+def parts_of(given: Any) -> dict[str, Any]:
+    """Let all examples that a program gives be those of each part; data with parts of their own keep them."""
+    return {"train": given} if isinstance(given, Mapping) else dict.fromkeys(PARTS, given)
+
+
+def _record_of(where: str) -> dict[str, Any]:
+    """Read the record of a training in a folder or a repository of the hub; empty where it has none.
+
+    Raises:
+        WeightsError: If the record of a folder cannot be read.
+    """
+    if where.startswith("local-dir:"):
+        return hub.read_json(where, RECORD)
+    found: dict[str, Any] = {}
+    with suppress(WeightsError):
+        found = hub.read_json(where, RECORD) if hub.is_repository(where) else {}
+    return found if "zoo_version" in found else {}
+
+
+def target_of(task: str, config: Mapping[str, Any]) -> str:
+    """Say what an answer is, by the task and the configuration of a model: `class`, `labels` or `numbers`."""
+    return "labels" if task == "multi-label" else str(config.get("target", "class"))

@@ -3,9 +3,9 @@
 import logging
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,8 @@ class Trained:
     """Whether this is the first of several processes, the one that prints."""
     was_finished: bool = False
     """Whether the folder held this training, finished: nothing was trained or tested now."""
+    record: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Of the data and the settings, as the run folder has it; with the labels and the tokenizer if it is new."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class _Parts:
     objective: Objective
     facts: dict[str, Any]
     """For the record of the run folder, and to compare a resumed training with."""
+
+
+def _recorded(parts: _Parts) -> dict[str, Any]:
+    """Give the facts of a training, and what a run folder has in files of its own: labels and tokenizer."""
+    own = {"labels": list(getattr(parts.corpus, "labels", ())), "tokenizer": getattr(parts.corpus, "tokenizer", None)}
+    return parts.facts | own
 
 
 class Trainer:
@@ -138,8 +146,9 @@ class Trainer:
         outcome, scores = self._run(parts, start)
         if self.fabric.is_global_zero:
             warn_of_notes(corpus, told)  # of what was found while training
+        first = self.fabric.is_global_zero
         return Trained(
-            parts.model.eval(), self.folder.path, scores, outcome, parts.settings, self.fabric.is_global_zero
+            parts.model.eval(), self.folder.path, scores, outcome, parts.settings, first, record=_recorded(parts)
         )
 
     def _tell(self, corpus: Corpus) -> None:
@@ -256,7 +265,7 @@ class Trainer:
         if (saver := self._saver(parts, None)) is not None:
             saver.on_start(Outcome())
             saver.finish(outcome, scores)
-        return Trained(model, self.folder.path, scores, outcome, parts.settings)
+        return Trained(model, self.folder.path, scores, outcome, parts.settings, record=_recorded(parts))
 
     def _stored(self, parts: _Parts, end: Snapshot, record: dict[str, Any]) -> Trained:
         """Give the result of a training that is finished, as its folder has it."""
@@ -266,7 +275,7 @@ class Trainer:
         model.load_state_dict(best_weights(end))
         merge(model)
         first = self.fabric.is_global_zero
-        return Trained(model, self.folder.path, record["test"], outcome, parts.settings, first, was_finished=True)
+        return Trained(model, self.folder.path, record["test"], outcome, parts.settings, first, True, record)
 
     def _saver(self, parts: _Parts, start: Snapshot | None) -> SaveRunFolder | None:
         if self.folder.path is None:

@@ -1,6 +1,6 @@
 """`DescribedGraphs`: graphs with a text each, for models of a graph encoder and a decoder that writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -8,7 +8,7 @@ from torch import nn
 
 from zoo import ConfigError, DataError, ModelSpec
 from zoo.core import IGNORED, SYMBOLS, Symbols, has_own_loss
-from zoo.data import Batch, BatchedCorpus, DatasetInfo, Parts, evaluation_mode, own_loss, token_scores
+from zoo.data import Batch, BatchedCorpus, DatasetInfo, Parts, Written, evaluation_mode, own_loss, token_scores
 from zoo.plugins.graph.descriptions.grammar import Described
 from zoo.plugins.graph.io.preprocess import packed
 from zoo.plugins.shared.text.metrics import bleu, exact_match
@@ -34,6 +34,7 @@ class DescribedGraphs(BatchedCorpus):
 
     task = "generate"
     metric = EXACT
+    units = "13a"
     tokenizer: Tokenizer
 
     def __init__(
@@ -86,22 +87,27 @@ class DescribedGraphs(BatchedCorpus):
 
     def write(self, model: Any, split: str, batch_size: int) -> tuple[list[str], list[str]]:
         """Let a model describe each graph of a part, greedily; give what it wrote and what is right."""
-        written: list[str] = []
-        wanted: list[str] = []
+        found = list(self.written(model, split, batch_size))
+        return [each.text for each in found], [each.wanted[0] for each in found]
+
+    def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
+        """See `WritesTexts.written`."""
         most = int(self.targets["train"].lengths.max())
         limit = getattr(model, "max_len", None)
         with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
                 graphs = [each.to(device) if each is not None else None for each in self.graphs(split, places)]
                 best = model.generate(*graphs, max_len=most if limit is None else min(most, limit)).best()
-                written += self.tokenizer.decode_batch(best)
-                wanted += self.tokenizer.decode_batch(self.targets[split][place] for place in places)
-        return written, wanted
+                texts = self.tokenizer.decode_batch(best)
+                wanted = self.tokenizer.decode_batch(self.targets[split][place] for place in places)
+                yield from (
+                    Written(place, text, (right,)) for place, text, right in zip(places, texts, wanted, strict=True)
+                )
 
     def score(self, model: nn.Module, split: str, batch_size: int) -> dict[str, float]:
         """Score the texts that a model writes, and its tokens given the right ones."""
         written, wanted = self.write(model, split, batch_size)
-        found = {EXACT: exact_match(written, wanted), "BLEU": bleu(written, wanted, "13a")}
+        found = {EXACT: exact_match(written, wanted), "BLEU": bleu(written, wanted, self.units)}
         with evaluation_mode(model) as device:
             if has_own_loss(model):
                 return found | {"loss": own_loss(model, self.held_out(split, batch_size), device)}

@@ -115,7 +115,9 @@ def _open_label_sets(
     labels = list(columns) or data.labels(lambda example: example.labels)
     chosen = data.tokenizer(tokenizer, lambda example: (example.text,))
     about = data.about(f"texts with any of {len(labels)} labels", chosen)
-    return MultiLabelCorpus(about, spec, chosen, data.parts, labels)
+    corpus = MultiLabelCorpus(about, spec, chosen, data.parts, labels)
+    corpus.columns = data.columns()
+    return corpus
 
 
 def open_tagged(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:

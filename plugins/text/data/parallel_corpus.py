@@ -109,21 +109,29 @@ class ParallelCorpus(TextCorpus):
     def write(self, model: Any, split: str, batch_size: int) -> list[GeneratedPair]:
         """Let a model write a text for each pair of a part, greedily."""
         return [
-            GeneratedPair(self.parts[split][each.place], each.text, self._as_decoded(split, each.place))
-            for each in self.written(model, split, batch_size)
+            GeneratedPair(self.parts[split][place], text, self._as_decoded(split, place))
+            for place, text in self._generated(model, split, batch_size)
         ]
 
     def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
         """See `WritesTexts.written`."""
+        for place, text in self._generated(model, split, batch_size):
+            pair = self.parts[split][place]
+            yield Written(place, text, self.references_of(pair), pair.source)
+
+    def references_of(self, pair: Pair) -> tuple[str, ...]:
+        """Give all targets that are right for the source of a pair."""
+        return (pair.target,)
+
+    def _generated(self, model: Any, split: str, batch_size: int) -> Iterator[tuple[int, str]]:
+        """Let a model write a text for each pair, given by its index."""
         most = int(self.targets["train"].lengths.max())
         with evaluation_mode(model) as device:
             for places in self.places(split, batch_size):
                 ids, valid = self.prompts(split, places)
                 limit = _room(model, max(most, _LONGER * ids.shape[1]), ids.shape[1] if self.alone else 0)
                 best = model.generate(ids.to(device), valid.to(device), max_len=limit).best()
-                for place, text in zip(places, self.tokenizer.decode_batch(best), strict=True):
-                    pair = self.parts[split][place]
-                    yield Written(place, text, (pair.target,), pair.source)
+                yield from zip(places, self.tokenizer.decode_batch(best), strict=True)
 
     def _as_decoded(self, split: str, place: int) -> str:
         """Give a reference as the tokenizer writes it, which may not know all its characters."""

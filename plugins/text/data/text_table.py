@@ -102,7 +102,7 @@ def _label_sets(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Mul
     data = _data(TableTexts(table, "label sets", [columns["text"]], make, lambda each: each.text, seed))
     chosen = data.tokenizer(tokenizer, lambda each: (each.text,))
     about = data.about(f"texts with any of {len(names)} labels", chosen)
-    return MultiLabelCorpus(about, spec, chosen, data.parts, names)
+    return _with_columns(MultiLabelCorpus(about, spec, chosen, data.parts, names), table, data)
 
 
 def _tagged(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> TaggedCorpus:

@@ -102,3 +102,55 @@ def test_data_of_another_task_are_refused(trained: str, tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("\n\n".join(f"w{i} A\nv B" for i in range(20)))
     with pytest.raises(zoo.ConfigError, match=r"made for task 'classify', the data 'a\.conll' ask for 'tag'"):
         zoo.evaluate(trained, tmp_path / "a.conll")
+
+
+TINY: dict[str, Any] = {"steps": 2, "batch_size": 8, "tokenizer": "byte", "seed": 3}
+
+
+def test_a_training_that_was_not_saved_is_judged_on_what_it_did_not_train_on(reviews: Path) -> None:
+    trained = zoo.train("bert-micro", f"csv:{reviews}", **TINY)
+    for data in (f"csv:{reviews}", None):
+        found = zoo.evaluate(trained, data, samples=2)
+        assert found.own["loss"] == pytest.approx(trained.scores["loss"])
+        assert not found.notes
+
+
+def test_of_a_model_without_a_record_nobody_knows_the_split(trained: str, reviews: Path) -> None:
+    spec = zoo.info(f"local-dir:{trained}")
+    corpus = zoo.data.open_corpus(f"csv:{reviews}", spec, 0, f"{trained}/tokenizer.json")
+    (note,) = zoo.evaluate(zoo.create(f"local-dir:{trained}"), corpus, samples=2).notes
+    assert "no record of its training" in note
+
+
+def test_a_run_of_the_hub_is_judged_on_the_split_of_its_record(
+    trained: str, reviews: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def download(place: str, filenames: tuple[str, ...]) -> Path | None:
+        return next((Path(trained) / name for name in filenames if (Path(trained) / name).is_file()), None)
+
+    monkeypatch.setattr("zoo.weights.hub._download", download)
+    found = zoo.evaluate("hf-hub:org/name", f"csv:{reviews}", samples=2)
+    assert found.scores == zoo.evaluate(trained, samples=2).scores
+    assert not found.notes
+
+
+def test_all_examples_that_a_program_gives_are_judged(trained: str, reviews: Path) -> None:
+    pairs = [("a bad thing", "bad"), ("a good thing", "good"), ("a worse thing", "bad")] * 4
+    found = zoo.evaluate(trained, pairs, samples=2)
+    assert found.count == len(pairs)
+    assert sorted(row["wanted"] for row in found.items()) == ["bad"] * 8 + ["good"] * 4
+    assert not found.notes
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(pairs, columns=["said", "mood"]).assign(shop="north")
+    columns = {"text": "said", "label": "mood"}
+    framed = zoo.evaluate(trained, frame, columns=columns, split="all", by="shop", samples=2)
+    assert framed.scores == found.scores
+    assert list(framed.groups) == ["north"]
+
+
+def test_a_training_on_examples_asks_for_data() -> None:
+    pairs = [(f"{word} {number}", word) for number in range(20) for word in ("bad", "good")]
+    trained = zoo.train("bert-micro", pairs, **TINY)
+    with pytest.raises(zoo.ConfigError, match=r"trained on examples from Python, which no run stores: give .* data="):
+        zoo.evaluate(trained)
+    assert zoo.evaluate(trained, pairs[:6], samples=2).count == 6

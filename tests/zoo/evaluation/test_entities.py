@@ -1,8 +1,12 @@
 """Entities of words, in the schemes there are."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
+import zoo
 from zoo.evaluation.entities import EntityJudge, entities, marks_entities
 from zoo.evaluation.judge import Answers, Item
 
@@ -36,3 +40,17 @@ def test_an_entity_counts_where_kind_and_both_ends_are_right() -> None:
     judge = EntityJudge(answers, labels)
     assert judge.scores(np.array([0, 1]))["entity F1"] == 0.5
     assert judge.scores(np.array([0, 0]))["entity F1"] == 1
+
+
+def test_a_single_sentence_stays_one_item(tmp_path: Path) -> None:
+    sentences = [f"Ann{n} B-PER\nLee I-PER\nsleeps O" for n in range(12)]
+    (tmp_path / "a.conll").write_text("\n\n".join(sentences) + "\n")
+    sizes: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+    run = zoo.train("bert-micro", tmp_path / "a.conll", steps=1, batch_size=8, tokenizer="byte", **sizes)
+    corpus: Any = zoo.data.open_corpus(str(tmp_path / "a.conll"), zoo.info("bert-micro"), 0, "byte")
+    assert corpus.sizes["test"] == 1
+    found = zoo.evaluate(run, samples=2)
+    assert found.count == 1
+    assert isinstance(found.judge, EntityJudge)
+    assert len(found.judge.answers.owner) == 3
+    assert found.items()[0]["wanted"] == "B-PER I-PER O"

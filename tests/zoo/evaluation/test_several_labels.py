@@ -1,9 +1,14 @@
 """Several labels at once, some of them not known."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn import metrics
 
+import zoo
 from zoo.evaluation.judge import Answers, Item
 from zoo.evaluation.several_labels import LabelsJudge
 
@@ -18,3 +23,45 @@ def test_scores_are_those_of_scikit_learn_over_what_is_known() -> None:
     assert found["ROC AUC"] == pytest.approx(np.mean([metrics.roc_auc_score(*pair) for pair in columns]))
     assert found["macro F1"] == pytest.approx(np.mean([metrics.f1_score(t, v > 0.5) for t, v in columns]))
     assert len(judge.rows()) == 40
+
+
+SIZES: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+
+
+def written(folder: Path, labels: tuple[str, str], kind: str) -> str:
+    """Write texts or pictures that are red, late, both or neither; of every ninth nobody knows the first."""
+    rows = [f"{kind},{','.join(labels)},shop"]
+    for number in range(60):
+        red, late = number % 2, (number // 2) % 2
+        told = {"red": "" if number % 9 == 0 and kind == "text" else str(red), "late": str(late), "odd": str(late)}
+        first = f"thing {number} {'red' * red} {'late' * late}"
+        if kind == "path":
+            first = f"{number}.png"
+            pixels = np.random.default_rng(number).integers(0, 40, (8, 8, 3)) + 200 * np.array([red, 0, late])
+            Image.fromarray(pixels.astype(np.uint8)).save(folder / first)
+        rows.append(f"{first},{','.join(told[label] for label in labels)},{('north', 'south')[number // 4 % 2]}")
+    path = folder / f"{'-'.join(labels)}.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return f"csv:{path}?labels={','.join(labels)}"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bert-micro", "text"), ("vit-micro", "path")])
+def test_a_run_on_several_labels_is_judged_by_name_of_label_and_by_group(name: str, kind: str, tmp_path: Path) -> None:
+    data = written(tmp_path, ("red", "late"), kind)
+    more: dict[str, Any] = {"tokenizer": "byte"} if kind == "text" else {"patch_size": 4}
+    zoo.train(name, data, out=tmp_path / "run", steps=3, batch_size=8, seed=3, **SIZES, **more)
+    found = zoo.evaluate(tmp_path / "run", samples=5, by="shop", least=1)
+    assert isinstance(found.judge, LabelsJudge)
+    assert found.scores["micro F1"].value == pytest.approx(found.own["micro F1"])
+    assert set(found.groups) <= {"north", "south"}
+    assert found.groups
+    assert len(found.worst) == found.count
+    first = found.worst[0]
+    assert "thing" in first.text if kind == "text" else first.medium is not None
+    turned = zoo.evaluate(tmp_path / "run", written(tmp_path, ("late", "red"), kind), split="all", samples=2)
+    straight = zoo.evaluate(tmp_path / "run", data, split="all", samples=2)
+    assert turned.count == straight.count == 60
+    for score, each in straight.scores.items():
+        assert turned.scores[score].value == pytest.approx(each.value)
+    with pytest.raises(zoo.DataError, match="has the label odd, which"):
+        zoo.evaluate(tmp_path / "run", written(tmp_path, ("red", "odd"), kind))

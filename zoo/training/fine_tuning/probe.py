@@ -1,7 +1,7 @@
 """Linear probe, arXiv:2103.00020 sec. 3.2: a linear head fitted by scikit-learn on the vectors of a frozen model.
 
-The vectors of each example are computed once. The head is logistic regression, ridge regression of numbers; its
-regularisation is chosen on the validation examples.
+The vectors of each example are computed once. The head is logistic regression, one for each of several labels, or ridge
+regression of numbers; its regularisation is chosen on the validation examples.
 
 Axes: r vectors, d channels, k labels or numbers.
 """
@@ -59,7 +59,7 @@ def check_probe(given: Settings, task: str, name: str, processes: int = 1) -> No
         MissingLibraryError: If scikit-learn is not installed.
     """
     require("zoo train --probe", NEEDS)
-    if task not in ("classify", "tag"):
+    if task not in ("classify", "tag", "multi-label"):
         raise ConfigError(
             f"probe=True with {name!r}, task {task!r}: a probe is one linear layer on vectors that stay as they are, "
             "and what a model writes depends on all that it wrote before; use freeze='encoder' or lora=8"
@@ -87,7 +87,7 @@ def fit_probe(model: nn.Module, corpus: Any, settings: Settings) -> None:
     """
     backbone: Any = deepcopy(model)
     backbone.reset_classifier(0)
-    target = corpus.overrides().get("target", "class")
+    target = "labels" if corpus.task == "multi-label" else corpus.overrides().get("target", "class")
     units = getattr(corpus, "units", None) if target == "numbers" else None
     train, held = (_vectors(backbone, corpus, split, settings.batch_size) for split in ("train", "validation"))
     classes = int(model.num_classes)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, fingerprint, parse
+from zoo.data import DatasetInfo, Written, fingerprint, parse
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.metrics import normalised, token_f1
 from zoo.plugins.text.data.file_readers import read_table
@@ -33,6 +33,12 @@ class QuestionsCorpus(ReferencesCorpus):
 
     Both compare without case, punctuation and articles; of several answers the nearest counts.
     """
+
+    def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
+        """See `WritesTexts.written`: texts and answers as SQuAD compares them, see `normalised`."""
+        for each in super().written(model, split, batch_size):
+            wanted = tuple(dict.fromkeys(map(normalised, each.wanted)))
+            yield each._replace(text=normalised(each.text), wanted=wanted)
 
     def metrics_of(self, written: Sequence[GeneratedPair]) -> dict[str, float]:
         """Give exact match and the mean F1 of words."""

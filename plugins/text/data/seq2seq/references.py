@@ -1,9 +1,10 @@
 """`ReferencesCorpus`: pairs of texts where a source may have several right targets, of which any counts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from zoo import ModelSpec
-from zoo.data import DatasetInfo, Parts
+from zoo.data import DatasetInfo, Parts, Written
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.text.data.parallel_corpus import GeneratedPair, Pair, ParallelCorpus
 from zoo.plugins.text.data.text_stream import TextStream
@@ -27,6 +28,18 @@ class ReferencesCorpus(ParallelCorpus):
         """The targets of each source that is evaluated."""
         for pair in (pair for split in ("validation", "test") for pair in self.parts[split]):
             self.references.setdefault(pair.source, []).append(pair.target)
+
+    def references_of(self, pair: Pair) -> tuple[str, ...]:
+        """See `ParallelCorpus.references_of`: each different target of the source."""
+        return tuple(dict.fromkeys(self.references.get(pair.source, (pair.target,))))
+
+    def written(self, model: Any, split: str, batch_size: int) -> Iterator[Written]:
+        """See `WritesTexts.written`: a text for each source, once."""
+        seen: set[str] = set()
+        for each in super().written(model, split, batch_size):
+            if each.source not in seen:
+                seen.add(each.source)
+                yield each
 
     def each_once(self, written: Sequence[GeneratedPair]) -> list[GeneratedPair]:
         """Leave out what was written again for the same source."""

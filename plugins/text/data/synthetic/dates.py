@@ -33,6 +33,10 @@ ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", 
 class DatesCorpus(ParallelCorpus):
     """Serve dates with one of their texts each; in the scores every style of a date is right."""
 
+    def references_of(self, pair: Pair) -> tuple[str, ...]:
+        """See `ParallelCorpus.references_of`: the date in each style."""
+        return styles(pair.source)
+
     def metrics_of(self, written: Sequence[GeneratedPair]) -> dict[str, float]:
         """Score what was written against all styles of each date."""
         texts, wanted = [each.text for each in written], [styles(each.pair.source) for each in written]

@@ -8,6 +8,7 @@ import zoo
 from zoo.core import IGNORED
 from zoo.data import DatasetInfo, Parts
 from zoo.data.corpus import Corpus
+from zoo.data.items import WritesTexts
 from zoo.errors import ConfigError, DataError
 from zoo.plugins.graph.descriptions.corpus import DescribedGraphs
 from zoo.plugins.graph.descriptions.grammar import draw_graphs
@@ -76,6 +77,10 @@ def test_texts_are_scored_by_exact_match_and_bleu(wrong: int, share: float) -> N
     scores = corpus.score(Knowing(corpus, wrong), "test", 2)
     assert tuple(scores) == corpus.metrics(Knowing(corpus, wrong))
     assert scores["exact match"] == pytest.approx(share)
+    written = list(corpus.written(Knowing(corpus, wrong), "test", 2))
+    assert isinstance(corpus, WritesTexts)
+    assert sorted(each.place for each in written) == list(range(5))
+    assert sum(each.text in each.wanted for each in written) / 5 == pytest.approx(share)
     assert (scores["BLEU"] == pytest.approx(100)) == (wrong < 0)
 
 

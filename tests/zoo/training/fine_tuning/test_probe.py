@@ -80,6 +80,21 @@ def test_numbers_are_fitted_in_their_own_units() -> None:
     assert not np.isnan(float(error))
 
 
+def test_each_of_several_labels_has_a_logistic_regression(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    rows = ["text,red,late"]
+    for number in range(80):
+        red, late = number % 2, number // 2 % 2
+        words = f"{('blue', 'red')[red]} {('soon', 'late')[late]} {rng.randrange(9)}"
+        rows.append(f"{words},{red},{'' if number % 9 == 0 else late}")  # of every ninth nobody knows the second
+    (tmp_path / "words.csv").write_text("\n".join(rows))
+    data = f"csv:{tmp_path}/words.csv?labels=red,late"
+    found = zoo.train("bert-micro", data, probe=True, tokenizer="word", depth=1)
+    assert found.model.spec.task == "multi-label"
+    assert found.scores["exact match"] == 1
+    assert found.outcome.steps == 1
+
+
 @pytest.mark.parametrize(
     ("given", "task", "told"),
     [

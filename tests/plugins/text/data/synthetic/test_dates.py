@@ -56,5 +56,6 @@ def test_no_date_is_in_two_parts_and_any_style_is_right(monkeypatch: pytest.Monk
     for style in range(3):
         written = [GeneratedPair(pair, styles(pair.source)[style], pair.target) for pair in pairs]
         assert corpus.metrics_of(written) == {"exact match": 1.0, "BLEU": pytest.approx(100.0)}
+    assert corpus.references_of(pairs[0]) == styles(pairs[0].source)
     mixed = [GeneratedPair(pair, styles(pair.source)[0].replace(" the ", " "), pair.target) for pair in pairs]
     assert corpus.metrics_of(mixed)["exact match"] == 0
