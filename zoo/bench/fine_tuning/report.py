@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from zoo.bench.decision.bootstrap import Array, Interval, bootstrap, draw_examples, interval
-from zoo.bench.fine_tuning.training import PROBE, SCRATCH
+from zoo.bench.fine_tuning.training import FROZEN, PROBE, SCRATCH
 from zoo.bench.grid.engine import Record
 from zoo.bench.study.report import Report, ReportTable
 
-ALIKE = 0.02
+ALIKE = 0.05
 """Difference of accuracies that is worth no training."""
 Runs = Mapping[str, Sequence[Record]]
 """Finished runs of each way."""
@@ -33,11 +33,16 @@ def report(records: Sequence[Record]) -> Report:
 
 
 def _draws(runs: Runs) -> dict[str, Array]:
-    """Draw accuracies of each way, over its seeds and over test examples, the same of all ways."""
-    rng = np.random.default_rng(0)
+    """Draw accuracies of each way, over its seeds and over test examples, the same of all ways.
+
+    A seed chooses the training examples, the same for each way: so ways are compared in pairs.
+    """
     count = len(next(iter(runs.values()))[0]["correct"])
-    weights = draw_examples(count, rng)
-    return {way: bootstrap([_right(run) for run in of], weights, rng) for way, of in runs.items()}
+    weights = draw_examples(count, np.random.default_rng(0))
+    in_order = {way: sorted(of, key=lambda run: run["config"]["seed"]) for way, of in runs.items()}
+    return {
+        way: bootstrap([_right(run) for run in of], weights, np.random.default_rng(1)) for way, of in in_order.items()
+    }
 
 
 def _right(run: Record) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
@@ -50,9 +55,9 @@ def accuracy(runs: Sequence[Record], draws: Array) -> Interval:
 
 
 def _found(each: int, runs: Runs, draws: Mapping[str, Array]) -> list[str]:
-    """Say whether pretraining helps, and whether a probe is enough."""
+    """Say whether pretraining helps, and whether a probe is enough, or the encoder must be trained."""
     shown = {way: accuracy(of, draws[way]) for way, of in runs.items()}
-    tuned = {way: one for way, one in shown.items() if way not in (SCRATCH, PROBE)}
+    tuned = {way: one for way, one in shown.items() if way not in (SCRATCH, PROBE, FROZEN)}
     lines = []
     begin = f"{each} examples of each new class:"
     if SCRATCH in shown and len(shown) > 1:

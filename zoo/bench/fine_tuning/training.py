@@ -18,11 +18,11 @@ from zoo.training.config import Settings
 from zoo.training.fine_tuning.chosen_weights import choose_weights
 from zoo.weights.checkpoint import save
 
-SCRATCH, PROBE = "from scratch", "probe"
+SCRATCH, PROBE, FROZEN = "from scratch", "probe", "frozen encoder"
 WAYS: dict[str, dict[str, Any]] = {
     SCRATCH: {},
     PROBE: {"probe": True},
-    "frozen encoder": {"freeze": "encoder", "learning_rate": 1e-2},
+    FROZEN: {"freeze": "encoder", "learning_rate": 1e-2},
     "whole": {"learning_rate": 1e-3},
     "layer decay": {"layer_decay": 0.65, "learning_rate": 1e-3},
     "lora": {"lora": "4:all", "learning_rate": 3e-3},

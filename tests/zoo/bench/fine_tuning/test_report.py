@@ -42,3 +42,12 @@ def test_where_it_does_not_nothing_is_claimed() -> None:
     assert "pretraining helps" in found.lines[0]
     assert "a probe is not enough: whole is better" in found.lines[1]
     assert "is open" in made(from_scratch=0.5, probe=0.5).lines[0]
+
+
+def test_ways_are_compared_on_the_examples_of_the_same_seeds() -> None:
+    by_seed = {"from scratch": (0.3, 0.5, 0.7), "whole": (0.4, 0.6, 0.8)}
+    records = [record(way, seed, at) for way, accuracies in by_seed.items() for seed, at in enumerate(accuracies)]
+    (line,) = report(records).lines
+    assert "pretraining helps" in line
+    assert float(line.rpartition("±")[2].strip(" ).")) < 0.06
+    assert float(line.partition("±")[2].split(",")[0]) > 0.15

@@ -13,7 +13,7 @@ from zoo.bench.fine_tuning.training import WAYS, count_trained
 def test_every_way_has_the_same_examples() -> None:
     asked = list(runs(fast=True))
     assert len(asked) == len(WAYS) * 2
-    assert {(run["each"], run["seed"]) for run in asked} == {(5, 0), (5, 1)}
+    assert {(run["each"], run["seed"]) for run in asked} == {(20, 0), (20, 1)}
 
 
 def test_unknown_ways_and_data_of_few_classes_are_refused(tmp_path: Path) -> None:
@@ -32,6 +32,7 @@ def test_a_probe_trains_the_head_alone_and_low_rank_less_than_the_whole() -> Non
 def test_a_small_study_runs_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     options: dict[str, Any] = {
+        "data": "digits",
         "ways": "from scratch,probe",
         "examples": "5",
         "steps": 40,
