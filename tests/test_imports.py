@@ -192,6 +192,7 @@ ORDER = {
     "zoo.core.backends": "costs problem banded edges",
     "zoo.core.mechanisms": "abilities recurrence efficient alignment",
     "zoo.core.ops": "first_order recurrence",
+    "zoo.cli": "arguments train models answering looking authoring app",
     "zoo.data": "sequences cache labels progress source_options splits tables labelling python",
     "zoo.training": "config distributed objective fine_tuning resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "

@@ -15,10 +15,10 @@ ALLOWED = {
     "factory/keywords.py": "text",  # a string where a number was expected
     "testing/joining.py": "image speech graph",  # names of models of each family, and a keyword of one
     "cli/arguments.py": "text texts",  # what a file given to --file holds
-    "cli/generate.py": "text",  # a key of the JSON that is printed
-    "cli/int8.py": "texts",  # what a file given to --file holds
-    "cli/answer_lines.py": "text",  # a format, and a column
-    "cli/predict.py": "text",  # a format
+    "cli/answering/generate.py": "text",  # a key of the JSON that is printed
+    "cli/answering/int8.py": "texts",  # what a file given to --file holds
+    "cli/answering/answer_lines.py": "text",  # a format, and a column
+    "cli/answering/predict.py": "text",  # a format
     "bench/speed/command.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same

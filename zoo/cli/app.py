@@ -8,23 +8,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from zoo.cli import (
-    attention,
-    bench,
-    chat,
-    evaluate,
-    explore,
-    export,
-    generate,
-    listing,
-    new,
-    plan,
-    plugins,
-    predict,
-    push,
-    serve,
-    train,
-)
+from zoo.cli import bench, evaluate, train
+from zoo.cli.answering import chat, generate, predict, serve
+from zoo.cli.authoring import new, plugins
+from zoo.cli.looking import attention, explore
+from zoo.cli.models import export, listing, plan, push
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry

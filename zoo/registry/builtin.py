@@ -254,7 +254,7 @@ def zoo_studies() -> list[StudySpec]:
         ),
         StudySpec(
             name="int8",
-            entry="zoo.cli.int8:command",
+            entry="zoo.cli.answering.int8:command",
             description="What int8 weights change in a model's answers: perplexity, best class, error of a score.",
         ),
     ]

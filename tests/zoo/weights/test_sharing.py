@@ -136,7 +136,7 @@ def test_torch_hub_makes_models_by_name() -> None:
 def test_a_folder_of_pictures_is_trained_predicted_pushed_and_loaded_elsewhere(
     hub: Any, run: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    """The way of docs/ten-commands.md; tests/zoo/cli/test_serve.py serves."""
+    """The way of docs/ten-commands.md; tests/zoo/cli/answering/test_serve.py serves."""
     from PIL import Image
 
     for number in range(60):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from zoo.cli.explore import numbers
+from zoo.cli.looking.explore import numbers
 
 Run = Callable[..., tuple[int, str, str]]
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}

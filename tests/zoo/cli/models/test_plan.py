@@ -16,7 +16,7 @@ from zoo import ConfigError
 from zoo.bench.speed import backends
 from zoo.bench.speed.backends import compare, measure, pairs
 from zoo.cli.app import build
-from zoo.cli.plan import plan as command
+from zoo.cli.models.plan import plan as command
 from zoo.core import Causal, Full, Globals, Hard, Window, plan
 from zoo.core.backends import BACKENDS
 from zoo.core.backends.problem import Problem

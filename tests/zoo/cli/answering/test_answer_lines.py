@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from zoo.answers import Filled
-from zoo.cli.answer_lines import AnswerLines
-from zoo.cli.thresholds import Thresholds
+from zoo.cli.answering.answer_lines import AnswerLines
+from zoo.cli.answering.thresholds import Thresholds
 from zoo.errors import ConfigError
 
 LABELS = {"a": 0.1, "b": 0.7, "c": 0.15, "d": 0.05}

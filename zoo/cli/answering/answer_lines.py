@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.answers import Filled, as_json, best
-from zoo.cli.thresholds import Thresholds
+from zoo.cli.answering.thresholds import Thresholds
 from zoo.errors import ConfigError
 
 FORMATS = ("text", "csv", "jsonl")

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from zoo.cli.answering.generate import accepted_options
 from zoo.cli.arguments import Checkpoint, Device, Int8, stream_inputs
-from zoo.cli.generate import accepted_options
 from zoo.errors import ConfigError, InputError
 from zoo.names import counted
 from zoo.pipeline import Pipeline

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import zoo
-from zoo.cli import chat
-from zoo.cli.chat import Conversation
+from zoo.cli.answering import chat
+from zoo.cli.answering.chat import Conversation
 from zoo.errors import InputError
 
 Run = Callable[..., tuple[int, str, str]]

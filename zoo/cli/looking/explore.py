@@ -9,7 +9,7 @@ import typer
 
 from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
-from zoo.cli.shown_input import example_of, load
+from zoo.cli.looking.shown_input import example_of, load
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError
 from zoo.names import counted

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from zoo import ConfigError
 from zoo.cli.app import build
-from zoo.cli.plan_mechanism import Sizes, cost_of, cost_of_full
+from zoo.cli.models.plan_mechanism import Sizes, cost_of, cost_of_full
 from zoo.core import Tokens
 from zoo.factory.attention_argument import attention
 

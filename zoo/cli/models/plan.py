@@ -75,7 +75,7 @@ def plan(
     if not 0 <= dropout < 1:
         raise ConfigError(f"--dropout {dropout} is not in [0, 1)")
     from zoo.bench.speed import backends
-    from zoo.cli.plan_mechanism import Sizes, show
+    from zoo.cli.models.plan_mechanism import Sizes, show
     from zoo.core.backends.problem import Problem
     from zoo.core.scoring.normalizers import Hard, Kernel
     from zoo.factory.attention_argument import names_mechanism
@@ -197,7 +197,7 @@ def _table(answers: "list[Offer]", measured: bool) -> "Table":
 
 
 def _figures(offer: "Offer", measured: bool) -> list[str]:
-    from zoo.cli.plan_mechanism import short
+    from zoo.cli.models.plan_mechanism import short
 
     assert offer.plan
     shown = [short(offer.plan.flops, ""), short(offer.plan.bytes, "B"), f"x {offer.predicted:.3g}"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zoo.cli.feature_file import feature_file
+from zoo.cli.answering.feature_file import feature_file
 from zoo.errors import InputError
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from zoo import Registry
-from zoo.cli import attention_listing, listing
+from zoo.cli.models import attention_listing, listing
 from zoo.errors import ConfigError
 from zoo.registry.lookup import using
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.cli.answer_lines import FORMATS, AnswerLines
+from zoo.cli.answering.answer_lines import FORMATS, AnswerLines
+from zoo.cli.answering.thresholds import Thresholds
 from zoo.cli.arguments import Checkpoint, Device, Int8, ReadWorkers, check_not_empty, check_out, stream_inputs
-from zoo.cli.thresholds import Thresholds
 from zoo.errors import ConfigError, InputError
 from zoo.names import counted
 from zoo.pipeline import BATCH, Pipeline
@@ -75,7 +75,7 @@ def predict(
 
 
 def _write_features(path: Path, pipeline: Pipeline, asked: "_Asked") -> None:
-    from zoo.cli.feature_file import feature_file
+    from zoo.cli.answering.feature_file import feature_file
 
     with feature_file(path) as rows:
         for given, row in pipeline.features(asked.given(), asked.skip):

@@ -3,7 +3,7 @@
 import pytest
 
 from zoo import ConfigError
-from zoo.cli.thresholds import Thresholds
+from zoo.cli.answering.thresholds import Thresholds
 
 ANSWER = {"cat": 0.4, "dog": 0.8, "owl": 0.55}
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from zoo.cli import listing
+from zoo.cli.models import listing
 from zoo.names import counted
 from zoo.plugin_check.finding import Finding
 

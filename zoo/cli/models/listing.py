@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zoo.cli import attention_listing
+from zoo.cli.models import attention_listing
 from zoo.factory import create
 from zoo.names import did_you_mean
 from zoo.spec import ModelSpec, PluginInfo

@@ -1,0 +1,1 @@
+"""Commands that answer inputs with a model: predict, generate, chat, serve."""

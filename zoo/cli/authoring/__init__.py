@@ -1,0 +1,1 @@
+"""Commands for authors of plugins: write one, check one."""

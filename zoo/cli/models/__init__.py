@@ -1,0 +1,1 @@
+"""Commands on models as such: list, describe, plan, export, share."""
