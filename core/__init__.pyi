@@ -161,7 +161,7 @@ from zoo.core.models.source import Bridge as Bridge, Source as Source, bridge_of
 from zoo.core.ops.activations import gelu as gelu, relu as relu, silu as silu
 from zoo.core.ops.autocast import precise as precise
 from zoo.core.ops.first_order import transforms_active as transforms_active
-from zoo.core.ops.int8_matrix import Int8Matrix as Int8Matrix
+from zoo.core.ops.int8.int8_matrix import Int8Matrix as Int8Matrix
 from zoo.core.ops.linear import Linear as Linear
 from zoo.core.ops.products import multiply as multiply
 from zoo.core.ops.tensor_check import check_tensor as check_tensor, values_known as values_known

@@ -22,7 +22,7 @@ ALLOWED = {
     "bench/speed/command.py": "text",  # --only matches a part of a name
     "bench/speed/backends.py": "graph",  # `Edges` is a graph, whatever is computed on it
     "bench/engine/edges.py": "graph",  # the same
-    "data/tables/hub.py": "image audio",  # the kinds of cells that `datasets` decodes
+    "data/tables/sources/hub.py": "image audio",  # the kinds of cells that `datasets` decodes
     "bench/data/images.py": "image images",  # data of each kind, read beside the libraries that read it
     "bench/data/texts.py": "text",
     "bench/export/families.py": "graph speech",  # names of models
@@ -38,7 +38,7 @@ ALLOWED = {
     "deploy/write.py": "graph",  # ONNX's word for the operations of a program
     "bench/gpu/decoding.py": "graph",  # CUDA's word for recorded calls
     "data/tables/kinds.py": "image audio text",  # types of cells, in the words of `datasets`
-    "data/tables/webdataset.py": "text",  # an ending of files
+    "data/tables/sources/webdataset.py": "text",  # an ending of files
     "bench/attention/labelled_texts.py": "text texts",  # data of the user that a study of sequences reads
     "bench/attention/own_data.py": "text",
     "bench/attention/study.py": "text",

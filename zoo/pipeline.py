@@ -115,7 +115,7 @@ class Pipeline:
         Raises:
             InputError: If an input cannot be read.
         """
-        from zoo.data.workers import Workers
+        from zoo.data.batches.workers import Workers
 
         reader = _Reader(self.preprocess, skips=skip is not None)
         parts = iter(parts)
@@ -132,7 +132,7 @@ class Pipeline:
 
     def _workers_for(self, first: Sequence[Any]) -> int:
         """Give the number of workers: by default none where there is one part, or the inputs are no files."""
-        from zoo.data.workers import default_workers
+        from zoo.data.batches.workers import default_workers
 
         if len(first) < 2:
             return 0

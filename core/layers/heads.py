@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
 from zoo.core.layers.pooling import check_pool, pooled
-from zoo.core.ops.int8_matrix import Int8Matrix
+from zoo.core.ops.int8.int8_matrix import Int8Matrix
 from zoo.core.ops.linear import Linear, scores
 from zoo.core.ops.products import multiply
 from zoo.core.tokens import Tokens

@@ -9,7 +9,7 @@ from torch.nn.parameter import is_lazy
 
 from zoo.core.errors import ConfigError
 from zoo.core.layers.heads import NextToken
-from zoo.core.ops.int8_matrix import Int8Matrix
+from zoo.core.ops.int8.int8_matrix import Int8Matrix
 from zoo.core.ops.linear import Linear
 
 Part = TypeVar("Part", bound=nn.Module)

@@ -16,7 +16,7 @@ from torch.nn.functional import linear
 from zoo.core.errors import ConfigError
 from zoo.core.ops import bfloat16, onednn
 from zoo.core.ops.activations import gelu_tanh
-from zoo.core.ops.int8_matrix import Int8Matrix
+from zoo.core.ops.int8.int8_matrix import Int8Matrix
 from zoo.core.ops.onednn import FUSED, Activation
 from zoo.core.ops.panels import by_panels, in_panels
 

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
-from zoo.core.ops.int8_matrix import Int8Matrix
+from zoo.core.ops.int8.int8_matrix import Int8Matrix
 from zoo.core.ops.products import multiply
 from zoo.core.positions.absolute import sinusoid
 from zoo.core.positions.attention_position import AttentionPosition

@@ -23,7 +23,7 @@ from zoo.plugins.conformer.block import (
 from zoo.plugins.conformer.convolution import ConvolutionModule, same
 from zoo.plugins.conformer.models import NORMS
 from zoo.plugins.conformer.rotary_input import RotaryInputAttention
-from zoo.plugins.shared.audio.wave_stem import STEM_NAMES
+from zoo.plugins.shared.audio.stems.wave_stem import STEM_NAMES
 
 TORCHAUDIO = Layout(
     signature="conformer_layers.0.self_attn.in_proj_weight",

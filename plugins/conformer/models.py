@@ -14,10 +14,10 @@ from zoo.plugins.conformer.rotary_input import with_rotary_input
 from zoo.plugins.conformer.vector_stem import VectorStem
 from zoo.plugins.shared.audio.asr import recogniser
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.subsample import Subsample2d
+from zoo.plugins.shared.audio.stems.wave_stem import WaveStem
 from zoo.plugins.shared.audio.streaming import Streams
-from zoo.plugins.shared.audio.subsample import Subsample2d
-from zoo.plugins.shared.audio.wave_stem import WaveStem
 
 PADDINGS = {"same": same, "causal": causal}
 """Where a convolution stands: with a frame in its middle, or behind all it reads."""

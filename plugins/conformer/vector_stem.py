@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, InputError, Lengths, Tokens, check_tensor
-from zoo.plugins.shared.audio.frame_stem import check_lengths, check_values
+from zoo.plugins.shared.audio.stems.frame_stem import check_lengths, check_values
 
 
 class VectorStem(nn.Module):

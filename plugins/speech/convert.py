@@ -6,7 +6,7 @@ from dataclasses import replace
 from torch import Tensor, nn
 
 from zoo.core import ConfigError, Ctc, Features, Layout, Model, NextToken, StateDict, Tag, in_blocks
-from zoo.plugins.shared.audio.wave_stem import STEM_NAMES
+from zoo.plugins.shared.audio.stems.wave_stem import STEM_NAMES
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 _BLOCK = {

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core import Lengths, Model, PreNormBlock, Tokens
-from zoo.plugins.shared.audio.wave_stem import KERNELS, normalised
+from zoo.plugins.shared.audio.stems.wave_stem import KERNELS, normalised
 from zoo.plugins.speech.convert import to_torchaudio
 
 

@@ -17,7 +17,7 @@ from zoo.core import count_targets, cross_entropy
 from zoo.data import Batch, Columns, StudyInfo, first_of_each, read_ahead, unpacked, write_text
 from zoo.plugins.vision.data import open_cards, open_contours, open_digits, open_folder, open_npz
 from zoo.plugins.vision.data.augmentation import DEFAULT, Augmentation, read
-from zoo.plugins.vision.data.folder import Folder
+from zoo.plugins.vision.data.folders.folder import Folder
 from zoo.plugins.vision.data.pictures import Looks
 from zoo.plugins.vision.image_source import Examples, ImageSource
 

@@ -22,8 +22,8 @@ from zoo.data import (
     read_classes,
     read_label_sets,
 )
-from zoo.plugins.vision.data.folder import SIZE, Folder
-from zoo.plugins.vision.data.folder_index import FolderIndex
+from zoo.plugins.vision.data.folders.folder import SIZE, Folder
+from zoo.plugins.vision.data.folders.folder_index import FolderIndex
 from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
 from zoo.plugins.vision.multi_label_corpus import MultiLabelImages
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from zoo.core import Attention, Causal, Decoder, Encoder, Generator, NextToken, TokenEmbed, Tokens
 from zoo.core.layers.position_factory import with_position
-from zoo.core.ops import int8_products
+from zoo.core.ops.int8 import int8_products
 from zoo.core.patterns.pattern import Pattern
 
 DIM, HEADS = 8, 2

@@ -108,7 +108,7 @@ def test_workers_read_files_and_the_answers_stay_in_order(labeller: str, files: 
 def test_several_files_have_workers_by_default(
     labeller: str, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.data.workers.default_workers", lambda shared: 3)
+    monkeypatch.setattr("zoo.data.batches.workers.default_workers", lambda shared: 3)
     pipeline = Pipeline(labeller)
     assert pipeline._workers_for([files[:32], files[32:64]]) == 3
     assert pipeline._workers_for([files[:32]]) == 0

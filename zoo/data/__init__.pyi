@@ -1,7 +1,7 @@
 """Public names for data."""
 
 from zoo.atomic_write import atomic_path as atomic_path, write_text as write_text
-from zoo.data.batched_corpus import (
+from zoo.data.batches.batched_corpus import (
     BatchedCorpus as BatchedCorpus,
     DatasetInfo as DatasetInfo,
     evaluation_mode as evaluation_mode,
@@ -18,19 +18,19 @@ from zoo.data.corpus_options import (
     CachesDecoded as CachesDecoded,
     augmentation_names as augmentation_names,
 )
-from zoo.data.label_metrics import (
+from zoo.data.metrics.label_metrics import (
     SCORES as SCORES,
     SKLEARN as SKLEARN,
     label_scores as label_scores,
     multi_label_scores as multi_label_scores,
 )
-from zoo.data.label_sets import (
+from zoo.data.labelling.label_sets import (
     label_columns as label_columns,
     label_flag as label_flag,
     separator_of as separator_of,
     split_labels as split_labels,
 )
-from zoo.data.labels import (
+from zoo.data.labelling.labels import (
     labels_of as labels_of,
     names_for as names_for,
     names_of as names_of,
@@ -42,7 +42,7 @@ from zoo.data.labelling.known_classes import (
     rank_in_class as rank_in_class,
 )
 from zoo.data.items import Columns as Columns, Written as Written
-from zoo.data.packed import Packed as Packed, unpacked as unpacked
+from zoo.data.batches.packed import Packed as Packed, unpacked as unpacked
 from zoo.data.progress import shown as shown
 from zoo.data.python.collated import collated_corpus as collated_corpus
 from zoo.data.python.given import GivenData as GivenData, open_given as open_given
@@ -52,7 +52,7 @@ from zoo.data.python.pairs import (
     is_pair as is_pair,
     label_cell as label_cell,
 )
-from zoo.data.ragged_ids import (
+from zoo.data.batches.ragged_ids import (
     RaggedIds as RaggedIds,
     RaggedWriter as RaggedWriter,
     offsets_of as offsets_of,
@@ -86,8 +86,8 @@ from zoo.data.tables.labels import check_complete as check_complete, read_classe
 from zoo.data.tables.line_columns import LineColumns as LineColumns
 from zoo.data.tables.roles import Role as Role, choose_columns as choose_columns, described as described
 from zoo.data.tables.table import PARTS as PARTS, Table as Table, draw_parts as draw_parts
-from zoo.data.token_metrics import own_loss as own_loss, token_scores as token_scores
-from zoo.data.workers import (
+from zoo.data.metrics.token_metrics import own_loss as own_loss, token_scores as token_scores
+from zoo.data.batches.workers import (
     Workers as Workers,
     FEWER_PROCESSORS as FEWER_PROCESSORS,
     default_workers as default_workers,

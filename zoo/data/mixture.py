@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from zoo.data.batches.packed import packed_batch, unpacked
 from zoo.data.cache import cached_file
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.corpus_options import with_options
-from zoo.data.packed import packed_batch, unpacked
 from zoo.data.splits import fingerprint
 from zoo.data.subsets import StudyInfo, notes_of, study_info, subset
 from zoo.errors import ConfigError, DataError

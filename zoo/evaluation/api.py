@@ -91,7 +91,7 @@ def _found(
     """Put scores, groups and examples together."""
     import numpy as np
 
-    from zoo.data.batched_corpus import evaluation_mode
+    from zoo.data.batches.batched_corpus import evaluation_mode
     from zoo.evaluation.evaluation import Evaluation
     from zoo.evaluation.intervals import by_group, with_intervals
     from zoo.evaluation.worst import worst_of

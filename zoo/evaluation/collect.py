@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from zoo.core import has_own_loss
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import evaluation_mode, to_device
+from zoo.data.batches.batched_corpus import evaluation_mode, to_device
 from zoo.data.corpus import Batch
 from zoo.data.items import WritesTexts
 from zoo.data.progress import shown

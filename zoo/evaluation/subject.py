@@ -10,7 +10,7 @@ from typing import Any
 
 from zoo.data.corpus import Corpus, check_task, find_source, open_corpus
 from zoo.data.corpus_options import PreparesInputs
-from zoo.data.labels import labels_of
+from zoo.data.labelling.labels import labels_of
 from zoo.data.python.given import NAME, GivenData, is_given, open_given
 from zoo.data.tables.table import PARTS
 from zoo.errors import ConfigError, DataError, WeightsError, ZooError

@@ -170,7 +170,7 @@ def zoo_sources() -> list[SourceSpec]:
         SourceSpec(
             name=name,
             modality="",
-            entry=f"zoo.data.tables.{entry}",
+            entry=f"zoo.data.tables.sources.{entry}",
             takes=takes,
             reads=reads,
             description=f"{description}; ?ROLE=COLUMN names a column",

@@ -20,8 +20,8 @@ from torch.optim import Optimizer
 
 from zoo.core.losses.loss import count_targets
 from zoo.core.models.model import has_own_loss
+from zoo.data.batches.packed import unpacked
 from zoo.data.corpus import Batch
-from zoo.data.packed import unpacked
 from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.criterion import Criterion, goodness

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from zoo.core.losses.loss import IGNORED
 from zoo.core.mechanisms.alignment.hard import hard_alignments
 from zoo.core.models.model import has_own_loss
-from zoo.data.batched_corpus import evaluation_mode, to_device
+from zoo.data.batches.batched_corpus import evaluation_mode, to_device
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError, DataError
 from zoo.training.config import Settings

@@ -9,9 +9,9 @@ from itertools import count
 import numpy as np
 import torch
 
+from zoo.data.batches.packed import packed_batch, unpacked
+from zoo.data.batches.workers import read_ahead
 from zoo.data.corpus import Batch, Corpus
-from zoo.data.packed import packed_batch, unpacked
-from zoo.data.workers import read_ahead
 
 
 class Sampler:

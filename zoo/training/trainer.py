@@ -15,11 +15,11 @@ from torch import nn
 from torch.optim import Optimizer
 
 from zoo.core.ops import products
+from zoo.data.batches.workers import FEWER, Workers, default_workers
 from zoo.data.corpus import Corpus, check_task, open_corpus
 from zoo.data.corpus_options import with_options
 from zoo.data.python.given import NAME, GivenData, open_given
 from zoo.data.subsets import nested, warn_of_notes
-from zoo.data.workers import FEWER, Workers, default_workers
 from zoo.processors import cores
 from zoo.training.callbacks.callback import Callback, Callbacks
 from zoo.training.callbacks.data_wait import WarnOfDataWait

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from zoo.core import Chain, Classify, ConfigError, InputError, StreamingStep, Tokens, latency, serving, stream_of
 from zoo.plugins.shared.audio.config import TOKEN
-from zoo.plugins.shared.audio.frame_stem import check_values
+from zoo.plugins.shared.audio.stems.frame_stem import check_values
 
 
 class Streams:

@@ -13,8 +13,8 @@ from torch.nn.functional import pad
 
 from zoo.core import ConfigError, Model, Stack, Tokens, configured, head, relu
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
 from zoo.plugins.shared.audio.lengths import cleared, quartered, valid_mask
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
 
 FRAMES = 10
 """That the first convolution reads for each vector: those of its own 40 ms, and 3 on each side."""

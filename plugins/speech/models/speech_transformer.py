@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from zoo.core import Composition, Encoder, Model, configured, head, init_weights
 from zoo.plugins.shared.audio.asr import recogniser
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
 from zoo.plugins.shared.audio.streaming import Streams
 
 

@@ -27,8 +27,8 @@ from zoo.core import (
 )
 from zoo.plugins.shared.audio.asr import recogniser
 from zoo.plugins.shared.audio.config import FAR, RecognitionConfig
+from zoo.plugins.shared.audio.stems.wave_stem import WaveStem
 from zoo.plugins.shared.audio.streaming import Streams
-from zoo.plugins.shared.audio.wave_stem import WaveStem
 
 REACH, GROUPS = 128, 16
 """Vectors that the convolution of positions reads, and groups of channels that it keeps apart: sec. 4.2."""

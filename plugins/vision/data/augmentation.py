@@ -18,7 +18,7 @@ from torch import Tensor
 from zoo import ConfigError
 from zoo.core import IGNORED
 from zoo.data import Batch, augmentation_names, mix
-from zoo.plugins.vision.data.lazy_images import LazyImages
+from zoo.plugins.vision.data.folders.lazy_images import LazyImages
 from zoo.plugins.vision.data.pictures import Looks
 from zoo.plugins.vision.image_source import Examples, ImageSource
 from zoo.plugins.vision.sources import TORCHVISION

@@ -15,8 +15,8 @@ from torchaudio.pipelines import WAV2VEC2_ASR_BASE_960H
 import zoo
 from zoo import WeightsError
 from zoo.errors import ConfigError
+from zoo.plugins.shared.audio.stems.wave_stem import KERNELS
 from zoo.plugins.shared.audio.wav2vec2_config import ENGLISH
-from zoo.plugins.shared.audio.wave_stem import KERNELS
 
 SIZES: dict[str, Any] = {"dim": 32, "depth": 2, "num_heads": 4, "mlp_dim": 48, "conv_dim": 8}
 LENGTHS = (9_000, 6_000, 400)

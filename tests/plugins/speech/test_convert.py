@@ -13,7 +13,7 @@ from torchaudio.models import wav2vec2_model
 
 import zoo
 from zoo import ConfigError, WeightsError
-from zoo.plugins.shared.audio.wave_stem import KERNELS
+from zoo.plugins.shared.audio.stems.wave_stem import KERNELS
 from zoo.plugins.speech.convert import to_hf, to_torchaudio, to_zoo
 from zoo.plugins.speech.models.wav2vec2 import Wav2Vec2
 from zoo.plugins.speech.peers import peer

@@ -14,7 +14,7 @@ from zoo.data.corpus import Corpus, open_corpus
 from zoo.data.subsets import chance_accuracy
 from zoo.errors import ConfigError
 from zoo.factory import create
-from zoo.plugins.vision.data.lazy_images import ImageReader
+from zoo.plugins.vision.data.folders.lazy_images import ImageReader
 from zoo.plugins.vision.image_corpus import ImageCorpus
 
 

@@ -17,7 +17,7 @@ from PIL import Image
 import zoo
 from zoo import InputError
 from zoo.plugins.vision.data import open_folder, open_npz
-from zoo.plugins.vision.data.lazy_images import LazyImages
+from zoo.plugins.vision.data.folders.lazy_images import LazyImages
 from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image, size_of
 
 GREY = np.linspace(0, 255, 48).round().astype(np.uint8).reshape(6, 8)

@@ -11,11 +11,11 @@ from PIL import Image
 
 import zoo
 from zoo import ConfigError, DataError
+from zoo.data.batches.workers import Workers
 from zoo.data.corpus import open_corpus
 from zoo.data.corpus_options import with_options
 from zoo.data.mixture import Mixture
 from zoo.data.subsets import study_info, subset, warn_of_notes
-from zoo.data.workers import Workers
 from zoo.training.sampler import Sampler
 
 ENCODER, DECODER, PICTURES = (zoo.info(name) for name in ("bert-tiny", "decoder-tiny", "vit-micro"))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
+from zoo.data.batches.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.corpus_options import with_options
 from zoo.data.subsets import Subset, chance_accuracy, study_info, subset

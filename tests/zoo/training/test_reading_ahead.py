@@ -21,9 +21,9 @@ from PIL import Image
 from torch import Tensor
 
 import zoo
+from zoo.data.batches.workers import Workers
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.corpus_options import with_options
-from zoo.data.workers import Workers
 from zoo.training.sampler import Sampler
 
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}

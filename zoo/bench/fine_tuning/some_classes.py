@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from zoo.atomic_write import write_text
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import evaluation_mode
+from zoo.data.batches.batched_corpus import evaluation_mode
 from zoo.data.corpus import Batch
 from zoo.data.items import GivesItems
 from zoo.data.labelling.known_classes import KnowsClasses, first_of_each
-from zoo.data.token_metrics import token_scores
+from zoo.data.metrics.token_metrics import token_scores
 from zoo.errors import ConfigError
 
 

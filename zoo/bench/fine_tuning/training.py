@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from zoo.bench.fine_tuning.some_classes import SomeClasses
-from zoo.data.batched_corpus import evaluation_mode, to_device
+from zoo.data.batches.batched_corpus import evaluation_mode, to_device
 from zoo.data.cache import cached_folder
 from zoo.data.corpus import Corpus, open_corpus
 from zoo.data.splits import fingerprint

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from zoo.data.batched_corpus import evaluation_mode
+from zoo.data.batches.batched_corpus import evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.token_metrics import token_scores
+from zoo.data.metrics.token_metrics import token_scores
 
 
 class Relabelled:

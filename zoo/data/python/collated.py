@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode
+from zoo.data.batches.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode
 from zoo.data.corpus import Batch
-from zoo.data.labels import names_of
+from zoo.data.labelling.labels import names_of
+from zoo.data.metrics.token_metrics import token_scores
 from zoo.data.python.pairs import Pairs, described_item, label_cell
 from zoo.data.splits import by_hash, hash_names
 from zoo.data.tables.table import PARTS
-from zoo.data.token_metrics import token_scores
 from zoo.errors import DataError
 from zoo.spec import ModelSpec
 

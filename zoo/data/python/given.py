@@ -11,7 +11,7 @@ from zoo.data.corpus import Corpus
 from zoo.data.python.collated import collated_corpus
 from zoo.data.python.pairs import Columns, Pairs, described_item, named_by_content
 from zoo.data.splits import fingerprint
-from zoo.data.tables.files import NAMES
+from zoo.data.tables.sources.files import NAMES
 from zoo.data.tables.table import PARTS, Table
 from zoo.errors import ConfigError, DataError
 from zoo.registry import entry_loading

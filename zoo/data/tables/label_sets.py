@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from zoo.data.label_sets import label_columns, label_flag, separator_of, split_labels
-from zoo.data.labels import names_of
+from zoo.data.labelling.label_sets import label_columns, label_flag, separator_of, split_labels
+from zoo.data.labelling.labels import names_of
 from zoo.data.tables.kinds import CLASSES, INTEGERS, TEXT, TEXTS
 from zoo.data.tables.roles import Role
 from zoo.data.tables.table import Table

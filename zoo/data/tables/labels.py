@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 
-from zoo.data.labels import names_of
+from zoo.data.labelling.labels import names_of
 from zoo.data.tables.kinds import CLASS, INTEGER, TEXT
 from zoo.data.tables.table import Table, shown_rows
 from zoo.errors import DataError

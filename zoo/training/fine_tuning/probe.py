@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from zoo.core import IGNORED
 from zoo.core.transforms.freezing import head_keys
-from zoo.data.batched_corpus import evaluation_mode, to_device
+from zoo.data.batches.batched_corpus import evaluation_mode, to_device
 from zoo.data.corpus import Batch
 from zoo.data.corpus_options import AugmentsByName
 from zoo.data.items import GivesItems

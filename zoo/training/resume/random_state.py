@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoo.data.workers import flushes_denormal
+from zoo.data.batches.workers import flushes_denormal
 
 FABRIC_LOG = "lightning_fabric"
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.data.batched_corpus import DatasetInfo
+from zoo.data.batches.batched_corpus import DatasetInfo
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import Example
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs

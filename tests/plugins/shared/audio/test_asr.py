@@ -10,7 +10,7 @@ from zoo.core import Ctc, Encoder, Generator, Joint
 from zoo.core.errors import ConfigError
 from zoo.plugins.shared.audio.asr import WAYS, recogniser
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
 
 pytestmark = pytest.mark.usefixtures("float64")
 

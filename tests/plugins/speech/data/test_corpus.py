@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.data.batched_corpus import DatasetInfo
+from zoo.data.batches.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.plugins.speech.data.audio_store import Joined

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.data.batched_corpus import DatasetInfo
+from zoo.data.batches.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
 from zoo.plugins.speech.data.audio_store import Joined
 from zoo.plugins.speech.data.frame_labels import Concatenated, FramesCorpus, String, strings
 

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 import zoo
 from zoo.core.generation.loop import Generated
-from zoo.data.batched_corpus import DatasetInfo
+from zoo.data.batches.batched_corpus import DatasetInfo
 from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.data.audio_store import Joined

@@ -11,7 +11,7 @@ from torch.nn.functional import conv1d, gelu
 import zoo
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.shared.audio.lengths import cleared
-from zoo.plugins.shared.audio.wave_stem import Convolution, NormedConvolution, normalised
+from zoo.plugins.shared.audio.stems.wave_stem import Convolution, NormedConvolution, normalised
 from zoo.plugins.speech.models.wav2vec2 import PositionalConvolution
 
 pytestmark = pytest.mark.usefixtures("float64")

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from zoo.errors import DataError
-from zoo.plugins.vision.data.cards import open_cards
+from zoo.plugins.vision.data.drawn.cards import open_cards
 from zoo.plugins.vision.data.pictures import open_digits
 from zoo.plugins.vision.image_source import ImageSource as Source
 

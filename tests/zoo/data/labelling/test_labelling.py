@@ -14,7 +14,7 @@ from torch import Tensor
 
 import zoo
 from zoo.bench.learning_curve.training.run import Corpora
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
+from zoo.data.batches.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch, Corpus, open_corpus
 from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import study_info

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from zoo.data import read_label_sets
-from zoo.data.tables.open_files import open_csv, open_parquet
+from zoo.data.tables.sources.open_files import open_csv, open_parquet
 from zoo.errors import DataError
 
 COLUMNS = "text,toxic,insult\na,1,1\nb,0,0\nc,1,0\nd,0,\ne,1,1\n"

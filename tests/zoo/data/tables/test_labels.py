@@ -5,7 +5,7 @@ import pytest
 
 from zoo import DataError
 from zoo.data import check_complete, read_classes
-from zoo.data.tables.open_files import open_csv, open_parquet
+from zoo.data.tables.sources.open_files import open_csv, open_parquet
 
 
 def features(*names: str) -> Any:

@@ -4,7 +4,7 @@ import pytest
 
 from zoo import DataError
 from zoo.data import Role, choose_columns
-from zoo.data.tables.open_files import open_parquet
+from zoo.data.tables.sources.open_files import open_parquet
 
 TEXT = Role("text", ("text",), ("text", "sentence"))
 LABEL = Role("label", ("class", "integer", "text"), ("label",), optional=True, also=("class",))

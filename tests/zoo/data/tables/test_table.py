@@ -7,7 +7,7 @@ import pytest
 
 from zoo import DataError
 from zoo.data import Table, draw_parts, hash_names
-from zoo.data.tables.open_files import open_csv, open_parquet
+from zoo.data.tables.sources.open_files import open_csv, open_parquet
 
 
 def test_rows_are_numbered_through_all_parts(parquet: Any, tmp_path: Path) -> None:

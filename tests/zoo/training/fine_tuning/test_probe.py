@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.data.batched_corpus import to_device
+from zoo.data.batches.batched_corpus import to_device
 from zoo.training.config import Settings
 from zoo.training.fine_tuning.probe import check_probe, fit_probe
 

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 from zoo.bench.learning_curve.contestants.contestant import Contestant
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import evaluation_mode
+from zoo.data.batches.batched_corpus import evaluation_mode
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
 

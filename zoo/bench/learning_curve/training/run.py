@@ -14,7 +14,7 @@ from zoo.bench.learning_curve.contestants.contestant import Contestant
 from zoo.bench.learning_curve.contestants.probe import Probe, VectorBatches, probe_for
 from zoo.bench.learning_curve.training.tested import judged
 from zoo.core.flops import count
-from zoo.data.batched_corpus import BatchedCorpus
+from zoo.data.batches.batched_corpus import BatchedCorpus
 from zoo.data.corpus import Batch, Corpus, find_source, open_corpus
 from zoo.data.labelling.labelling import Labelling
 from zoo.data.subsets import study_info

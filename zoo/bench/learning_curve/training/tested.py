@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import to_device
+from zoo.data.batches.batched_corpus import to_device
 from zoo.data.corpus import Corpus
 
 

@@ -12,7 +12,7 @@ import zoo
 from zoo.data.corpus import open_corpus
 from zoo.errors import DataError
 from zoo.plugins.shared.audio.config import SoundConfig
-from zoo.plugins.shared.audio.frame_stem import FrameStem
+from zoo.plugins.shared.audio.stems.frame_stem import FrameStem
 from zoo.plugins.speech.data.corpus import ClipsCorpus
 from zoo.plugins.speech.data.frame_labels import FramesCorpus
 from zoo.plugins.speech.data.synthetic import espeak, spoken_digits

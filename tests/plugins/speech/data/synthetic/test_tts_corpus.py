@@ -8,7 +8,7 @@ import torch
 import zoo
 from zoo.core import ConfigError
 from zoo.core.losses.loss import IGNORED
-from zoo.data.batched_corpus import DatasetInfo
+from zoo.data.batches.batched_corpus import DatasetInfo
 from zoo.data.corpus import open_corpus
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer

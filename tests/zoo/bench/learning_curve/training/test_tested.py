@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 import zoo
 from zoo.bench.learning_curve.training.tested import answers, judged, pack, pack_classes, unpack, unpack_classes
-from zoo.data.batched_corpus import BatchedCorpus, DatasetInfo
+from zoo.data.batches.batched_corpus import BatchedCorpus, DatasetInfo
 from zoo.data.corpus import Batch
 
 

@@ -1,0 +1,1 @@
+"""Weights as int8, and products with them."""

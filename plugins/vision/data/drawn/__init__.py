@@ -1,0 +1,1 @@
+"""Pictures that are drawn as they are asked for: cards of digits, contours."""

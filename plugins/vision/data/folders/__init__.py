@@ -1,0 +1,1 @@
+"""Pictures of class folders: listed, indexed, read when asked for, decoded once."""

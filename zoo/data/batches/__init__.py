@@ -1,0 +1,1 @@
+"""Batches: of nearly equal length, packed, made ahead by processes."""

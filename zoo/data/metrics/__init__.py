@@ -1,0 +1,1 @@
+"""Scores of predictions that the data themselves make."""

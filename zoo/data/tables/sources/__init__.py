@@ -1,0 +1,1 @@
+"""Sources of tables: files, the hub, tar shards, streams."""
