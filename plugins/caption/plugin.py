@@ -11,7 +11,7 @@ PICTURE: dict[str, Any] = {"vocab_size": 260, "image_size": 20, "patch_size": 4,
 # name: (class, kind, what is added to `PICTURE`, parameters, source); for two cores
 CAPTIONERS: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
     "caption-rnn-tiny": (
-        "recurrent:RecurrentCaptioner", "recurrent",
+        "recurrent:RecurrentCaptioner", "hybrid",
         {"stem": "cnn", "position": "sinusoidal", "dim": 64, "depth": 1, "cell": "lstm", "choice": "soft", "gate": True,
          "dropout": 0.1},
         115_473, "arXiv:1502.03044",

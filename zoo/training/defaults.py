@@ -10,7 +10,7 @@ from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.spec import ModelSpec
 from zoo.training.config import Settings
-from zoo.training.optimizers import noam_peak
+from zoo.training.optimizers import block_matrices, noam_peak
 
 EPOCHS, MOST_STEPS = 20, 2000
 """Epochs, and the most steps, where neither steps nor epochs are given."""
@@ -58,7 +58,7 @@ def resolved(
     steps = given.steps or max(1, round(epochs * per_epoch))
     if given.steps is None and given.epochs is None:
         steps = min(steps, MOST_STEPS)
-    optimizer = given.optimizer or _optimizer(given, spec, tuned, precision)
+    optimizer = given.optimizer or _optimizer(given, spec, model, tuned, precision)
     if optimizer in ("muon", "muon-hidden") and precision == "16-mixed":
         raise ConfigError(f"{optimizer=} with precision='16-mixed': its two optimizers cannot share a loss scale; "
                           "take bf16-mixed, or adamw")  # fmt: skip
@@ -86,12 +86,13 @@ def resolved(
     )
 
 
-def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) -> str:
+def _optimizer(given: Settings, spec: ModelSpec, model: nn.Module, tuned: bool, precision: str) -> str:
     if given.schedule == "noam":
         return "adam"
-    return (
-        "muon" if spec.kind not in ("convolution", "recurrent") and not tuned and precision != "16-mixed" else "adamw"
-    )
+    if spec.kind in ("convolution", "recurrent") or tuned or precision == "16-mixed":
+        return "adamw"
+    # a hybrid without transformer blocks, such as a CNN before an LSTM, has only what muon-hidden orthogonalises
+    return "muon-hidden" if spec.kind == "hybrid" and not block_matrices(model) else "muon"
 
 
 def _warmup(schedule: str, steps: int) -> int:
