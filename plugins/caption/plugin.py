@@ -17,10 +17,10 @@ CAPTIONERS: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
         115_473, "arXiv:1502.03044",
     ),
     "caption-tiny": (
-        "transformer:TransformerCaptioner", "attention",
-        {"stem": "patches", "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 128, "position": "sinusoidal",
+        "transformer:TransformerCaptioner", "hybrid",
+        {"stem": "cnn", "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 128, "position": "sinusoidal",
          "max_len": 512, "dropout": 0.1},
-        189_056, "arXiv:2010.11929, arXiv:1706.03762",
+        211_216, "arXiv:2106.14881, arXiv:1706.03762",
     ),
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.spec import ModelSpec
 from zoo.training.config import Settings
-from zoo.training.optimizers import block_matrices, noam_peak
+from zoo.training.optimizers import noam_peak
 
 EPOCHS, MOST_STEPS = 20, 2000
 """Epochs, and the most steps, where neither steps nor epochs are given."""
@@ -38,8 +38,8 @@ def resolved(
     """Choose the settings that are None.
 
     Attention models trained from scratch take Muon, which leaves their first plateau in a third of the steps of AdamW
-    (see `zoo.bench.learning_curve.contestants.recipes`); pretrained weights are fine-tuned by AdamW at a small learning
-    rate.
+    (see `zoo.bench.learning_curve.contestants.recipes`), and hybrids take it for their kernels, too; pretrained weights
+    are fine-tuned by AdamW at a small learning rate.
 
     Args:
         given: settings of the user.
@@ -58,7 +58,7 @@ def resolved(
     steps = given.steps or max(1, round(epochs * per_epoch))
     if given.steps is None and given.epochs is None:
         steps = min(steps, MOST_STEPS)
-    optimizer = given.optimizer or _optimizer(given, spec, model, tuned, precision)
+    optimizer = given.optimizer or _optimizer(given, spec, tuned, precision)
     if optimizer in ("muon", "muon-hidden") and precision == "16-mixed":
         raise ConfigError(f"{optimizer=} with precision='16-mixed': its two optimizers cannot share a loss scale; "
                           "take bf16-mixed, or adamw")  # fmt: skip
@@ -86,13 +86,12 @@ def resolved(
     )
 
 
-def _optimizer(given: Settings, spec: ModelSpec, model: nn.Module, tuned: bool, precision: str) -> str:
+def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) -> str:
     if given.schedule == "noam":
         return "adam"
     if spec.kind in ("convolution", "recurrent") or tuned or precision == "16-mixed":
         return "adamw"
-    # a hybrid without transformer blocks, such as a CNN before an LSTM, has only what muon-hidden orthogonalises
-    return "muon-hidden" if spec.kind == "hybrid" and not block_matrices(model) else "muon"
+    return "muon-hidden" if spec.kind == "hybrid" else "muon"  # hybrids have kernels, or no blocks at all
 
 
 def _warmup(schedule: str, steps: int) -> int:

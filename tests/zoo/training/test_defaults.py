@@ -24,12 +24,8 @@ def test_everything_is_chosen(quadrants: Any) -> None:
     assert choose(quadrants, name="resnet-micro").optimizer == "adamw"
 
 
-@pytest.mark.parametrize(("name", "optimizer"), [("caption-rnn-tiny", "muon-hidden"), ("caption-tiny", "muon")])
-def test_a_hybrid_without_transformer_blocks_takes_muon_for_its_kernels_and_matrices(
-    quadrants: Any, name: str, optimizer: str
-) -> None:
-    model = create.create(name, vocab_size=10)
-    assert choose(quadrants, name=name, model=model).optimizer == optimizer
+def test_hybrids_take_muon_for_their_kernels_too(quadrants: Any) -> None:
+    assert choose(quadrants, name="caption-rnn-tiny").optimizer == "muon-hidden"
 
 
 def test_what_is_given_is_taken(quadrants: Any) -> None:
