@@ -11,16 +11,16 @@ PICTURE: dict[str, Any] = {"vocab_size": 260, "image_size": 20, "patch_size": 4,
 # name: (class, kind, what is added to `PICTURE`, parameters, source); for two cores
 CAPTIONERS: dict[str, tuple[str, Kind, dict[str, Any], int, str]] = {
     "caption-rnn-tiny": (
-        "recurrent:RecurrentCaptioner", "recurrent",
+        "recurrent:RecurrentCaptioner", "hybrid",
         {"stem": "cnn", "position": "sinusoidal", "dim": 64, "depth": 1, "cell": "lstm", "choice": "soft", "gate": True,
          "dropout": 0.1},
         115_473, "arXiv:1502.03044",
     ),
     "caption-tiny": (
-        "transformer:TransformerCaptioner", "attention",
-        {"stem": "patches", "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 128, "position": "sinusoidal",
+        "transformer:TransformerCaptioner", "hybrid",
+        {"stem": "cnn", "dim": 64, "depth": 2, "num_heads": 4, "mlp_dim": 128, "position": "sinusoidal",
          "max_len": 512, "dropout": 0.1},
-        189_056, "arXiv:2010.11929, arXiv:1706.03762",
+        211_216, "arXiv:2106.14881, arXiv:1706.03762",
     ),
 }  # fmt: skip
 

@@ -38,8 +38,8 @@ def resolved(
     """Choose the settings that are None.
 
     Attention models trained from scratch take Muon, which leaves their first plateau in a third of the steps of AdamW
-    (see `zoo.bench.learning_curve.contestants.recipes`); pretrained weights are fine-tuned by AdamW at a small learning
-    rate.
+    (see `zoo.bench.learning_curve.contestants.recipes`), and hybrids take it for their kernels, too; pretrained weights
+    are fine-tuned by AdamW at a small learning rate.
 
     Args:
         given: settings of the user.
@@ -89,9 +89,9 @@ def resolved(
 def _optimizer(given: Settings, spec: ModelSpec, tuned: bool, precision: str) -> str:
     if given.schedule == "noam":
         return "adam"
-    return (
-        "muon" if spec.kind not in ("convolution", "recurrent") and not tuned and precision != "16-mixed" else "adamw"
-    )
+    if spec.kind in ("convolution", "recurrent") or tuned or precision == "16-mixed":
+        return "adamw"
+    return "muon-hidden" if spec.kind == "hybrid" else "muon"  # hybrids have kernels, or no blocks at all
 
 
 def _warmup(schedule: str, steps: int) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from zoo.core.losses.loss import IGNORED, count_targets
 from zoo.core.losses.reinforce import leave_one_out, reinforce
@@ -104,9 +105,12 @@ class Reinforce(TeacherForcing):
 class AlignmentReinforce(TeacherForcing):
     """Train the hard attention of a recurrent decoder by REINFORCE: arXiv:1502.03044 eq. 11 and 12.
 
-    A row's reward is minus its own loss, and the baseline their moving average, b ← 0.9 b + 0.1 reward. Each row is
-    drawn several times; with a probability it reads the soft weights instead, through which its gradient flows. Steps
-    behind a row's end count nowhere. The value is that of the loss alone.
+    Each row is drawn N times, and read once by the expected vector, through which its gradient flows; the paper takes
+    that with probability 1/2 instead of a draw. Three differences to eq. 11 lessen the variance and leave the
+    expectation as it is. A choice is rewarded by the log-likelihood of its own word and those behind it, which are all
+    that it changes. From that of each word its log-likelihood with the expected vector is taken off, so that easy rows
+    and words do not count. The moving average of eq. 12 is that of what is left: what drawing costs. Steps behind a
+    row's end count nowhere. The value is that of the loss alone.
 
     Args:
         corpus: gives the loss.
@@ -114,7 +118,6 @@ class AlignmentReinforce(TeacherForcing):
         weight: of the gradient of the choices (λ_r).
         entropy: weight of the entropy of what is drawn from (λ_e).
         draws: of each row (N).
-        soft: probability that a row reads the soft weights.
         smoothing: of the labels.
 
     Raises:
@@ -129,11 +132,10 @@ class AlignmentReinforce(TeacherForcing):
         *,
         entropy: float = 0.0,
         draws: int = 1,
-        soft: float = 0.5,
         smoothing: float = 0.0,
     ) -> None:
         super().__init__(corpus, smoothing)
-        self.weight, self.entropy, self.draws, self.soft = weight, entropy, draws, soft
+        self.weight, self.entropy, self.draws = weight, entropy, draws
         if not weight:
             raise ConfigError(
                 f"reinforce={weight} of {type(model).__name__} with choice='hard': REINFORCE is all that trains its "
@@ -142,18 +144,44 @@ class AlignmentReinforce(TeacherForcing):
 
     def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
         """Give the loss."""
-        target = batch.target.repeat_interleave(self.draws, 0)
-        inputs = [each.repeat_interleave(self.draws, 0) for each in batch.inputs]
-        soft = torch.rand(len(target), device=target.device) < self.soft
+        copies = 1 + self.draws  # of a row, one behind another; the first reads the expected vector
+        target = batch.target.repeat_interleave(copies, 0)
+        soft = torch.arange(len(target), device=target.device) % copies == 0
         with record_alignments(forward, soft) as seen:
-            answer = forward(*inputs)
+            answer = forward(*(each.repeat_interleave(copies, 0) for each in batch.inputs))
         loss = self.corpus.loss(answer, target, self.smoothing)
-        rewards, known = self.rewards(answer.detach(), target), target != IGNORED
-        chosen, entropies = (torch.cat(x, 1) * known for x in (seen.log_probabilities, seen.entropies))
-        (layer,) = hard_alignments(forward)
-        choices = self.weight * reinforce(chosen, rewards, layer.baseline) - self.entropy * entropies.sum(1).mean()
-        layer.baseline.mul_(0.9).add_(0.1 * rewards.mean())
-        return loss + choices - choices.detach()
+        chosen, entropies, known = (torch.cat(x, 1)[~soft] for x in (seen.log_probabilities, seen.entropies, [target]))
+        known = known != IGNORED
+        gains = self.gains(answer.detach(), target, known, hard_alignments(forward)[0].baseline)
+        choices = ((self.weight * gains * chosen + self.entropy * entropies) * known).sum() / known.sum().clamp(min=1)
+        return loss - self.share * (choices - choices.detach())
+
+    @property
+    def share(self) -> float:
+        """Share of the rows that choose, which is their weight in the loss."""
+        return self.draws / (1 + self.draws)
+
+    def gains(
+        self,
+        answer: Float[Tensor, "b m c"],
+        target: Int[Tensor, "b m"],
+        known: Bool[Tensor, "drawn m"],
+        baseline: Float[Tensor, " 1"],
+    ) -> Float[Tensor, "drawn m"]:
+        """Give what each choice gained over what was expected of it, and move the baseline.
+
+        Args:
+            answer: of all copies of the rows.
+            target: their words.
+            known: which words of the drawn copies count.
+            baseline: the moving average, of a word.
+        """
+        written = -cross_entropy(answer.mT, target, ignore_index=IGNORED, reduction="none")
+        written = written.unflatten(0, (-1, 1 + self.draws))
+        rewards = (written[:, 1:] - written[:, :1]).flatten(0, 1)
+        gains = ((rewards - baseline) * known).flip(1).cumsum(1).flip(1)
+        baseline.mul_(0.9).add_(0.1 * rewards.sum() / known.sum().clamp(min=1))
+        return gains
 
 
 class ScheduledSampling:

@@ -27,7 +27,7 @@ class TransformerCaptionerConfig(EncoderDecoderConfig):
         image_size: pixels, one number or (height, width).
         patch_size: pixels along a side of a patch, or of a place of the feature map.
         in_chans: channels of the picture.
-        stem: `patches` (a vision transformer), or `cnn` (a feature map below the encoder).
+        stem: `cnn` (a feature map below the encoder, arXiv:2106.14881), or `patches` (a vision transformer).
     """
 
     vocab_size: int = 260
@@ -38,12 +38,12 @@ class TransformerCaptionerConfig(EncoderDecoderConfig):
     image_size: Size = 20
     patch_size: int = 4
     in_chans: int = 3
-    stem: str = "patches"
+    stem: str = "cnn"
     label_smoothing: float = 0.0
 
 
 class TransformerCaptioner(Generator):
-    """A vision transformer (arXiv:2010.11929) and the decoder of arXiv:1706.03762, whose norms stand first.
+    """An encoder of a feature map or of patches, and the decoder of arXiv:1706.03762, whose norms stand first.
 
     Args:
         config: its fields are the keywords, see `TransformerCaptionerConfig` and `EncoderDecoderConfig`.

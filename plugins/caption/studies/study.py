@@ -11,7 +11,7 @@ from zoo.bench import GridStudy, names_in
 from zoo.plugins.caption.studies.report import report
 
 VARIANTS = ("soft", "hard", "doubly-stochastic", "transformer")
-STEPS, QUICK = 3000, 1000
+STEPS, QUICK = 1200, 500
 BATCH = 64
 
 

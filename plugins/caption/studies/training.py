@@ -17,7 +17,7 @@ from zoo.plugins.caption.data.pointing import mean_map
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "soft": ("caption-rnn-tiny", {}),
     "hard": ("caption-rnn-tiny", {"choice": "hard"}),
-    "doubly-stochastic": ("caption-rnn-tiny", {"doubly_stochastic": 1.0, "doubly_stochastic_target": "1"}),
+    "doubly-stochastic": ("caption-rnn-tiny", {"doubly_stochastic": 0.01}),
     "transformer": ("caption-tiny", {}),
 }
 """Model and settings by name."""
@@ -45,7 +45,6 @@ def train(config: Mapping[str, Any]) -> dict[str, Any]:
         steps=config["steps"],
         batch_size=config["batch_size"],
         seed=config["seed"],
-        optimizer="muon",
         validations=2,
         **options,
     )

@@ -24,6 +24,10 @@ def test_everything_is_chosen(quadrants: Any) -> None:
     assert choose(quadrants, name="resnet-micro").optimizer == "adamw"
 
 
+def test_hybrids_take_muon_for_their_kernels_too(quadrants: Any) -> None:
+    assert choose(quadrants, name="caption-rnn-tiny").optimizer == "muon-hidden"
+
+
 def test_what_is_given_is_taken(quadrants: Any) -> None:
     given = Settings(epochs=3.0, optimizer="adam", schedule="cosine", learning_rate=0.5, warmup=2, label_smoothing=0.0)
     found = choose(quadrants, given)

@@ -312,42 +312,69 @@ def test_draws_of_an_alignment_estimate_the_gradient_of_the_lower_bound(
     exact = gradients((log.exp() * losses).sum(), model)
     log, losses = enumerated(model, monkeypatch)
     without = gradients((log.exp().detach() * losses).sum(), model)
-    objective = AlignmentReinforce(quadrants, model, 1.0, draws=16, soft=0.0)
+    objective = AlignmentReinforce(quadrants, model, 1.0, draws=16)
+    expected = objective.share * exact + (1 - objective.share) * gradients(softly(model), model)
     found = torch.stack([gradients(objective(model, CHOSEN, 0), model) for _ in range(50)])
     error = found.std(0) / 50**0.5
-    assert bool(((found.mean(0) - exact).abs() <= 4.5 * error + 1e-12).all())
+    assert bool(((found.mean(0) - expected).abs() <= 4.5 * error + 1e-12).all())
     assert float((exact - without).norm()) > 3 * float(error.norm())  # so the draws' own part is measured
 
 
-def test_the_baseline_of_an_alignment_is_the_moving_average_of_its_rewards(quadrants: Any) -> None:
+def softly(model: Any) -> Tensor:
+    """Give the loss of a row that reads the expected vector."""
+    with hard.record_alignments(model, torch.tensor([True])):
+        return cross_entropy(model(*CHOSEN.inputs), WORDS)
+
+
+def test_the_baseline_of_an_alignment_is_the_moving_average_of_what_drawing_costs(quadrants: Any) -> None:
     model = chooser()
     objective = AlignmentReinforce(quadrants, model, 1.0, draws=3)
-    values = [float(objective(model, CHOSEN, 0).detach()) for _ in range(2)]
-    assert model.decoder.alignment.baseline.item() == pytest.approx(0.9 * 0.1 * -values[0] + 0.1 * -values[1])
+    expected = float(softly(model).detach())
+    drawn = [(4 * float(objective(model, CHOSEN, 0).detach()) - expected) / 3 for _ in range(2)]
+    costs = [expected - each for each in drawn]
+    assert model.decoder.alignment.baseline.item() == pytest.approx(0.9 * 0.1 * costs[0] + 0.1 * costs[1])
     assert "decoder.alignment.baseline" in model.state_dict()
+
+
+def test_a_choice_gains_by_its_own_word_and_those_behind_it_over_the_expected_vector(quadrants: Any) -> None:
+    objective = AlignmentReinforce(quadrants, chooser(), 1.0, draws=2)
+    likely = torch.tensor([[0.5, 0.5, 0.5, 0.5], [0.5, 0.25, 0.5, 0.1], [0.25, 0.5, 0.5, 0.9]])  # of copies of a row
+    answer = torch.stack([likely, 1 - likely], -1).log()
+    target = torch.tensor([[0, 0, 0, -100]]).expand(3, -1)
+    baseline = torch.tensor([0.1])
+    gains = objective.gains(answer, target, target[1:] != -100, baseline)
+    half = torch.tensor(0.5).log()
+    torch.testing.assert_close(gains[0, :3], torch.stack([half - 0.3, half - 0.2, torch.tensor(-0.1)]))
+    torch.testing.assert_close(gains[1, :3], torch.stack([half - 0.3, torch.tensor(-0.2), torch.tensor(-0.1)]))
+    assert not gains[:, 3].any()
+    torch.testing.assert_close(baseline, 0.9 * torch.tensor([0.1]) + 0.1 * 2 * half / 6)
 
 
 def test_rows_that_read_softly_choose_nothing_and_have_the_gradient_of_soft_attention(quadrants: Any) -> None:
     model = chooser()
     soft = zoo.create("rnn-attention-tiny", vocab_size=6, dim=4, cell="gru", dropout=0.0).double()
     soft.load_state_dict({key: x for key, x in model.state_dict().items() if not key.endswith("baseline")})
-    loss = AlignmentReinforce(quadrants, model, 1.0, draws=2, soft=1.0)(model, CHOSEN, 0)
-    expected = TeacherForcing(quadrants)(soft, CHOSEN, 0)
+    loss, expected = softly(model), TeacherForcing(quadrants)(soft, CHOSEN, 0)
     torch.testing.assert_close(loss, expected)
     torch.testing.assert_close(gradients(loss, model), gradients(expected, soft))
+    with hard.record_alignments(model, torch.tensor([True])) as seen:
+        model(*CHOSEN.inputs)
+    assert not torch.cat(seen.log_probabilities, 1).any()
 
 
 def test_entropy_keeps_choices_open_and_steps_behind_the_end_count_nowhere(quadrants: Any) -> None:
     model = chooser()
     ended = Batch(CHOSEN.inputs, torch.tensor([[3, -100]]))
-    torch.manual_seed(1)
-    with_entropy = gradients(AlignmentReinforce(quadrants, model, 1.0, entropy=0.5)(model, ended, 0), model)
-    model.decoder.alignment.baseline.zero_()
-    torch.manual_seed(1)
-    without = gradients(AlignmentReinforce(quadrants, model, 1.0)(model, ended, 0), model)
+    objectives = [AlignmentReinforce(quadrants, model, 1.0, entropy=entropy) for entropy in (0.5, 0.0)]
+    found = []
+    for objective in objectives:
+        torch.manual_seed(1)
+        model.decoder.alignment.baseline.zero_()
+        found.append(gradients(objective(model, ended, 0), model))
     with hard.record_alignments(model, torch.tensor([True])) as seen:
         model(*CHOSEN.inputs)
-    torch.testing.assert_close(with_entropy - without, gradients(-0.5 * seen.entropies[0].sum(), model))
+    first = seen.entropies[0].mean()
+    torch.testing.assert_close(found[0] - found[1], gradients(-0.5 * objectives[0].share * first, model))
 
 
 def test_hard_alignment_without_its_objective_is_refused(quadrants: Any) -> None:

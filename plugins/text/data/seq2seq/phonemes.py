@@ -89,7 +89,7 @@ def open_phonemes(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
     place, options = parse(argument, ("language", "word", "phonemes"))
     language = options.get("language", LANGUAGE)
     if not place:
-        parts = in_parts(list(pronounced(list(draw_words(sum(SIZES), seed).values()), language)), SIZES)
+        parts = in_parts(list(pronounced(list(draw_words(sum(SIZES), seed).values()), language)), SIZES, seed)
         chosen = choose_tokenizer(tokenizer, "char", (text for pair in parts.train for text in pair[:2]))
         about = _about(parts, chosen, language)
         return PronunciationCorpus(about, spec, chosen, parts)

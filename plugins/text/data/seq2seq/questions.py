@@ -68,7 +68,7 @@ def open_questions(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     if not place:
         drawn = draw_questions(sum(SIZES), seed)
         pairs = [Pair(asked(each.question, each.context), each.answer, "a made passage") for each in drawn]
-        parts = in_parts(pairs, SIZES)
+        parts = in_parts(pairs, SIZES, seed)
         chosen = choose_tokenizer(tokenizer, "bpe:1000", chain.from_iterable(pair[:2] for pair in parts.train))
         told = f"`questions` are {len(parts.train):,} about made passages, and {len(parts.test):,} others for the test."
         texts = (repr(pair[:2]) for part in parts for pair in part)

@@ -39,7 +39,10 @@ def draw(write: Write, labels: Sequence[str], sizes: tuple[int, int, int], seed:
         label = len(found) % 2
         text = write(rng, bool(label))
         found.setdefault(text, Labelled(text, labels[label], "a drawn text"))
-    return in_parts(list(found.values()), sizes)
+    drawn = list(found.values())
+    pairs = [drawn[at : at + 2] for at in range(0, len(drawn), 2)]  # of both labels; later ones are longer
+    rng.shuffle(pairs)
+    return in_parts([each for pair in pairs for each in pair], sizes)
 
 
 def bag_of_words_accuracy(parts: Parts[Labelled]) -> float:

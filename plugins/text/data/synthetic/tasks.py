@@ -68,7 +68,7 @@ def open_numbers(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> P
 
 def open_parse(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> ParallelCorpus:
     """Open sentences of the grammar with their trees in brackets."""
-    parts = in_parts([Pair(tree.text(), tree.brackets()) for tree in _trees(seed)], SIZES)
+    parts = in_parts([Pair(tree.text(), tree.brackets()) for tree in _trees(seed)], SIZES, seed)
     return _pairs("parse", "English sentences with their trees in brackets", parts, spec, tokenizer)
 
 
@@ -85,7 +85,7 @@ def open_topics(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Pa
         together = [tree, *(next(about_something, tree) for _ in range(rng.choice((0, 0, 1, 2))))]
         topics = sorted({topic for each in together for topic in each.topics()})
         pairs.append(Pair(". ".join(each.text() for each in together), " ".join(topics)))
-    parts = in_parts(pairs[: sum(SIZES)], SIZES)
+    parts = in_parts(pairs[: sum(SIZES)], SIZES, seed)
     if spec.reads == "encoder":
         return _topic_labels(parts, spec, tokenizer)
     return _pairs("topics", "English texts with the set of their topics", parts, spec, tokenizer)
@@ -116,7 +116,7 @@ def open_tags(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Tagg
         Sentence(tuple(leaf.word for leaf in each), tuple(leaf.tag for leaf in each), f"sentence {number}")
         for number, each in enumerate(leaves)
     ]
-    parts = in_parts(sentences, SIZES)
+    parts = in_parts(sentences, SIZES, seed)
     chosen = choose_tokenizer(tokenizer, _WORDS, [" ".join(each.words) for each in parts.train])
     described = about("tags", "English sentences with parts of speech", parts, chosen.content)
     labels = names_of((tag for part in parts for each in part for tag in each.tags), "tags")
@@ -146,8 +146,17 @@ def _trees(seed: int) -> list[Tree]:
     return draw_sentences(sum(SIZES), seed)
 
 
-def in_parts(examples: Sequence[Example], sizes: tuple[int, int, int]) -> Parts[Example]:
-    """Cut examples into parts; the held-out ones come first."""
+def in_parts(examples: Sequence[Example], sizes: tuple[int, int, int], seed: int | None = None) -> Parts[Example]:
+    """Cut examples into parts; the held-out ones come first.
+
+    Args:
+        examples: all of them.
+        sizes: of training, validation and test.
+        seed: of an order in which they are cut; None for the order that they have. Examples of which no two are alike
+            get longer the later they were drawn, since the short ones are soon used up.
+    """
+    if seed is not None:
+        examples = random.Random(f"parts {seed}").sample(examples, len(examples))
     train, validation, test = sizes
     held = validation + test
     return Parts(examples[held : held + train], examples[:validation], examples[validation:held])

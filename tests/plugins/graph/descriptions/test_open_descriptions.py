@@ -3,11 +3,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import ks_2samp
 
 import zoo
 from zoo.data.corpus import open_corpus
 from zoo.errors import DataError
 from zoo.plugins.graph.descriptions import open_descriptions
+from zoo.plugins.graph.descriptions.grammar import Described, draw_graphs
 
 JOINED = zoo.info("joined:graph-tiny+transformer-tiny")
 
@@ -23,6 +25,18 @@ def test_drawn_graphs_are_a_source_whose_parts_share_no_description(monkeypatch:
     texts = [{each.text for each in part} for part in corpus.parts.values()]  # type: ignore[attr-defined]
     assert len(set.union(*texts)) == 70
     assert corpus.overrides()["node_features"] == [4]
+
+
+def test_parts_of_drawn_graphs_have_as_many_short_descriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def growing(count: int, seed: int) -> list[Described]:
+        """Draw graphs as if the small ones were soon used up."""
+        return sorted(draw_graphs(count, seed), key=lambda each: len(each.text))
+
+    monkeypatch.setattr(open_descriptions, "SIZES", (150, 30, 60))
+    monkeypatch.setattr(open_descriptions, "draw_graphs", growing)
+    parts: Any = open_corpus("described-graphs", JOINED)
+    train, *held = ([len(each.text) for each in parts.parts[part]] for part in ("train", "validation", "test"))
+    assert ks_2samp(train, held[0] + held[1]).statistic < 0.25  # else 1
 
 
 def test_lines_of_json_with_texts(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import ks_2samp
 
 import zoo
 from zoo.data.corpus import open_corpus
@@ -54,6 +55,15 @@ def test_words_are_drawn_for_a_seed_and_pronounced_once() -> None:
     words = [pair.source for part in one.parts.values() for pair in part]
     assert len(set(words)) == 90
     assert all(pair.target == " ".join("ˈ" + pair.source) for pair in one.parts["train"])
+
+
+@pytest.mark.usefixtures("spelled")
+def test_parts_have_as_many_short_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = sorted(phonemes.draw_words(300, 0).items(), key=lambda pair: len(pair[1]))  # short ones were used up
+    monkeypatch.setattr(phonemes, "SIZES", (180, 40, 80))
+    monkeypatch.setattr(phonemes, "draw_words", lambda count, seed: dict(drawn))
+    train, *held = ([len(pair.source) for pair in opened().parts[part]] for part in ("train", "validation", "test"))
+    assert ks_2samp(train, held[0] + held[1]).statistic < 0.25  # else 1
 
 
 @pytest.mark.usefixtures("spelled")

@@ -2,6 +2,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from scipy.stats import ks_2samp
 
 import zoo
 from zoo.data.corpus import open_corpus
@@ -29,6 +30,13 @@ def test_parts_are_balanced_reproducible_and_share_no_text(write: opinion_tasks.
         counts = Counter(each.label for each in part)
         assert counts["a"] == counts["b"]
     assert len({each.text for part in parts for each in part}) == sum(SIZES)
+
+
+@pytest.mark.parametrize("write", [review, comment])
+def test_parts_have_as_many_short_texts_as_others(write: opinion_tasks.Write) -> None:
+    parts = draw(write, ("a", "b"), (5000, 500, 1000), 0)
+    train, *held = ([len(each.text.split()) for each in part] for part in parts)
+    assert ks_2samp(train, held[0] + held[1]).statistic < 0.05  # .2 of comments in the order in which they are drawn
 
 
 def test_a_bag_of_words_does_not_solve_them(write: opinion_tasks.Write) -> None:

@@ -1,15 +1,17 @@
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
+from scipy.stats import ks_2samp
 from torch import Tensor, nn
 
 from zoo.errors import DataError
 from zoo.plugins.shared.text.number_words import english, german
 from zoo.plugins.text.data.parallel_corpus import ParallelCorpus
 from zoo.plugins.text.data.synthetic import tasks
+from zoo.plugins.text.data.synthetic.grammar import Tree, draw_sentences
 from zoo.plugins.text.data.synthetic.string_tasks import StringsCorpus, draw_pairs, lengths_of
 from zoo.plugins.text.data.synthetic.tasks import (
     open_copy,
@@ -75,6 +77,22 @@ def test_every_source_has_a_name_of_its_own_and_opens_by_its_entry() -> None:
     for source in SOURCES:
         assert named.count(source.name) == 1
         assert callable(entry_loading.load(source, source.corpus))
+
+
+@pytest.mark.parametrize(
+    ("open_task", "form"), [(open_parse, "source"), (open_tags, "encoder"), (open_topics, "source")]
+)
+def test_parts_of_drawn_texts_have_as_many_short_ones(
+    open_task: Callable[..., Any], form: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def growing(count: int, seed: int) -> list[Tree]:
+        """Draw sentences as if the short ones were soon used up."""
+        return sorted(draw_sentences(count, seed), key=lambda tree: len(tree.leaves))
+
+    monkeypatch.setattr(tasks, "draw_sentences", growing)
+    corpus = open_task("", spec(form), 0, "byte")
+    train, *held = (corpus.lengths[part].tolist() for part in ("train", "validation", "test"))
+    assert ks_2samp(train, held[0] + held[1]).statistic < 0.25  # else 1
 
 
 def test_strings_are_written_backwards_or_again() -> None:
