@@ -192,10 +192,11 @@ ORDER = {
     "zoo.core.backends": "costs problem banded edges",
     "zoo.core.mechanisms": "abilities recurrence efficient alignment",
     "zoo.core.ops": "first_order onednn int8 recurrence",
+    "zoo.evaluation": "judge figures tasks collect intervals report evaluation api",
     "zoo.cli": "arguments train models answering looking authoring app",
     "zoo.data": "sequences cache progress source_options splits batches metrics labelling tables python",
     "zoo.data.tables": "table sources",
-    "zoo.training": "config distributed objective fine_tuning resume callbacks loop trainer api",
+    "zoo.training": "config optimization distributed objective fine_tuning losses resume callbacks loop trainer api",
     "zoo.bench": "grid study speed engine recurrences export seeds gpu products data decision learning_curve backtest "
     "length attention approximation positions fine_tuning serve",
     "zoo.bench.learning_curve": "contestants training results report plan decide execution command",

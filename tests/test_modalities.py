@@ -57,9 +57,9 @@ ALLOWED = {
     "viz/graph_plot.py": "graph",
     "viz/heatmap.py": "image",  # matplotlib's word for an array that is drawn
     "bench/fine_tuning/study.py": "image",  # a keyword of the default model
-    "evaluation/page.py": "audio graph text",  # elements and classes of HTML, and kinds of media
+    "evaluation/report/page.py": "audio graph text",  # elements and classes of HTML, and kinds of media
     "evaluation/subject.py": "image",  # a keyword of models
-    "evaluation/written.py": "speech text",  # extras to install
+    "evaluation/tasks/written.py": "speech text",  # extras to install
     "bench/learning_curve/command.py": "image images",  # --image-size and --augment of the study of data sizes
     "bench/learning_curve/config.py": "image images",
     "bench/learning_curve/plan.py": "image images",

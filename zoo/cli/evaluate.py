@@ -84,7 +84,7 @@ def _table(found: "Evaluation") -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from zoo.evaluation.page import number
+    from zoo.evaluation.report.page import number
 
     view = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("score", "value", "95 % interval"):

@@ -94,7 +94,7 @@ def _found(
     from zoo.data.batches.batched_corpus import evaluation_mode
     from zoo.evaluation.evaluation import Evaluation
     from zoo.evaluation.intervals import by_group, with_intervals
-    from zoo.evaluation.worst import worst_of
+    from zoo.evaluation.report.worst import worst_of
 
     samples, seed = given["samples"], given["seed"]
     with evaluation_mode(subject.model):

@@ -19,14 +19,14 @@ from zoo.data.corpus import Batch
 from zoo.data.items import WritesTexts
 from zoo.data.progress import shown
 from zoo.errors import DataError
-from zoo.evaluation.classes import ClassJudge
-from zoo.evaluation.entities import EntityJudge, marks_entities
 from zoo.evaluation.judge import Answers, Item, Judge
-from zoo.evaluation.numbers import NumbersJudge
-from zoo.evaluation.several_labels import LabelsJudge
 from zoo.evaluation.subject import LABELLED, Subject
-from zoo.evaluation.tokens import TokenJudge, TokenSums
-from zoo.evaluation.written import Both, TranscriptJudge, TranslationJudge
+from zoo.evaluation.tasks.classes import ClassJudge
+from zoo.evaluation.tasks.entities import EntityJudge, marks_entities
+from zoo.evaluation.tasks.numbers import NumbersJudge
+from zoo.evaluation.tasks.several_labels import LabelsJudge
+from zoo.evaluation.tasks.tokens import TokenJudge, TokenSums
+from zoo.evaluation.tasks.written import Both, TranscriptJudge, TranslationJudge
 
 
 def judged(subject: Subject, corpus: Any, splits: Sequence[str], batch_size: int) -> Judge | None:

@@ -14,7 +14,7 @@ from zoo.evaluation.judge import Judge
 from zoo.version import __version__
 
 if TYPE_CHECKING:
-    from zoo.evaluation.worst import Shown
+    from zoo.evaluation.report.worst import Shown
 
 Estimates = dict[str, Interval]
 
@@ -118,7 +118,7 @@ class Evaluation:
         Raises:
             ConfigError: If the file cannot be written.
         """
-        from zoo.evaluation.page import page
+        from zoo.evaluation.report.page import page
 
         return _written(Path(path), page(self, command))
 

@@ -108,7 +108,7 @@ def train(
     from zoo.training.distributed.devices import is_first_process
     from zoo.training.extensions import Extensions
     from zoo.training.initial_model import InitialModel
-    from zoo.training.own_loss import name_of
+    from zoo.training.losses.own_loss import name_of
     from zoo.training.resume.random_state import process_state_restored
     from zoo.training.resume.run_folder import RunFolder
     from zoo.training.trainer import Trainer

@@ -10,7 +10,7 @@ from zoo.data.corpus import Corpus
 from zoo.errors import ConfigError
 from zoo.spec import ModelSpec
 from zoo.training.config import Settings
-from zoo.training.optimizers import noam_peak
+from zoo.training.optimization.optimizers import noam_peak
 
 EPOCHS, MOST_STEPS = 20, 2000
 """Epochs, and the most steps, where neither steps nor epochs are given."""

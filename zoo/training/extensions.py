@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.errors import ConfigError
 from zoo.training.callbacks.callback import Callback
-from zoo.training.own_loss import name_of
+from zoo.training.losses.own_loss import name_of
 
 
 @dataclass(frozen=True)

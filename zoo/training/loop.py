@@ -29,7 +29,7 @@ from zoo.training.data_wait import DataWait
 from zoo.training.distributed.fsdp import copy_weights, follow, in_training
 from zoo.training.fine_tuning.averaging import WeightAverage
 from zoo.training.objective import Objective
-from zoo.training.optimizers import Schedule
+from zoo.training.optimization.optimizers import Schedule
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.train_state import DivergedError, Outcome, Training, Validation
 

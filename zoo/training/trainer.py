@@ -40,10 +40,10 @@ from zoo.training.fine_tuning.low_rank import merge
 from zoo.training.fine_tuning.probe import check_probe, fit_probe
 from zoo.training.initial_model import InitialModel
 from zoo.training.loop import Objective, Plan, fit
-from zoo.training.objectives import objective_for
-from zoo.training.optimizers import optimizers_for, schedule_for
-from zoo.training.own_loss import name_of, own_score
-from zoo.training.precision import resolve_precision
+from zoo.training.losses.objectives import objective_for
+from zoo.training.losses.own_loss import name_of, own_score
+from zoo.training.optimization.optimizers import optimizers_for, schedule_for
+from zoo.training.optimization.precision import resolve_precision
 from zoo.training.resume.checkpoint import Snapshot
 from zoo.training.resume.random_state import FABRIC_LOG, seed_all
 from zoo.training.resume.run_folder import RunFolder

@@ -11,7 +11,7 @@ from zoo.core import Tokens, Valid
 from zoo.core.positions.attention_position import IN_ATTENTION
 from zoo.errors import ConfigError, InputError
 from zoo.plugins.conformer.conformer_vision import GridDepthwise, GridTokens
-from zoo.training.optimizers import block_matrices
+from zoo.training.optimization.optimizers import block_matrices
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -15,7 +15,7 @@ from zoo.errors import ConfigError, ZooError
 from zoo.training.callbacks.callback import Callback, Request
 from zoo.training.criterion import Criterion
 from zoo.training.loop import DivergedError, Outcome, Plan, fit, plain, shuffled
-from zoo.training.optimizers import optimizers_for, trapezoid
+from zoo.training.optimization.optimizers import optimizers_for, trapezoid
 
 Parts = tuple[nn.Linear, Batch, Fabric]
 

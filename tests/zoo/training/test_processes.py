@@ -31,9 +31,9 @@ from torch.distributed.tensor import DTensor
 torch.set_num_threads(1)
 import zoo
 from zoo.core.losses.loss import cross_entropy
-from zoo.training.optimizers import optimizers_for
-from zoo.training.attention_losses import GuidedAttention
-from zoo.training.objectives import Corrupted, ScheduledSampling
+from zoo.training.optimization.optimizers import optimizers_for
+from zoo.training.losses.attention_losses import GuidedAttention
+from zoo.training.losses.objectives import Corrupted, ScheduledSampling
 from zoo.data.corpus import Batch
 from zoo.training.loop import Plan, fit
 from zoo.training.config import Devices

@@ -390,9 +390,9 @@ def test_a_training_of_a_version_without_metric_goes_on(train: Train, quadrants:
 def test_going_on_takes_the_precision_of_the_beginning(
     train: Train, quadrants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.training.precision.profitable_precision", lambda device: "32-true")
+    monkeypatch.setattr("zoo.training.optimization.precision.profitable_precision", lambda device: "32-true")
     train(tmp_path / "out", Stops(quadrants, 2), precision="auto")
-    monkeypatch.setattr("zoo.training.precision.profitable_precision", lambda device: "bf16-mixed")
+    monkeypatch.setattr("zoo.training.optimization.precision.profitable_precision", lambda device: "bf16-mixed")
     assert train(tmp_path / "out", precision="auto", resume=True).settings.precision == "32-true"
 
 

@@ -22,7 +22,7 @@ from zoo.bench.speed.memory import peak_bytes
 from zoo.core import IGNORED
 from zoo.data.sequences import Drawn, Induction, SequenceTask
 from zoo.errors import ConfigError, InputError
-from zoo.training.optimizers import constant, optimizers_for
+from zoo.training.optimization.optimizers import constant, optimizers_for
 
 BATCH = 32
 HELD_OUT = 256

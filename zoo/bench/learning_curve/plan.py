@@ -27,7 +27,7 @@ from zoo.data.corpus import Corpus, check_task
 from zoo.data.labelling.labelling import names_of_classes
 from zoo.data.subsets import DrawsSubsets, StudyInfo, chance_accuracy, study_info
 from zoo.errors import ConfigError
-from zoo.training.precision import profitable_precision
+from zoo.training.optimization.precision import profitable_precision
 
 SIZES = (300, 1_000, 3_000, 10_000)
 MOST_STEPS = 1_200

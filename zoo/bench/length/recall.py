@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from zoo.bench.length.families import FAMILIES
 from zoo.factory import create
-from zoo.training.optimizers import optimizers_for, trapezoid
+from zoo.training.optimization.optimizers import optimizers_for, trapezoid
 
 CUES, NOISE = 8, 8
 QUESTION = CUES + NOISE

@@ -11,7 +11,7 @@ from zoo.bench.attention.training import BATCH, HELD_OUT, TEST_SEED, accuracy, t
 from zoo.bench.positions.offset import Offset
 from zoo.errors import InputError
 from zoo.factory.create import create
-from zoo.training.optimizers import constant, optimizers_for
+from zoo.training.optimization.optimizers import constant, optimizers_for
 
 HOST = "bert-micro"
 """The encoder: width 64, two layers, four heads."""

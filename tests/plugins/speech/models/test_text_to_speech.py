@@ -10,8 +10,8 @@ from zoo.core.losses.alignment import guided_attention
 from zoo.core.losses.loss import IGNORED
 from zoo.data.corpus import Batch
 from zoo.plugins.speech.models.text_to_speech import DEVIATION, MEAN, Synthesiser, steps_of
-from zoo.training.attention_losses import GuidedAttention
 from zoo.training.loop import Objective
+from zoo.training.losses.attention_losses import GuidedAttention
 
 pytestmark = pytest.mark.usefixtures("float64")
 

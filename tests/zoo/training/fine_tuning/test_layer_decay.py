@@ -3,7 +3,7 @@ import pytest
 import zoo
 from zoo.training.fine_tuning.layer_decay import decay_by_layer
 from zoo.training.fine_tuning.parts import depths
-from zoo.training.optimizers import optimizers_for
+from zoo.training.optimization.optimizers import optimizers_for
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])

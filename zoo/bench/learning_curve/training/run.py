@@ -21,8 +21,8 @@ from zoo.data.subsets import study_info
 from zoo.training.criterion import FirstOfEqual, criterion_for
 from zoo.training.initial_model import channels_last
 from zoo.training.loop import Objective, Outcome, Plan, fit
-from zoo.training.objectives import TeacherForcing
-from zoo.training.optimizers import optimizers_for, trapezoid
+from zoo.training.losses.objectives import TeacherForcing
+from zoo.training.optimization.optimizers import optimizers_for, trapezoid
 
 SPLIT_SEED = 0
 """Splits data that exist."""

@@ -9,7 +9,7 @@ import torch
 from zoo.bench.grid.task import failure
 from zoo.bench.learning_curve.training.run import Run, Training
 from zoo.bench.seeds.lock_step import LockStep
-from zoo.training.objectives import TeacherForcing
+from zoo.training.losses.objectives import TeacherForcing
 from zoo.training.resume.train_state import Outcome
 
 Result = dict[str, Any]

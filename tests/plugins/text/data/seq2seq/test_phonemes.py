@@ -15,6 +15,7 @@ from zoo.plugins.shared.text import espeak
 from zoo.plugins.text.data.parallel_corpus import GeneratedPair
 from zoo.plugins.text.data.seq2seq import phonemes
 from zoo.plugins.text.data.seq2seq.phonemes import PronunciationCorpus
+from zoo.plugins.text.data.synthetic.spelling import draw_words
 
 said: list[str] = []
 
@@ -59,7 +60,7 @@ def test_words_are_drawn_for_a_seed_and_pronounced_once() -> None:
 
 @pytest.mark.usefixtures("spelled")
 def test_parts_have_as_many_short_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = sorted(phonemes.draw_words(300, 0).items(), key=lambda pair: len(pair[1]))  # short ones were used up
+    drawn = sorted(draw_words(300, 0).items(), key=lambda pair: len(pair[1]))  # short ones were used up
     monkeypatch.setattr(phonemes, "SIZES", (180, 40, 80))
     monkeypatch.setattr(phonemes, "draw_words", lambda count, seed: dict(drawn))
     train, *held = ([len(pair.source) for pair in opened().parts[part]] for part in ("train", "validation", "test"))

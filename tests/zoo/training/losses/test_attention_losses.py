@@ -10,7 +10,7 @@ import zoo
 from zoo.core.losses.alignment import doubly_stochastic, guided_attention
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.attention_losses import DoublyStochastic, GuidedAttention
+from zoo.training.losses.attention_losses import DoublyStochastic, GuidedAttention
 
 
 def nothing(forward: Any, batch: Batch, step: int) -> Tensor:

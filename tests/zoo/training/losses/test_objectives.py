@@ -15,9 +15,9 @@ from zoo.core.mechanisms.alignment import hard
 from zoo.core.models.generator import Generator
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.attention_losses import GuidedAttention
 from zoo.training.config import Settings
-from zoo.training.objectives import (
+from zoo.training.losses.attention_losses import GuidedAttention
+from zoo.training.losses.objectives import (
     AlignmentReinforce,
     Corrupted,
     Reinforce,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoo.evaluation.judge import Item
-from zoo.evaluation.tokens import TokenJudge, TokenSums
+from zoo.evaluation.tasks.tokens import TokenJudge, TokenSums
 
 
 def test_a_uniform_guess_has_the_perplexity_of_the_vocabulary() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from zoo.errors import ConfigError
-from zoo.training.precision import profitable_precision, resolve_precision
+from zoo.training.optimization.precision import profitable_precision, resolve_precision
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import zoo
-from zoo.evaluation.page import page
+from zoo.evaluation.report.page import page
 
 
 def judged(name: str, data: str, **sizes: Any) -> Any:

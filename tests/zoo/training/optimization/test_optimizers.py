@@ -11,7 +11,7 @@ import zoo
 from zoo import ConfigError
 from zoo.core import Attention, Decoder, Encoder, Tokens
 from zoo.core.layers.transformer import Stack
-from zoo.training.optimizers import (
+from zoo.training.optimization.optimizers import (
     block_matrices,
     hidden_weights,
     noam,

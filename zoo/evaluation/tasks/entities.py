@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from zoo.evaluation.classes import ClassJudge
 from zoo.evaluation.judge import Answers, Index, Scores
+from zoo.evaluation.tasks.classes import ClassJudge
 
 _BEGINS, _ENDS, _MARKS = "BSU", "ESLU", "BIESLUM"
 """Marks of a first word, of a last word, and all; O stands outside."""

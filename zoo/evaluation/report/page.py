@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.bench.decision.bootstrap import Interval
 from zoo.evaluation.judge import LOWER
-from zoo.evaluation.worst import Shown
+from zoo.evaluation.report.worst import Shown
 
 if TYPE_CHECKING:
     from zoo.evaluation.evaluation import Evaluation

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import zoo
-from zoo.evaluation.page import number, table
+from zoo.evaluation.report.page import number, table
 
 
 def test_the_page_holds_scores_groups_figures_and_the_worst_answers(trained: str, tmp_path: Path) -> None:

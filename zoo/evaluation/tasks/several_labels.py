@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.evaluation.classes import calibration, calibration_error, roc_auc
 from zoo.evaluation.judge import Answers, Index, Item, Numbers, Scores, Table
+from zoo.evaluation.tasks.classes import calibration, calibration_error, roc_auc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

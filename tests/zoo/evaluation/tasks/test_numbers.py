@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics
 
 from zoo.evaluation.judge import Answers, Item
-from zoo.evaluation.numbers import NumbersJudge
+from zoo.evaluation.tasks.numbers import NumbersJudge
 
 
 def test_scores_are_the_means_of_those_of_scikit_learn() -> None:

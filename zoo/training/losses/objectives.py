@@ -21,11 +21,11 @@ from zoo.core.models.generator import Generator
 from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
-from zoo.training.attention_losses import DoublyStochastic, GuidedAttention
 from zoo.training.config import Settings
 from zoo.training.fine_tuning.class_weights import Balanced
-from zoo.training.loop import Objective
-from zoo.training.own_loss import Loss, OwnLoss, check_own_loss
+from zoo.training.losses.attention_losses import DoublyStochastic, GuidedAttention
+from zoo.training.losses.own_loss import Loss, OwnLoss, check_own_loss
+from zoo.training.objective import Objective
 
 
 class TeacherForcing:

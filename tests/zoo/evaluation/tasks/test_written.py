@@ -6,8 +6,8 @@ import sacrebleu
 
 from zoo.data import Written
 from zoo.evaluation.judge import Item
-from zoo.evaluation.tokens import TokenJudge, TokenSums
-from zoo.evaluation.written import Both, TranscriptJudge, TranslationJudge
+from zoo.evaluation.tasks.tokens import TokenJudge, TokenSums
+from zoo.evaluation.tasks.written import Both, TranscriptJudge, TranslationJudge
 
 TEXTS = ["the cat sat on the mat", "a dog ran home today", "no"]
 WANTED = [("the cat sat on a mat", "a cat was on the mat"), ("a dog ran home today",), ("yes",)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from zoo.evaluation.classes import ClassJudge, calibration_error, roc_auc
 from zoo.evaluation.judge import Answers, Item
+from zoo.evaluation.tasks.classes import ClassJudge, calibration_error, roc_auc
 
 RNG = np.random.default_rng(0)
 

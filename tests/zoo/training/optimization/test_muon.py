@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Muon
 
-from zoo.training import muon as module
-from zoo.training.muon import BatchedMuon, orthogonalized
+from zoo.training.optimization import muon as module
+from zoo.training.optimization.muon import BatchedMuon, orthogonalized
 
 SHAPES = ((6, 4), (4, 6), (6, 4), (5, 5), (4, 6), (6, 4))
 OPTIONS: dict[str, Any] = {"lr": 0.1, "weight_decay": 0.2, "ns_steps": 3, "adjust_lr_fn": "match_rms_adamw"}

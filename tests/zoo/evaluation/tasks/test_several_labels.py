@@ -10,7 +10,7 @@ from sklearn import metrics
 
 import zoo
 from zoo.evaluation.judge import Answers, Item
-from zoo.evaluation.several_labels import LabelsJudge
+from zoo.evaluation.tasks.several_labels import LabelsJudge
 
 
 def test_scores_are_those_of_scikit_learn_over_what_is_known() -> None:

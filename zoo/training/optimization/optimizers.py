@@ -12,7 +12,7 @@ from zoo.core.layers.transformer import Decoder, Stack
 from zoo.errors import ConfigError
 from zoo.names import did_you_mean
 from zoo.training.config import OPTIMIZERS, SCHEDULES
-from zoo.training.muon import BatchedMuon
+from zoo.training.optimization.muon import BatchedMuon
 
 Schedule = Callable[[int], float]
 """Step, from 0, to the factor of the learning rate."""

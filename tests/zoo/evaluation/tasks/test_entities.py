@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import zoo
-from zoo.evaluation.entities import EntityJudge, entities, marks_entities
 from zoo.evaluation.judge import Answers, Item
+from zoo.evaluation.tasks.entities import EntityJudge, entities, marks_entities
 
 
 @pytest.mark.parametrize(

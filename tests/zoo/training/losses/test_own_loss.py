@@ -9,7 +9,7 @@ from torch.nn import functional
 import zoo
 from zoo import ConfigError
 from zoo.data.corpus import Batch
-from zoo.training.own_loss import own_score
+from zoo.training.losses.own_loss import own_score
 
 OPTIONS: dict[str, Any] = {"steps": 4, "batch_size": 8, "validations": 2, "precision": "32-true", "accelerator": "cpu"}
 

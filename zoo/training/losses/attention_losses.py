@@ -18,7 +18,7 @@ from zoo.core.mechanisms.alignment.hard import hard_alignments
 from zoo.core.tokens import Tokens
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
-from zoo.training.loop import Objective
+from zoo.training.objective import Objective
 
 
 class AttentionLoss(ABC):

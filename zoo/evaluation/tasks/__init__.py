@@ -1,0 +1,1 @@
+"""Scores of a task: classes, several labels, numbers, tokens, entities, written texts."""

@@ -1,0 +1,1 @@
+"""What a training minimises: losses by task, of attention, of the user."""

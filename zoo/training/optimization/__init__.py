@@ -1,0 +1,1 @@
+"""How a training steps: optimizers, their precision."""
