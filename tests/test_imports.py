@@ -210,7 +210,7 @@ ORDER = {
     "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic seq2seq",
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
     "zoo.plugins.speech.data": "audio_store corpus transcripts synthetic",
-    "zoo.plugins.vision": "sources read_image image_source data image_corpus timm_methods plugin",
+    "zoo.plugins.vision": "sources read_image image_source data corpora timm_methods plugin",
     "zoo.plugins.vision.data": "pictures drawn folders augmentation",
     "zoo.plugins.graph.data": "storage examples corpus",
     "zoo.plugins.graph": "requirements sources structure tokens layers models scale pyg io data descriptions "

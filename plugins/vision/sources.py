@@ -13,8 +13,8 @@ TORCHVISION = Requirement(module="torchvision", distribution="torchvision", inst
 
 def _source(name: str, description: str, *requires: Requirement, **reading: Any) -> SourceSpec:
     own: dict[str, Any] = {
-        "corpus": f"zoo.plugins.vision.image_corpus:{name}",
-        "adapter": "zoo.plugins.vision.image_corpus:adapt",
+        "corpus": f"zoo.plugins.vision.corpora.image_corpus:{name}",
+        "adapter": "zoo.plugins.vision.corpora.image_corpus:adapt",
     }
     return SourceSpec(name=name, modality="vision", description=description, requires=requires, **(own | reading))
 
@@ -37,7 +37,7 @@ SOURCES = (
         "pictures of one to four handwritten digits; which digits are there is asked: labels of which any may be right",
         SKLEARN,
         drawn=True,
-        corpus="zoo.plugins.vision.multi_label_corpus:cards_digits",
+        corpus="zoo.plugins.vision.corpora.multi_label_corpus:cards_digits",
         adapter="",
     ),
     _source("digits", "scikit-learn's 1,797 handwritten digits", SKLEARN),
@@ -47,8 +47,8 @@ SOURCES = (
         PILLOW,
         takes="PATH",
         folder=True,
-        tables="zoo.plugins.vision.image_table:open_table",
-        pairs="zoo.plugins.vision.image_pairs:open_pairs",
+        tables="zoo.plugins.vision.corpora.image_table:open_table",
+        pairs="zoo.plugins.vision.corpora.image_pairs:open_pairs",
     ),
     _source(
         "npz",

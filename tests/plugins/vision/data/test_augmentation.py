@@ -12,9 +12,9 @@ import zoo
 from zoo.core import cross_entropy
 from zoo.data.corpus import open_corpus
 from zoo.errors import ConfigError
+from zoo.plugins.vision.corpora.image_corpus import ImageCorpus, adapt
 from zoo.plugins.vision.data import open_digits
 from zoo.plugins.vision.data.augmentation import BASES, EXTRAS, Augmentation, _seeded, _seeds
-from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
 
 Draw = Callable[..., Path]
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}

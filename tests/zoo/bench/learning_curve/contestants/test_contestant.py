@@ -14,7 +14,7 @@ from zoo.bench.learning_curve.contestants.contestant import Contestant
 from zoo.bench.learning_curve.lineup import contestants
 from zoo.data.corpus import open_corpus
 from zoo.errors import ConfigError, UnknownModelError, WeightsError
-from zoo.plugins.vision.image_corpus import ImageCorpus
+from zoo.plugins.vision.corpora.image_corpus import ImageCorpus
 
 
 @pytest.fixture

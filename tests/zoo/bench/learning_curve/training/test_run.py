@@ -16,7 +16,7 @@ from zoo.bench.learning_curve.training.run import Corpora, execute
 from zoo.bench.learning_curve.training.tuning import kept
 from zoo.data.corpus import Corpus, open_corpus
 from zoo.errors import DataError, ZooError
-from zoo.plugins.vision.image_corpus import ImageCorpus
+from zoo.plugins.vision.corpora.image_corpus import ImageCorpus
 from zoo.spec import ModelSpec
 
 

@@ -10,7 +10,7 @@ import zoo
 from zoo.core import IGNORED
 from zoo.data.corpus import Corpus, open_corpus
 from zoo.errors import ConfigError
-from zoo.plugins.vision.multi_label_corpus import MultiLabelImages
+from zoo.plugins.vision.corpora.multi_label_corpus import MultiLabelImages
 from zoo.weights import save
 
 SPEC = zoo.info("vit-micro")

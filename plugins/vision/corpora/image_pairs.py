@@ -11,10 +11,10 @@ from torch import Tensor
 from zoo import DataError, ModelSpec
 from zoo.core import InputError
 from zoo.data import Corpus, Pairs, collated_corpus, is_pair, label_cell
+from zoo.plugins.vision.corpora.image_corpus import adapt
+from zoo.plugins.vision.corpora.image_table import open_table
 from zoo.plugins.vision.data.arrays import read_arrays
 from zoo.plugins.vision.data.pictures import of_arrays
-from zoo.plugins.vision.image_corpus import adapt
-from zoo.plugins.vision.image_table import open_table
 from zoo.plugins.vision.read_image import read_image, to_bytes
 
 _LOOKED_AT = 8

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from zoo import ConfigError, ModelSpec
 from zoo.core import IGNORED, binary_cross_entropy
 from zoo.data import SCORES, SKLEARN, Batch, Columns, evaluation_mode, label_scores, unpacked, write_text
+from zoo.plugins.vision.corpora.image_corpus import ImageCorpus, adapt
 from zoo.plugins.vision.data import DIGITS, SETS, open_card_sets
-from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
 from zoo.registry import require
 
 _MIXING = frozenset(("mixup", "cutmix"))

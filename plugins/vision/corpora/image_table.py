@@ -22,10 +22,10 @@ from zoo.data import (
     read_classes,
     read_label_sets,
 )
+from zoo.plugins.vision.corpora.image_corpus import ImageCorpus, adapt
+from zoo.plugins.vision.corpora.multi_label_corpus import MultiLabelImages
 from zoo.plugins.vision.data.folders.folder import SIZE, Folder
 from zoo.plugins.vision.data.folders.folder_index import FolderIndex
-from zoo.plugins.vision.image_corpus import ImageCorpus, adapt
-from zoo.plugins.vision.multi_label_corpus import MultiLabelImages
 
 IMAGE = Role(
     "image",

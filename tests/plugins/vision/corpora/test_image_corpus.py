@@ -14,8 +14,8 @@ from zoo.data.corpus import Corpus, open_corpus
 from zoo.data.subsets import chance_accuracy
 from zoo.errors import ConfigError
 from zoo.factory import create
+from zoo.plugins.vision.corpora.image_corpus import ImageCorpus
 from zoo.plugins.vision.data.folders.lazy_images import ImageReader
-from zoo.plugins.vision.image_corpus import ImageCorpus
 
 
 @pytest.fixture

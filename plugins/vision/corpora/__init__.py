@@ -1,0 +1,1 @@
+"""Corpora of pictures: labelled, of tables, given from Python, of several labels."""
