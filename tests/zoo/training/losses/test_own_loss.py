@@ -101,7 +101,7 @@ def test_a_lambda_is_named_by_what_it_computes_and_a_function_by_its_name() -> N
     def smooth(by: float) -> Any:
         return lambda answer, target: functional.cross_entropy(answer, target, label_smoothing=by)
 
-    halved = [name_of(lambda answer, target: answer.sum() / 2), name_of(lambda answer, target: answer.sum() / 2)]
+    halved = [name_of(lambda answer, target: answer.sum() / each) for each in (2, 2)]
     assert halved[0] == halved[1]
     assert halved[0] != name_of(lambda answer, target: answer.sum() / 3)
     assert name_of(smooth(0.1)) != name_of(smooth(0.2))
