@@ -74,7 +74,7 @@ class CollatedCorpus(BatchedCorpus):
 def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) -> CollatedCorpus:
     """Make a corpus of pairs whose inputs are tensors as the model reads them, or tuples of these.
 
-    Each item is read once, for its label and the fingerprint. Parts that are not given are drawn, each class alike.
+    Each item is read once for its label. Parts that are not given are drawn, each class alike.
 
     Args:
         pairs: the data.
@@ -85,8 +85,7 @@ def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) 
     Raises:
         DataError: If items are no pairs of a tensor and a label, or labels of validation or test are not trained.
     """
-    seen = _Fingerprint(pairs)
-    cells = {part: [label_cell(*seen.add(row)) for row in map(_checked, pairs.pairs(part))] for part in pairs.parts}
+    cells = {part: [label_cell(*row) for row in map(_checked, pairs.pairs(part))] for part in pairs.parts}
     given, targets = cells["train"], {part: [*map(str, found)] for part, found in cells.items()}
     labels = names_of(targets["train"], pairs.name)
     if all(isinstance(label, int) for label in given):
@@ -102,41 +101,13 @@ def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) 
     places = _drawn(classes, seed)
     rows = {part: [(own, place) for own, place in found] for part, found in places.items()}
     chosen = {part: torch.tensor([int(classes[own][place]) for own, place in rows[part]]) for part in rows}
-    digest = seen.of((sorted(targets.items()), seed))
+    digest = hashlib.blake2b(repr((sorted(targets.items()), seed)).encode(), digest_size=8).hexdigest()
     inputs = described_item(pairs.first()[0][0])
     count = sum(map(len, targets.values()))
     text = f"{pairs.name} are {count:,} of {len(labels)} classes, inputs as they are ({inputs})."
     corpus = CollatedCorpus(DatasetInfo(pairs.name, text, digest), spec, pairs.parts, rows, chosen, labels)
     corpus.fitting = overrides
     return corpus
-
-
-class _Fingerprint:
-    """Hash inputs as they are read; not those that are others when they are read again, as by augmentation."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        (first, again) = (_as_bytes(pairs.first()[0]) for _ in range(2))
-        self.stable = first == again
-        self.digest = hashlib.blake2b(digest_size=8)
-
-    def add(self, row: tuple[Any, Any, str]) -> tuple[Any, Any, str]:
-        """Read the input of a row and give the row."""
-        if self.stable:
-            self.digest.update(_as_bytes(row))
-        return row
-
-    def of(self, more: Any) -> str:
-        """Give the fingerprint of the inputs and of what else is told by its text."""
-        self.digest.update(repr(more).encode())
-        return self.digest.hexdigest()
-
-
-def _as_bytes(item: Any) -> bytes:
-    if not isinstance(item, tuple | list) or not item:
-        return b""
-    each = item[0] if isinstance(item[0], tuple | list) else (item[0],)
-    arrays = [np.ascontiguousarray(one) for one in each if isinstance(one, Tensor | np.ndarray)]
-    return b"".join(f"{one.dtype} {one.shape} ".encode() + one.tobytes() for one in arrays)
 
 
 def _checked(row: tuple[Any, Any, str]) -> tuple[Any, Any, str]:

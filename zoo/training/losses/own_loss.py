@@ -1,8 +1,6 @@
 """A loss and a metric of the user: `zoo.train(loss=…, metric=…)`."""
 
-import hashlib
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
 import torch
@@ -93,16 +91,5 @@ def own_score(metric: Metric, corpus: Corpus, model: nn.Module, split: str, batc
 
 
 def name_of(function: Any) -> str:
-    """Name a function or a module of the user, the same in every process; a lambda also by what it computes."""
-    name = str(getattr(function, "__name__", "") or type(function).__name__)
-    if name != "<lambda>":
-        return name
-    around = [*(each.cell_contents for each in function.__closure__ or ()), *(function.__defaults__ or ())]
-    values = [each if isinstance(each, int | float | str | None) else type(each).__name__ for each in around]
-    told = f"{_computed(function.__code__)} {values}"
-    return f"{name} {hashlib.blake2b(told.encode(), digest_size=4).hexdigest()}"
-
-
-def _computed(code: CodeType) -> str:
-    constants = [_computed(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
-    return repr((code.co_code, code.co_names, constants))
+    """Name a function or a module of the user, the same in every process."""
+    return str(getattr(function, "__name__", "") or type(function).__name__)

@@ -51,17 +51,6 @@ def test_random_inputs_follow_the_generator_of_the_batch() -> None:
     assert not torch.equal(batch(1), batch(2))
 
 
-def test_the_fingerprint_is_that_of_inputs_and_labels_unless_inputs_are_drawn() -> None:
-    def told(change: float = 0.0) -> str:
-        items = [(torch.tensor([float(k), change if k == 15 else 0.0]), k % 2) for k in range(20)]
-        return collated_corpus(Pairs("mine", {"train": items}), SPEC, 0).fingerprint
-
-    assert told() == told()
-    assert told() != told(1e-6)
-    noisy = [collated_corpus(Pairs("mine", {"train": Noisy()}), SPEC, 0).fingerprint for _ in range(2)]
-    assert noisy[0] == noisy[1]
-
-
 def test_the_test_that_is_given_is_never_trained_on() -> None:
     corpus = collated_corpus(pairs(train=20, test=6), SPEC, 0)
     assert {part for part, _ in corpus.rows["test"]} == {"test"}

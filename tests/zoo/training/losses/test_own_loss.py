@@ -9,7 +9,7 @@ from torch.nn import functional
 import zoo
 from zoo import ConfigError
 from zoo.data.corpus import Batch
-from zoo.training.losses.own_loss import name_of, own_score
+from zoo.training.losses.own_loss import own_score
 
 OPTIONS: dict[str, Any] = {"steps": 4, "batch_size": 8, "validations": 2, "precision": "32-true", "accelerator": "cpu"}
 
@@ -83,7 +83,7 @@ def test_places_without_a_target_are_left_out_of_a_metric(quadrants: Any, monkey
         ({"loss": lambda answer, target: answer}, r"gave a Tensor of shape \(8, 4\): the mean loss"),
         ({"loss": lambda answer, target: 1.0}, r"gave a float: the mean loss"),
         ({"loss": 5}, "loss=5: a function of answer and target is wanted"),
-        ({"metric": lambda answers, targets: "good"}, "metric=<lambda> [0-9a-f]+ gave no number"),
+        ({"metric": lambda answers, targets: "good"}, "metric=<lambda> gave no number"),
         ({"loss": functional.cross_entropy, "class_weights": "balanced"}, "losses too: take one"),
         ({"callbacks": [print]}, "a sub-class of zoo.training.Callback is wanted"),
         ({"logger": 5}, "logger=5: a logger of Lightning Fabric is wanted"),
@@ -95,15 +95,3 @@ def test_what_is_no_loss_metric_callback_or_logger(
 ) -> None:
     with pytest.raises(ConfigError, match=text):
         zoo.train("vit-micro", quadrants, **OPTIONS, **tiny, **options)
-
-
-def test_a_lambda_is_named_by_what_it_computes_and_a_function_by_its_name() -> None:
-    def smooth(by: float) -> Any:
-        return lambda answer, target: functional.cross_entropy(answer, target, label_smoothing=by)
-
-    halved = [name_of(lambda answer, target: answer.sum() / each) for each in (2, 2)]
-    assert halved[0] == halved[1]
-    assert halved[0] != name_of(lambda answer, target: answer.sum() / 3)
-    assert name_of(smooth(0.1)) != name_of(smooth(0.2))
-    assert name_of(focal) == "focal"
-    assert name_of(torch.nn.CrossEntropyLoss()) == "CrossEntropyLoss"
