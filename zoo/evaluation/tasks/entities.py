@@ -1,8 +1,8 @@
 """Labels of words that mark entities, in the schemes BIO, IOB, IOBES and BILOU: precision, recall and F1 of entities.
 
 An entity is found where its kind, its first and its last word are, as `conlleval` of CoNLL-2003 counts: a label that
-its scheme does not allow, such as I-PER after O, begins an entity. The strict score counts only entities that are marked
-as the scheme says, with a first word of B. scikit-learn knows labels alone; seqeval, which counts entities, was last
+its scheme does not allow, such as I-PER after O, begins an entity. The strict score counts only entities that begin and
+end as the scheme says, as seqeval's does. scikit-learn knows labels alone; seqeval, which counts entities, was last
 released in 2020 and asks for each text in each draw of a bootstrap, so the tests compare with it.
 """
 
