@@ -244,7 +244,7 @@ class Pipeline:
                 pairs = zip(self.postprocess(rows), scores.tolist(), strict=True)
                 yield line, [(text, score) for text, score in pairs if score > -math.inf]
 
-    def stream(self, raw: str, **options: Any) -> Iterator[str]:
+    def stream(self, raw: Any, **options: Any) -> Iterator[str]:
         """Yield the answer to one input piece by piece; a character of several bytes comes when it is complete.
 
         Args:

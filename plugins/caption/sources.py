@@ -17,6 +17,7 @@ SOURCES = (
             "pictures with captions: drawn scenes of digits, or yours: COCO's captions_*.json, the splits of "
             "dataset_coco.json, path<TAB>text (.tsv), Flickr's .token file; FILE?images=FOLDER says where pictures are"
         ),
+        pairs="zoo.plugins.caption.data.caption_pairs:open_pairs",
         tasks=("generate",),
         requires=(TIMM, TOKENIZERS, SACREBLEU),
     ),

@@ -61,7 +61,8 @@ SOURCES = (
         "labelled",
         "FILE",
         "your texts, each with a label: text<TAB>label (.tsv), or keys or columns text and label (.jsonl, .csv); with "
-        "any number of labels by FILE?labels=A,B,C, columns of 0 and 1, or FILE?separator=, for several in one column",
+        "any number of labels by FILE?labels=A,B,C, columns of 0 and 1, or FILE?separator=, for several in one column; "
+        "or a folder of texts for each class, train/pos/*.txt, as IMDb has",
         reads=TABLES,
         tables="zoo.plugins.text.data.text_table:open_table",
         pairs="zoo.plugins.text.data.text_pairs:open_pairs",

@@ -65,6 +65,7 @@ def evaluate(
     from zoo.data.python.given import is_given
     from zoo.evaluation.collect import judged
     from zoo.evaluation.subject import Subject
+    from zoo.evaluation.written_once import written_once
 
     subject = Subject.of(run, device, int8)
     given = is_given(data) if data is not None else False
@@ -77,12 +78,13 @@ def evaluate(
         raise DataError(f"{corpus.name} has no example in {split!r}: {sizes}; --split names another part, or all")
     columns = _columns(corpus, by)
     subject.order_of(corpus)  # before anything is computed
-    judge = judged(subject, corpus, splits, batch_size)
-    if judge is None and by:
-        raise ConfigError(f"by={by!r}: the data {corpus.name!r} judge no single examples, so there are no groups")
-    cells = _cells(columns, by, judge)
-    return _found(subject, corpus, judge, cells, splits, by=by, split=split, samples=samples, seed=seed, least=least,
-                  worst=worst, batch_size=batch_size, named=GIVEN if given else data)  # fmt: skip
+    with written_once(subject.model):
+        judge = judged(subject, corpus, splits, batch_size)
+        if judge is None and by:
+            raise ConfigError(f"by={by!r}: the data {corpus.name!r} judge no single examples, so there are no groups")
+        cells = _cells(columns, by, judge)
+        return _found(subject, corpus, judge, cells, splits, by=by, split=split, samples=samples, seed=seed,
+                      least=least, worst=worst, batch_size=batch_size, named=GIVEN if given else data)  # fmt: skip
 
 
 def _found(

@@ -9,6 +9,7 @@ from typing import Any
 
 from zoo.serve.limits import Limits
 from zoo.serve.refusal import Refusal
+from zoo.serve.streaming import Streams
 
 Answer = Callable[[list[Any], Hashable], Sequence[Any]]
 """Gives an answer for each input, all asked with the same options; an answer may be an exception."""
@@ -47,6 +48,7 @@ class Batcher:
         self._changed = asyncio.Event()
         self._closed = False
         self._thread = ThreadPoolExecutor(1, "model")
+        self._streams = Streams(self._thread, limits.max_batch)
         self._task = asyncio.create_task(self._run())
 
     @property
@@ -71,6 +73,16 @@ class Batcher:
         self._changed.set()
         answers = await asyncio.gather(*(job.future for job in jobs))
         return [answer for part in answers for answer in part]
+
+    def streams(self) -> Streams:
+        """Give what advances answers token by token in the thread of the batches, between them.
+
+        Raises:
+            Refusal: If the server stops.
+        """
+        if self._closed:
+            raise Refusal(503, "the server is stopping")
+        return self._streams
 
     async def close(self) -> None:
         """Answer what was accepted, and then stop."""

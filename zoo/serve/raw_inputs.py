@@ -79,7 +79,9 @@ def check_amount(raw: Any, number: int, preprocess: Any, most: Mapping[str, int]
     """
     texts = raw if isinstance(raw, tuple) else (raw,)
     try:
-        if isinstance(raw, str | Upload) and hasattr(preprocess, "amount"):
+        if hasattr(raw, "shape"):
+            amount, unit = _array_amount(raw)
+        elif isinstance(raw, str | Upload) and hasattr(preprocess, "amount"):
             amount, unit = preprocess.amount(raw)
         elif all(isinstance(text, str) for text in texts):
             amount, unit = sum(map(len, texts)), "characters"
@@ -89,6 +91,12 @@ def check_amount(raw: Any, number: int, preprocess: Any, most: Mapping[str, int]
         raise Refusal(422, f"input {number}: {error}") from error
     if amount > most.get(unit, amount):
         raise Refusal(413, f"input {number} has {amount:,} {unit}, more than {most[unit]:,}")
+
+
+def _array_amount(raw: Any) -> tuple[int, str]:
+    """Count the pixels of an array (height, width[, channels]), or the samples of one with one axis."""
+    shape = tuple(raw.shape)
+    return (shape[0] * shape[1], "pixels") if len(shape) > 1 else (shape[0], "samples")
 
 
 def _decoded(text: Any, number: int) -> Upload:

@@ -1,4 +1,4 @@
-"""`application`: the HTTP interface of a model, in FastAPI: a page, `/predict`, `/features`, `/health`, `/metrics`."""
+"""`application`: the HTTP interface of a model, in FastAPI: a page, `/predict`, `/stream`, `/features` and others."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -22,6 +22,7 @@ from zoo.serve.raw_inputs import check_amount, raw_input
 from zoo.serve.refusal import Refusal
 from zoo.serve.request_body import read_body
 from zoo.serve.served_model import ServedModel
+from zoo.serve.streaming import events
 from zoo.version import __version__
 
 GONE = 499
@@ -63,6 +64,24 @@ class _Server:
             if isinstance(answer, Exception):
                 raise answer
         return JSONResponse({"model": self.model.pipeline.spec.name, "answers": answers})
+
+    async def stream(self, request: Request) -> Response:
+        """Answer one input token by token, as server-sent events."""
+        assert self.batcher is not None
+        async with asyncio.timeout(self.limits.timeout):
+            inputs, given = await read_body(request)
+            if len(inputs) != 1:
+                raise Refusal(422, f"{len(inputs)} inputs: a stream answers one")
+            options = self.model.options("stream", given)
+            self.model.check_tokens(1, options)
+            (raw,) = await run_in_threadpool(self._raw, inputs)
+            pieces = self.batcher.streams().pieces(self.model.steps(raw, options))
+            first = await anext(pieces, None)  # what cannot be read is refused before an answer begins
+        return StreamingResponse(
+            events(first, pieces, self.limits.timeout),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-cache", "x-accel-buffering": "no"},
+        )
 
     def _raw(self, inputs: list[Any]) -> list[Any]:
         preprocess, reads_files = self.model.pipeline.preprocess, self.model.reads_files
@@ -119,6 +138,11 @@ def _add_routes(app: FastAPI, server: _Server) -> None:
     async def predict(request: Request) -> Response:
         """Answer inputs: labels, tags, filled masks, or what the model writes."""
         return await server.answer(request, "answers")
+
+    @app.post("/stream")
+    async def stream(request: Request) -> Response:
+        """Answer one input of a model that writes token by token, as server-sent events."""
+        return await server.stream(request)
 
     @app.post("/features")
     async def features(request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 import inspect
 import struct
-from collections.abc import Hashable
+from collections.abc import Generator, Hashable
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,7 +16,7 @@ from zoo.serve.refusal import Refusal
 from zoo.serve.request_body import FeatureOptions, LabelOptions, WritingOptions, checked
 
 Options = tuple[str, tuple[tuple[str, Any], ...]]
-"""What is asked for, `answers` or `features`, and the options in their order: what is equal shares a batch."""
+"""What is asked for, `answers`, `stream` or `features`, and the options in order: what is equal shares a batch."""
 UNREADABLE = (ValueError, EOFError, LookupError, ArithmeticError, SyntaxError, OSError, struct.error)
 """What decoders raise of broken bytes, beside the library's own errors."""
 
@@ -59,7 +59,7 @@ class ServedModel:
         """Check the options of a request.
 
         Args:
-            wanted: `answers` or `features`.
+            wanted: `answers`, `stream` or `features`.
             given: options by name.
 
         Raises:
@@ -68,13 +68,15 @@ class ServedModel:
         kind = self.answers_by
         if wanted == "answers" and kind is None:
             raise Refusal(422, "the model has no labels: ask for /features")
-        found = checked(kind if wanted == "answers" and kind else FeatureOptions, given)
-        if wanted == "answers" and self.task == "generate":
-            found = self._writing(found)
+        if wanted == "stream" and not (self.task == "generate" and hasattr(self.pipeline.model, "generate_steps")):
+            raise Refusal(422, "the model does not write token by token: ask for /predict")
+        found = checked(kind if wanted != "features" and kind else FeatureOptions, given)
+        if wanted != "features" and self.task == "generate":
+            found = self._writing(found, "generate_steps" if wanted == "stream" else "generate")
         return wanted, tuple(sorted(found.items()))
 
-    def _writing(self, given: dict[str, Any]) -> dict[str, Any]:
-        known = inspect.signature(self.pipeline.model.generate).parameters
+    def _writing(self, given: dict[str, Any], method: str) -> dict[str, Any]:
+        known = inspect.signature(getattr(self.pipeline.model, method)).parameters
         for name in given.keys() - known.keys():
             raise Refusal(422, f"{name}={given[name]!r}: '{self.pipeline.spec.name}' has no such option")
         if given.get("max_len") is None:
@@ -105,11 +107,26 @@ class ServedModel:
     def _written(self, options: Any) -> tuple[int, int]:
         """Give the answers that are followed at once for an input, and the new tokens of each; 0 without any."""
         wanted, given = options[0], dict(options[1])
-        if wanted != "answers" or self.task != "generate":
+        if wanted == "features" or self.task != "generate":
             return 1, 0
+        if wanted == "stream":
+            return 1, given["max_len"]
         known = inspect.signature(self.pipeline.model.generate).parameters
         usual = known["beam"].default if "beam" in known else 1
         return max(given.get("beam", usual), given.get("n_best", 1)), given["max_len"]
+
+    def steps(self, raw: Any, options: Options) -> Generator[str, None, None]:
+        """Yield the answer to an input piece by piece.
+
+        Raises:
+            Refusal: If the input cannot be read.
+        """
+        try:
+            yield from self.pipeline.stream(raw, **dict(options[1]))
+        except ZooError as error:
+            raise Refusal(422, str(error)) from error
+        except UNREADABLE as error:
+            raise self._fault(raw) or error from error
 
     def answer(self, inputs: list[Any], options: Hashable) -> list[Any]:
         """Give an answer for each input: a `Refusal` where it cannot be read, the error where the model fails on it."""

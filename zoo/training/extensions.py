@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.errors import ConfigError
 from zoo.training.callbacks.callback import Callback
-from zoo.training.losses.own_loss import name_of
+from zoo.training.losses.identity import identity_of
 
 
 @dataclass(frozen=True)
@@ -57,5 +57,5 @@ class Extensions:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Name the loss and the metric, by which a resumed training is compared."""
-        return {"loss": name_of(self.loss) if self.loss is not None else None}
+        """Name the loss, by which a resumed training is compared; the metric chooses checkpoints only, by its name."""
+        return {"loss": identity_of(self.loss) if self.loss is not None else None}

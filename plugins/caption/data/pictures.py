@@ -13,6 +13,7 @@ from torch import Tensor
 
 from zoo import ConfigError, InputError, ModelSpec
 from zoo.data import Skipped, list_skipped
+from zoo.plugins.caption.data.skip_log import SkipLog
 from zoo.registry import load
 
 
@@ -26,7 +27,7 @@ class Pictures:
 
     def __init__(self, raw: Sequence[Any], spec: ModelSpec) -> None:
         self.raw, self.spec = raw, spec
-        self.skipped: dict[str, Skipped] = {}
+        self.skipped = SkipLog() if self.on_disk else None
 
     @property
     def on_disk(self) -> bool:
@@ -35,7 +36,8 @@ class Pictures:
 
     def notes(self) -> tuple[str, ...]:
         """Count and name the pictures that could not be read so far."""
-        return (list_skipped(list(self.skipped.values()), len(self.raw), "pictures"),) if self.skipped else ()
+        found = self.skipped.found() if self.skipped else []
+        return (list_skipped(found, len(self.raw), "pictures"),) if found else ()
 
     def read(self, places: Sequence[int]) -> tuple[Float[Tensor, "b c h w"], Bool[Tensor, " b"]]:
         """Give some pictures, and which of them could be read; the others are zeros."""
@@ -71,5 +73,6 @@ class Pictures:
                 warnings.simplefilter("ignore")  # of constant pictures: each would be told in every epoch
                 return self._prepare(path)
         except (InputError, OSError) as error:
-            self.skipped[str(path)] = Skipped(str(path), str(error))
+            if self.skipped:
+                self.skipped.add(Skipped(str(path), str(error)))
             return None

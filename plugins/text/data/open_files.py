@@ -35,6 +35,7 @@ from zoo.plugins.text.data.language_model_corpus import Line, LinesCorpus, Maske
 from zoo.plugins.text.data.multi_label_corpus import MultiLabelCorpus
 from zoo.plugins.text.data.parallel_corpus import Pair, ParallelCorpus
 from zoo.plugins.text.data.text_files import TABLES, ending, locate, text_size
+from zoo.plugins.text.data.text_folders import class_folders, read_folder, understood
 from zoo.plugins.text.data.text_stream import MOST, SAMPLE, TextStream
 
 Example = TypeVar("Example", bound=tuple[Any, ...])
@@ -72,30 +73,36 @@ def open_parallel(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> 
 def open_labelled(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> LabelledCorpus | MultiLabelCorpus:
     """Open texts with labels: tables, or a folder; `?text=KEY&label=KEY` names columns or keys.
 
-    A text has one label; with `?labels=A,B,C` (columns of 0 and 1) or `?separator=,` (several in one column) any number
-    of them, which is multi-label classification.
+    A folder has a table for each part, or a folder for each class, see `class_folders`. A text has one
+    label; with `?labels=A,B,C` (columns of 0 and 1) or `?separator=,` (several in one column) any number of them, which
+    is multi-label classification.
     """
     place, options = parse(argument, ("text", "label", "labels", "separator"))
     if {"labels", "separator"} & options.keys():
         return _open_label_sets(place, options, spec, seed, tokenizer)
 
     def read(paths: Sequence[Path]) -> Iterator[Labelled]:
+        if folders:
+            yield from read_folder(paths)
+            return
         for path in paths:
             for row in read_table(path, ("text", "label"), options):
                 if not row.values[1].strip():
                     raise DataError(f"{row.place}: the label is empty")
                 yield Labelled(row.values[0], row.values[1].strip(), row.place)
 
-    data = read_examples("labelled", place, options, read, lambda example: example.text, seed)
+    folders = class_folders(place)
+    data = read_examples("labelled", place, options, read, lambda example: example.text, seed, files=folders)
     hint = (
         "If they are texts to be generated, such as translations, train a model that generates: "
         f"zoo train transformer-tiny --data parallel:{place}"
     )
     labels = data.labels(lambda example: (example.label,), hint)
     chosen = data.tokenizer(tokenizer, lambda example: (example.text,))
-    about = data.about(f"texts with {len(labels)} labels", chosen)
+    how = f" ({', '.join(labels[:5])}), {understood(folders)}" if folders else ""
+    about = data.about(f"texts with {len(labels)} labels{how}", chosen)
     corpus = LabelledCorpus(about, spec, chosen, data.parts, labels)
-    corpus.columns = data.columns()
+    corpus.columns = None if folders else data.columns()
     return corpus
 
 
@@ -161,6 +168,7 @@ def read_examples(
     text: Callable[[Example], str],
     seed: int,
     languages: Sequence[str] = (),
+    files: Mapping[str, tuple[Path, ...]] | None = None,
 ) -> "TextData[Example]":
     """Read a user's files into parts, split by the hash of a text; or stream them where they are large.
 
@@ -172,8 +180,9 @@ def read_examples(
         text: of an example; those that share it are in one part.
         seed: of the split.
         languages: endings of two parallel files.
+        files: of each part, where they are found already.
     """
-    files = locate(place, languages)
+    files = files or locate(place, languages)
     name, given = Path(place.partition(",")[0]).name, bool(files.keys() - {"train"})
     if sum(map(text_size, files.values())) >= LARGE:
         stream = TextStream(files, read, text, seed, name, f"{kind} {sorted(options.items())}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import torch
 from jaxtyping import Int
@@ -12,13 +11,8 @@ from zoo import InputError
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
 
 
-def is_pair(text: Any) -> bool:
-    """Tell whether this is a tuple of two texts."""
-    return isinstance(text, tuple) and len(text) == 2
-
-
 def pair_rows(
-    tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]], frame: Frame, max_len: int | None
+    tokenizer: Tokenizer, texts: Sequence[str | Sequence[str]], frame: Frame, max_len: int | None
 ) -> tuple[Int[Tensor, "b n"], Int[Tensor, " b"], Int[Tensor, "b n"]]:
     """Give ids, lengths, and segments: 0 for the first text and its symbols, 1 for the second and its end.
 
@@ -31,7 +25,7 @@ def pair_rows(
     Raises:
         InputError: If a row is longer, or there is no text.
     """
-    parts: list[tuple[str, ...]] = [text if isinstance(text, tuple) else (text,) for text in texts]
+    parts: list[tuple[str, ...]] = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
     ids = iter(tokenizer.rows([*chain.from_iterable(parts)], BARE, empty=Frame((), frame.behind[:1])))
     rows, segments = [], []
     for number, part in enumerate(parts):

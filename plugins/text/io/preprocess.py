@@ -7,8 +7,9 @@ from typing import Any, cast
 from torch import Tensor
 
 from zoo import InputError, Reads, WeightsError
+from zoo.data import is_pair
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
-from zoo.plugins.text.io.pair_rows import is_pair, pair_rows
+from zoo.plugins.text.io.pair_rows import pair_rows
 from zoo.weights import fetch_tokenizer
 
 

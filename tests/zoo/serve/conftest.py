@@ -90,14 +90,18 @@ def pictures(labeller: str) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="session")
-def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Serve a small encoder-decoder of bytes, and give a client."""
+def writer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Save a small encoder-decoder of bytes."""
     torch.manual_seed(0)
     folder: Path = tmp_path_factory.mktemp("writer")
     zoo.weights.save(zoo.create("transformer-tiny", **SIZE), folder)
     read: Any = zoo.preprocess("transformer-tiny")
     read.tokenizer.save(folder / "tokenizer.json")
-    with running(
-        application(Pipeline(str(folder)), Limits(max_new=20, max_tokens=400, amounts={"characters": 50}))
-    ) as url:
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def writing(writer: str) -> Iterator[Client]:
+    """Serve it, and give a client."""
+    with running(application(Pipeline(writer), Limits(max_new=20, max_tokens=400, amounts={"characters": 50}))) as url:
         yield Client(url)

@@ -80,4 +80,17 @@ def test_what_holds_too_much_is_refused() -> None:
             check_amount(raw, 1, preprocess, most)
     check_amount("abc", 1, None, most)
     check_amount(Upload(b"", "a"), 1, Counts(), {"pixels": 11})
-    check_amount(torch.ones(99), 1, Counts(), most)
+
+
+def test_arrays_are_counted_by_their_shape_before_they_are_prepared() -> None:
+    most = {"pixels": 12, "samples": 5}
+    for raw, text in (
+        (np.zeros((3, 5), np.uint8), "15 pixels, more than 12"),
+        (np.broadcast_to(np.uint8(0), (10**6, 10**6, 3)), "1,000,000,000,000 pixels, more than 12"),
+        (torch.zeros(6), "6 samples, more than 5"),
+    ):
+        with pytest.raises(Refusal, match=f"input 2 has {text}") as refused:
+            check_amount(raw, 2, Counts(), most)
+        assert refused.value.status == 413
+    check_amount(np.zeros((3, 4, 3), np.uint8), 1, Counts(), most)
+    check_amount(torch.zeros(5), 1, None, most)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from zoo.core.losses.loss import binary_cross_entropy
@@ -43,7 +43,7 @@ def multi_label_scores(
     """Give F1 over all labels (micro) and the mean over labels (macro), exact match, mean average precision, and loss.
 
     A label without a target counts neither as right nor as wrong. A label that no example has is left out of the mean
-    average precision, and has an F1 of 0, as in scikit-learn.
+    average precision; for its F1 see `f1_scores`.
 
     Args:
         answer: scores before the sigmoid.
@@ -55,7 +55,7 @@ def multi_label_scores(
         MissingLibraryError: If scikit-learn is not installed.
     """
     require("scores of multi-label classification", (SKLEARN,))
-    from sklearn.metrics import average_precision_score, f1_score
+    from sklearn.metrics import average_precision_score
 
     known = ~target.isnan()
     if not known.any():
@@ -68,10 +68,34 @@ def multi_label_scores(
         for place, rows in enumerate(asked.T)
         if right[rows, place].any()
     ]
-    return {
-        "micro F1": float(f1_score(right, given, average="micro", zero_division=0)),
-        "macro F1": float(f1_score(right, given, average="macro", zero_division=0)),
+    return f1_scores(right, given, asked) | {
         "exact match": float((given == right).all(1)[asked.any(1)].mean()),
         "mAP": float(np.mean(precise)) if precise else 0.0,
         "loss": float(binary_cross_entropy(answer, target)),
+    }
+
+
+def f1_scores(
+    right: Bool[np.ndarray, "n k"], given: Bool[np.ndarray, "n k"], known: Bool[np.ndarray, "n k"]
+) -> dict[str, float]:
+    """Give F1 over all labels (micro) and the mean over labels (macro), of scikit-learn.
+
+    What is not known is left out; so is, of the mean, a label of which no example is known. A label that no example
+    has and that is never given has an F1 of 0, as in scikit-learn.
+
+    Args:
+        right: labels that hold.
+        given: labels that were given.
+        known: labels that somebody knows.
+    """
+    from sklearn.metrics import f1_score
+
+    by_label = [
+        f1_score(right[rows, place], given[rows, place], zero_division=0)
+        for place, rows in enumerate(known.T)
+        if rows.any()
+    ]
+    return {
+        "micro F1": float(f1_score(right[known], given[known], zero_division=0)) if by_label else float("nan"),
+        "macro F1": float(np.mean(by_label)) if by_label else float("nan"),
     }

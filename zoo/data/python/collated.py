@@ -1,7 +1,7 @@
 """`CollatedCorpus`: pairs whose inputs are tensors as the model reads them, put together as a `DataLoader` does."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ class CollatedCorpus(BatchedCorpus):
 def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) -> CollatedCorpus:
     """Make a corpus of pairs whose inputs are tensors as the model reads them, or tuples of these.
 
-    Each item is read once for its label. Parts that are not given are drawn, each class alike.
+    Each item is read once, for its label and for the fingerprint, which holds the inputs unless they are drawn anew
+    each time by something else than torch. Parts that are not given are drawn, each class alike.
 
     Args:
         pairs: the data.
@@ -85,7 +86,8 @@ def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) 
     Raises:
         DataError: If items are no pairs of a tensor and a label, or labels of validation or test are not trained.
     """
-    cells = {part: [label_cell(*row) for row in map(_checked, pairs.pairs(part))] for part in pairs.parts}
+    content = hashlib.blake2b(digest_size=8) if _stay(pairs) else None
+    cells = {part: [label_cell(*row) for row in _read(pairs, part, content)] for part in pairs.parts}
     given, targets = cells["train"], {part: [*map(str, found)] for part, found in cells.items()}
     labels = names_of(targets["train"], pairs.name)
     if all(isinstance(label, int) for label in given):
@@ -101,10 +103,13 @@ def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) 
     places = _drawn(classes, seed)
     rows = {part: [(own, place) for own, place in found] for part, found in places.items()}
     chosen = {part: torch.tensor([int(classes[own][place]) for own, place in rows[part]]) for part in rows}
-    digest = hashlib.blake2b(repr((sorted(targets.items()), seed)).encode(), digest_size=8).hexdigest()
+    told = (sorted(targets.items()), seed, content.hexdigest() if content else None)
+    digest = hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
     inputs = described_item(pairs.first()[0][0])
     count = sum(map(len, targets.values()))
     text = f"{pairs.name} are {count:,} of {len(labels)} classes, inputs as they are ({inputs})."
+    if content is None:
+        text += " The inputs are drawn anew each time, so --resume compares the labels alone."
     corpus = CollatedCorpus(DatasetInfo(pairs.name, text, digest), spec, pairs.parts, rows, chosen, labels)
     corpus.fitting = overrides
     return corpus
@@ -116,6 +121,32 @@ def _checked(row: tuple[Any, Any, str]) -> tuple[Any, Any, str]:
     if not all(isinstance(one, Tensor | np.ndarray) for one in each):
         raise DataError(f"{place}: the input is {described_item(given)}; a tensor as the model reads it is wanted")
     return row
+
+
+def _read(pairs: Pairs, part: str, content: Any) -> Iterator[tuple[Any, Any, str]]:
+    """Read the examples of a part, in order; what they draw from torch is the same each time."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        for row in map(_checked, pairs.pairs(part)):
+            if content is not None:
+                _add(content, row[0])
+            yield row
+
+
+def _stay(pairs: Pairs) -> bool:
+    """Tell whether the first input is the same when it is read again."""
+    found = [hashlib.blake2b(digest_size=8) for _ in range(2)]
+    for digest in found:
+        next(_read(pairs, "train", digest))
+    return found[0].digest() == found[1].digest()
+
+
+def _add(content: Any, given: Any) -> None:
+    """Add an input, a tensor or several, to a digest."""
+    for one in given if isinstance(given, tuple | list) else (given,):
+        x = one.detach().cpu() if isinstance(one, Tensor) else torch.from_numpy(np.array(one))
+        content.update(repr((tuple(x.shape), str(x.dtype))).encode())
+        content.update(x.contiguous().reshape(-1).view(torch.uint8).numpy())
 
 
 def _drawn(classes: Mapping[str, Any], seed: int) -> dict[str, list[tuple[str, int]]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zoo.data.metrics.label_metrics import THRESHOLD, f1_scores
 from zoo.evaluation.judge import Answers, Index, Item, Numbers, Scores, Table
 from zoo.evaluation.tasks.classes import calibration, calibration_error, roc_auc
 
@@ -27,7 +28,7 @@ class LabelsJudge:
         self.answers, self.labels = answers, labels
         self.known = ~np.isnan(answers.targets)
         self.true = answers.targets == 1
-        self.found = answers.values > 0.5
+        self.found = answers.values >= THRESHOLD
         self.ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in answers.values.T], 1)
 
     @property
@@ -37,20 +38,14 @@ class LabelsJudge:
 
     def scores(self, chosen: Index) -> Scores:
         """See `Judge.scores`."""
-        from sklearn.metrics import f1_score
-
         at = self.answers.of(chosen)
         known, true, found = self.known[at], self.true[at], self.found[at]
         areas = [self._area(at, label) for label in range(len(self.labels))]
-        by_label = [
-            f1_score(true[k, place], found[k, place], zero_division=0) for place, k in enumerate(known.T) if k.any()
-        ]
         right = (true == found)[known]
         sure = np.maximum(self.answers.values, 1 - self.answers.values)[at][known]
         return {
             "ROC AUC": float(np.nanmean(areas)) if not np.isnan(areas).all() else float("nan"),
-            "macro F1": float(np.mean(by_label)) if by_label else float("nan"),
-            "micro F1": float(f1_score(true[known], found[known], zero_division=0)),
+            **f1_scores(true, found, known),
             "accuracy": float(right.mean()) if len(right) else float("nan"),
             "calibration error": calibration_error(sure, right),
         }

@@ -22,11 +22,13 @@ from zoo.data.batches.batched_corpus import evaluation_mode, to_device
 from zoo.data.corpus import Batch
 from zoo.data.corpus_options import AugmentsByName
 from zoo.data.items import GivesItems
+from zoo.data.labelling.known_classes import KnowsClasses
 from zoo.data.progress import shown
 from zoo.errors import ConfigError
 from zoo.registry.entry_loading import require
 from zoo.spec import Requirement
 from zoo.training.config import Settings
+from zoo.training.fine_tuning.class_weights import balanced
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Inverse strengths of the regularisation, of which the best on validation is taken."""
@@ -83,14 +85,23 @@ def fit_probe(model: nn.Module, corpus: Any, settings: Settings) -> None:
         settings: batch size and class weights.
 
     Raises:
-        ConfigError: If the head is not one linear layer.
+        ConfigError: If the head is not one linear layer, or classes are to be balanced that are none, or are absent.
     """
     backbone: Any = deepcopy(model)
     backbone.reset_classifier(0)
     target = "labels" if corpus.task == "multi-label" else corpus.overrides().get("target", "class")
     units = getattr(corpus, "units", None) if target == "numbers" else None
-    train, held = (_vectors(backbone, corpus, split, settings.batch_size) for split in ("train", "validation"))
     classes = int(model.num_classes)  # type: ignore[arg-type]
+    balance = settings.class_weights == "balanced"
+    if balance and target == "numbers":
+        raise ConfigError(
+            f"class_weights='balanced' with {corpus.name!r}: its targets are numbers, which have no class"
+        )
+    if balance and target == "class" and isinstance(corpus, KnowsClasses):
+        balanced(corpus.classes_of("train"), classes)  # before vectors are computed
+    train, held = (_vectors(backbone, corpus, split, settings.batch_size) for split in ("train", "validation"))
+    if balance:
+        _check_balanced(train[1], target, classes)
     mean, deviation = train[0].mean(0), train[0].std(0) + 1e-6
     scaled = [((vectors - mean) / deviation, targets) for vectors, targets in (train, held)]
     best = min(
@@ -103,6 +114,24 @@ def fit_probe(model: nn.Module, corpus: Any, settings: Settings) -> None:
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(weight))
         layer.bias.copy_(torch.from_numpy(best.bias - weight @ mean))
+
+
+def _check_balanced(targets: NDArray[Any], target: str, classes: int) -> None:
+    """Check that no class is absent, nor a label, or its absence.
+
+    Raises:
+        ConfigError: If one is.
+    """
+    if target == "class":
+        balanced(torch.from_numpy(targets), classes)
+        return
+    for place, column in enumerate(targets.T):
+        if len(kinds := np.unique(column[~np.isnan(column)])) < 2:
+            has = "has" if 1 in kinds else "lacks"
+            raise ConfigError(
+                f"class_weights='balanced', and every training example {has} label {place} (counted from 0): the "
+                "weight of the others would be infinite; add such examples, or leave class_weights out"
+            )
 
 
 def _classifier(model: nn.Module, classes: int) -> nn.Linear:
@@ -177,9 +206,8 @@ def _fitted(
     def logistic(x: Matrix, y: NDArray[Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is not converged is judged on validation all the same
-            return LogisticRegression(C=strength, max_iter=STEPS, class_weight=balanced).fit(x, y)
+            return LogisticRegression(C=strength, max_iter=STEPS, class_weight=weights).fit(x, y)
 
-    balanced = "balanced" if weights == "balanced" else None
     weight, bias = np.zeros((count, vectors.shape[1])), np.full(count, -30.0 if target == "class" else 0.0)
     if target == "labels":
         for place, column in enumerate(targets.T):

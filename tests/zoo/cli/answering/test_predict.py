@@ -110,3 +110,27 @@ def test_a_pipe_without_end_is_answered_line_by_line(labeller: str) -> None:
             assert json.loads(process.stdout.readline())["input"] == text
         process.stdin.close()
         assert process.wait(30) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_memory_stays_the_same_over_standard_input_without_end(labeller: str) -> None:
+    """Ask 1,000 lines, then 20,000, of one process; it holds as much."""
+    command = [sys.executable, "-m", "zoo", "predict", labeller, "--json", "--batch-size", "100", "--workers", "0"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1 << 20) as process:
+        assert process.stdin
+        assert process.stdout
+        held = {}
+        for number in range(200):
+            process.stdin.write(b"".join(b"line %d of a pipe\n" % (100 * number + line) for line in range(100)))
+            process.stdin.flush()
+            for _ in range(100):
+                assert b"labels" in process.stdout.readline()
+            if number + 1 in (10, 100, 200):
+                status = Path(f"/proc/{process.pid}/status").read_text()
+                held[100 * (number + 1)] = int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        process.stdin.close()
+        assert process.wait() == 0
+    print("resident memory in MiB by lines:", held)
+    assert held[20_000] < held[1000] + 15
+    assert held[20_000] < held[10_000] + 5

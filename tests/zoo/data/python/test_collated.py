@@ -1,3 +1,4 @@
+import random
 from typing import Any
 
 import pytest
@@ -68,3 +69,30 @@ def test_inputs_that_are_no_tensors_and_labels_that_are_not_trained() -> None:
     strange = Pairs("mine", {"train": pairs(train=20).parts["train"], "validation": [(torch.zeros(1), "c")]})
     with pytest.raises(DataError, match="label c of validation are in no training example, which have a, b"):
         collated_corpus(strange, SPEC, 0)
+
+
+def fingerprint(scale: float = 1.0, seed: int = 0, dtype: torch.dtype = torch.float32) -> str:
+    items = [(torch.full((2,), scale * k, dtype=dtype), k % 2) for k in range(12)]
+    return collated_corpus(Pairs("mine", {"train": items}), SPEC, seed).fingerprint
+
+
+def test_other_inputs_have_another_fingerprint() -> None:
+    assert fingerprint() == fingerprint()
+    assert len({fingerprint(), fingerprint(2.0), fingerprint(dtype=torch.bfloat16), fingerprint(seed=1)}) == 4
+
+
+class Jittered(Noisy):
+    """Draw inputs from Python's random numbers, which nobody seeds."""
+
+    def __getitem__(self, place: int) -> Any:
+        return torch.tensor([random.random()]), place % 2
+
+
+def test_inputs_that_are_drawn_count_where_torch_draws_them_and_else_are_left_out() -> None:
+    noisy, jittered = (
+        [collated_corpus(Pairs("mine", {"train": kind()}), SPEC, 0) for _ in range(2)] for kind in (Noisy, Jittered)
+    )
+    assert noisy[0].fingerprint == noisy[1].fingerprint
+    assert jittered[0].fingerprint == jittered[1].fingerprint
+    assert "compares the labels alone" in jittered[0].description
+    assert "compares the labels alone" not in noisy[0].description

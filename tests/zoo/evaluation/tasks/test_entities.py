@@ -8,7 +8,7 @@ import pytest
 
 import zoo
 from zoo.evaluation.judge import Answers, Item
-from zoo.evaluation.tasks.entities import EntityJudge, entities, marks_entities
+from zoo.evaluation.tasks.entities import EntityJudge, entities, marks_entities, strict_entities
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,69 @@ from zoo.evaluation.tasks.entities import EntityJudge, entities, marks_entities
 )
 def test_entities_begin_and_end_as_their_scheme_says(labels: str, found: list[tuple[str, int, int]]) -> None:
     assert list(entities(labels.split())) == found
+
+
+def judge_of(labels: list[str], wanted: list[list[int]], found: list[list[int]]) -> EntityJudge:
+    owner = np.repeat(np.arange(len(wanted)), [len(row) for row in wanted])
+    values = np.eye(len(labels))[np.concatenate(found)]
+    items = [Item("test", place) for place in range(len(wanted))]
+    return EntityJudge(Answers(items, owner, values, np.concatenate(wanted)), labels)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "lenient", "strict"),
+    [
+        ("B-A I-A O", "I-A I-A O", 1.0, 0.0),  # begun by I: counts for conlleval only
+        ("B-A I-A O", "B-A I-B O", 0.0, 0.0),  # the kind changes within
+        ("B-A O B-B", "B-A O I-B", 1.0, 2 / 3),
+        ("B-A I-A I-A", "B-A B-A I-A", 0.0, 0.0),
+        ("B-A B-A O", "B-A I-A O", 0.0, 0.0),
+    ],
+)
+def test_malformed_labels_count_as_in_conlleval_and_not_at_all_in_the_strict_score(
+    wanted: str, found: str, lenient: float, strict: float
+) -> None:
+    labels = ["O", "B-A", "I-A", "B-B", "I-B"]
+    rows = [[labels.index(label) for label in text.split()] for text in (wanted, found)]
+    scores = judge_of(labels, rows[:1], rows[1:]).scores(np.array([0]))
+    assert scores["entity F1"] == pytest.approx(lenient)
+    assert scores["strict entity F1"] == pytest.approx(strict)
+
+
+def test_labels_in_which_i_begins_entities_have_no_strict_score() -> None:
+    assert "strict entity F1" not in judge_of(["O", "B-A", "I-A"], [[2, 2, 1]], [[2, 2, 1]]).scores(np.array([0]))
+
+
+@pytest.mark.parametrize("marks", ["BI", "BIES"])
+@pytest.mark.parametrize("seed", range(20))
+def test_entities_of_any_labels_are_those_of_seqeval(marks: str, seed: int) -> None:
+    """Random labels are mostly malformed; of the strict schemes, seqeval reads each sentence by itself."""
+    from seqeval.metrics.sequence_labeling import get_entities
+    from seqeval.scheme import IOB2, IOBES, Entities
+
+    rng = np.random.default_rng(seed)
+    labels = np.array(["O", *(f"{mark}-{kind}" for kind in ("PER", "LOC", "A-B") for mark in marks)])
+    text = rng.choice(labels, 30).tolist()
+    assert list(entities(text)) == get_entities(text)
+    (strict,) = Entities([text], IOB2 if marks == "BI" else IOBES).entities
+    assert list(strict_entities(text, marks == "BIES")) == [(one.tag, one.start, one.end - 1) for one in strict]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_of_any_labels_are_those_of_seqeval(seed: int) -> None:
+    from seqeval.metrics import f1_score, precision_score, recall_score
+    from seqeval.scheme import IOB2
+
+    rng = np.random.default_rng(seed)
+    labels = ["O", "B-A", "I-A", "B-B", "I-B"]
+    good = [[1, 2, 0, 3, 4, 4, 0, 1], [0, 0, 3, 1], [3, 4, 1, 2, 2, 0]]
+    mine = [[int(rng.choice(5)) if rng.random() < 0.4 else label for label in row] for row in good]
+    scores = judge_of(labels, good, mine).scores(np.arange(3))
+    true, told = ([[labels[place] for place in row] for row in rows] for rows in (good, mine))
+    assert scores["entity F1"] == pytest.approx(f1_score(true, told))
+    assert scores["entity precision"] == pytest.approx(precision_score(true, told))
+    assert scores["entity recall"] == pytest.approx(recall_score(true, told))
+    assert scores["strict entity F1"] == pytest.approx(f1_score(true, told, mode="strict", scheme=IOB2))
 
 
 def test_labels_of_other_kinds_mark_no_entities() -> None:

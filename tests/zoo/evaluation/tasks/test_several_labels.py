@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from sklearn import metrics
 
@@ -21,8 +22,29 @@ def test_scores_are_those_of_scikit_learn_over_what_is_known() -> None:
     found = judge.scores(np.arange(40))
     columns = [(targets[10 * (i == 1) :, i], values[10 * (i == 1) :, i]) for i in range(3)]
     assert found["ROC AUC"] == pytest.approx(np.mean([metrics.roc_auc_score(*pair) for pair in columns]))
-    assert found["macro F1"] == pytest.approx(np.mean([metrics.f1_score(t, v > 0.5) for t, v in columns]))
+    assert found["macro F1"] == pytest.approx(np.mean([metrics.f1_score(t, v >= 0.5) for t, v in columns]))
     assert len(judge.rows()) == 40
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_f1_is_that_of_the_data_where_labels_are_unknown_or_lie_on_the_threshold(count: int) -> None:
+    draw = torch.Generator().manual_seed(count)
+    answer = torch.randn(30, count, generator=draw).round()  # a score of 0 is a probability of .5
+    target = (torch.rand(30, count, generator=draw) < 0.4).float()
+    target[torch.rand(30, count, generator=draw) < 0.3] = float("nan")
+    if count > 1:
+        target[:, 2] = float("nan")  # nobody knows this label
+    own = zoo.data.multi_label_scores(answer, target)
+    values = answer.double().sigmoid().numpy()
+    judge = LabelsJudge(
+        Answers([Item("test", i) for i in range(30)], np.arange(30), values, target.double().numpy()),
+        [str(place) for place in range(count)],
+    )
+    found = judge.scores(np.arange(30))
+    known = [(~target[:, i].isnan()).numpy() for i in range(min(count, 2))]
+    by_hand = [metrics.f1_score(target[k, i], answer[k, i] >= 0) for i, k in enumerate(known)]
+    assert found["macro F1"] == own["macro F1"] == pytest.approx(np.mean(by_hand))
+    assert found["micro F1"] == own["micro F1"]
 
 
 SIZES: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}

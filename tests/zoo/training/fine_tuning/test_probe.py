@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import zoo
+from zoo.data import Batch
 from zoo.data.batches.batched_corpus import to_device
 from zoo.training.config import Settings
 from zoo.training.fine_tuning.probe import check_probe, fit_probe
@@ -45,8 +47,8 @@ def test_the_head_is_the_best_logistic_regression_on_the_vectors(classes: int, t
 
 
 def test_numbers_are_fitted_in_their_own_units() -> None:
-    torch.manual_seed(0)
     corpus: Any = zoo.data.open_corpus("drawn-graphs:triangle?count=300", zoo.info("graph-tiny"), 0)
+    torch.manual_seed(0)  # whatever drawing or reading the graphs drew
     spec = corpus.overrides() | {"num_classes": 1, "target": "numbers", "units": [[100.0, 5.0]]}
     model: Any = zoo.create("graph-tiny", **spec).eval()
 
@@ -57,7 +59,7 @@ def test_numbers_are_fitted_in_their_own_units() -> None:
     class Sizes:
         """Ask for a linear function of the vectors."""
 
-        name, task, sizes, units = "sizes", "classify", {"train": 40, "validation": 20}, [[100.0, 5.0]]
+        name, task, sizes, units = "sizes", "classify", {"train": 160, "validation": 20}, [[100.0, 5.0]]
 
         def overrides(self) -> dict[str, Any]:
             return {"target": "numbers", "num_classes": 1}
@@ -78,6 +80,67 @@ def test_numbers_are_fitted_in_their_own_units() -> None:
         error = (model(*inputs).double() - target).abs().mean()
     assert float(error) < 0.5 * float((target - target.mean()).abs().mean())
     assert not np.isnan(float(error))
+
+
+class Vectors:
+    """Serve vectors with given targets to a model that answers with them."""
+
+    def __init__(self, target: torch.Tensor, task: str = "classify", kind: str = "class") -> None:
+        self.name, self.task, self.kind, self.target = "mine", task, kind, target
+        self.sizes = dict.fromkeys(("train", "validation"), len(target))
+
+    def overrides(self) -> dict[str, Any]:
+        return {"target": self.kind}
+
+    def items(self, split: str, places: Any) -> Batch:
+        places = list(places)
+        x = torch.randn(len(self.target), 4, generator=torch.Generator().manual_seed(0))
+        return Batch((x[places],), self.target[places])
+
+    def held_out(self, split: str, batch_size: int) -> Any:
+        yield self.items(split, range(len(self.target)))
+
+
+class KnownVectors(Vectors):
+    """Tell classes before vectors are computed, which nobody may ask for."""
+
+    def classes_of(self, split: str) -> torch.Tensor:
+        return self.target
+
+    def items(self, split: str, places: Any) -> Batch:
+        raise AssertionError("vectors are computed")
+
+
+class Head(nn.Module):
+    """Have one linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_classes, self.head = 3, nn.Linear(4, 3)
+
+    def reset_classifier(self, count: int) -> None:
+        self.head: Any = nn.Identity()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(x)
+
+
+ABSENT = torch.tensor([0, 2, 2, 0, 2, 0])
+SEVERAL = torch.tensor([[1.0, 0, float("nan")], [0, 1, 0], [1, 1, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("corpus", "told"),
+    [
+        (KnownVectors(ABSENT), "no training example is of class 1 .*add examples of it"),
+        (Vectors(ABSENT), "no training example is of class 1 .*add examples of it"),
+        (Vectors(SEVERAL, "multi-label"), "every training example lacks label 2 "),
+        (Vectors(torch.rand(6, 3), kind="numbers"), "'mine': its targets are numbers"),
+    ],
+)
+def test_classes_that_cannot_be_balanced_are_refused(corpus: Any, told: str) -> None:
+    with pytest.raises(zoo.ConfigError, match=f"class_weights='balanced'.*{told}"):
+        fit_probe(Head(), corpus, Settings(batch_size=3, class_weights="balanced"))
 
 
 def test_each_of_several_labels_has_a_logistic_regression(tmp_path: Path) -> None:

@@ -45,6 +45,15 @@ def test_another_loss_is_another_training(quadrants: Any, tiny: dict[str, Any], 
         zoo.train("vit-micro", quadrants, out=tmp_path / "out", resume=True, **OPTIONS, **tiny)
 
 
+def test_another_lambda_is_another_training(quadrants: Any, tiny: dict[str, Any], tmp_path: Path) -> None:
+    again: dict[str, Any] = {"out": tmp_path / "out"} | OPTIONS | tiny
+    zoo.train("vit-micro", quadrants, loss=lambda a, t: functional.cross_entropy(a, t), **again)
+    again["resume"] = True
+    with pytest.raises(ConfigError, match="loss: '<lambda> "):
+        zoo.train("vit-micro", quadrants, loss=lambda a, t: 2 * functional.cross_entropy(a, t), **again)
+    zoo.train("vit-micro", quadrants, loss=lambda a, t: functional.cross_entropy(a, t), **again)
+
+
 def test_a_metric_of_the_user_chooses_the_checkpoint(quadrants: Any, tiny: dict[str, Any]) -> None:
     trained = zoo.train("vit-micro", quadrants, metric=balanced, **OPTIONS, **tiny)
     assert next(iter(trained.scores)) == "balanced"

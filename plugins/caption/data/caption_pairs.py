@@ -1,0 +1,73 @@
+"""Pairs of a picture and its captions that a program gives: paths, PIL images, arrays and tensors."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zoo import DataError, ModelSpec
+from zoo.data import DatasetInfo, Pairs, complete, described_item, fingerprint
+from zoo.plugins.caption.data.corpus import CaptionCorpus, Captioned
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
+
+
+def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> CaptionCorpus:
+    """Make a corpus of pairs (picture, caption) or (picture, captions).
+
+    Pictures are paths, which are read when they are needed, or pixels, which are held in memory: PIL images, arrays
+    (h, w[, c]), tensors (c, h, w). A path that comes again has several captions. Parts that are not given are drawn by
+    picture.
+
+    Raises:
+        DataError: If an item is no such pair, or there is no such file.
+    """
+    found = {part: _part(pairs, part) for part in pairs.parts}
+    parts = complete(found, _key, seed, pairs.name).by_name()
+    chosen = choose_tokenizer(tokenizer, "bpe:8000", [text for item in parts["train"] for text in item.texts])
+    count = sum(map(len, parts.values()))
+    pieces = (f"{part} {_key(item)} {item.texts}" for part, items in parts.items() for item in items)
+    about = DatasetInfo(
+        pairs.name, f"{pairs.name} are {count:,} pictures with captions.", fingerprint([*pieces, chosen.content])
+    )
+    return CaptionCorpus(about, spec, chosen, parts)
+
+
+def _part(pairs: Pairs, part: str) -> list[Captioned]:
+    found: dict[Any, Captioned] = {}
+    for picture, said, place in pairs.pairs(part):
+        texts = _texts(said, place)
+        if not isinstance(picture, str | Path):
+            found[place] = Captioned(_pixels(picture, place), texts, place=place)
+            continue
+        path = Path(picture).expanduser()
+        if not path.is_file():
+            raise DataError(f"{place}: there is no file {str(picture)!r}")
+        before = found.get(path)
+        texts = (*before.texts, *texts) if before else texts
+        found[path] = Captioned(path, tuple(dict.fromkeys(texts)), place=before.place if before else place)
+    return list(found.values())
+
+
+def _pixels(picture: Any, place: str) -> Any:
+    if not hasattr(picture, "shape") and not hasattr(picture, "getexif"):  # neither an array nor a PIL image
+        raise DataError(f"{place}: the picture is {described_item(picture)}; a path, a PIL image or an array is wanted")
+    return picture
+
+
+def _texts(said: Any, place: str) -> tuple[str, ...]:
+    texts = (said,) if isinstance(said, str) else said
+    if not isinstance(texts, tuple | list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise DataError(f"{place}: the caption is {described_item(said)}; a text, or a list of texts, is wanted")
+    found = tuple(" ".join(text.split()) for text in texts)
+    if not all(found):
+        raise DataError(f"{place}: an empty caption")
+    return found
+
+
+def _key(item: Captioned) -> str:
+    """Tell a picture by its path, or by its pixels: the same one is in one part."""
+    if isinstance(item.picture, Path):
+        return str(item.picture)
+    pixels = np.ascontiguousarray(item.picture)
+    return hashlib.blake2b(pixels.tobytes() + repr(pixels.shape).encode(), digest_size=16).hexdigest()
