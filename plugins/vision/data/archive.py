@@ -1,5 +1,6 @@
 """The reader of NumPy archives of pictures and labels, with their own splits where they have some."""
 
+import math
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zoo import DataError
+from zoo.data import available_memory
 from zoo.plugins.vision.data.arrays import Given, ImageArrays, read_arrays
 
 _PAIRS = (("x", "y"), ("X", "y"), ("images", "labels"), ("data", "target"))
@@ -29,10 +31,10 @@ def read_archive(path: Path) -> ImageArrays:
         if not isinstance(loaded, np.lib.npyio.NpzFile):
             raise DataError(f"npz:{path} is one array; save two with np.savez('data.npz', x=pictures, y=labels)")
         with loaded as archive:
-            given: Given = {
-                part: (archive[inputs], archive[labels])
-                for part, (inputs, labels) in _found(archive.files, path).items()
-            }
+            found = _found(archive.files, path)
+            for name in dict.fromkeys(name for pair in found.values() for name in pair):
+                _check_size(archive.zip, name, path)
+            given: Given = {part: (archive[inputs], archive[labels]) for part, (inputs, labels) in found.items()}
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, DataError):
             raise
@@ -41,6 +43,25 @@ def read_archive(path: Path) -> ImageArrays:
         if part != "train" and not len(pictures):
             raise DataError(f"{path}: {part} has no pictures: leave its arrays out, and it is drawn from the training")
     return read_arrays(given, str(path))
+
+
+def _check_size(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Check what an array's header claims, before memory is taken for it.
+
+    Raises:
+        DataError: If that is not what the file holds, or more than there is memory for.
+    """
+    member = name if name in archive.namelist() else f"{name}.npy"
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, kind = read(file)
+    claimed, held = math.prod(shape) * kind.itemsize, archive.getinfo(member).file_size
+    told = f"npz:{path}: {name!r} of shape {shape} and type {kind} has {claimed:,} bytes"
+    if claimed > held:
+        raise DataError(f"{told}, and the file holds {held:,}: it is cut off or broken; save it again")
+    if (free := available_memory()) is not None and claimed > free:
+        raise DataError(f"{told}, more than the {free:,} of free memory: give fewer, or pictures in a folder")
 
 
 def _found(names: Iterable[str], path: Path) -> Mapping[str, tuple[str, str]]:

@@ -1,4 +1,5 @@
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,29 @@ def test_float_pictures_become_bytes(archive: Save) -> None:
 def test_an_archive_that_cannot_be_used(archive: Save, arrays: dict[str, Any], text: str) -> None:
     with pytest.raises(DataError, match=re.escape(text)):
         open_npz(archive(**arrays))
+
+
+def _claiming(path: Path, shape: tuple[int, ...], held: bytes) -> str:
+    """Write an archive whose pictures have this shape by their header, and less in them."""
+    with zipfile.ZipFile(path, "w") as archive, archive.open("x.npy", "w") as member:
+        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(member, header)
+        member.write(held)
+    with zipfile.ZipFile(path, "a") as archive, archive.open("y.npy", "w") as member:
+        np.lib.format.write_array(member, np.arange(4) % 2)
+    return str(path)
+
+
+def test_a_shape_that_the_file_does_not_hold_takes_no_memory(tmp_path: Path) -> None:
+    text = r"'x' of shape \(4, 1000000, 1000000\) and type uint8 has 4,000,000,000,000 bytes, and the file holds 1"
+    with pytest.raises(DataError, match=text):
+        open_npz(_claiming(tmp_path / "data.npz", (4, 10**6, 10**6), bytes(64)))
+
+
+def test_pictures_that_do_not_fit_into_memory_are_refused(archive: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.plugins.vision.data.archive.available_memory", lambda: 1000)
+    with pytest.raises(DataError, match="has 1,280 bytes, more than the 1,000 of free memory"):
+        open_npz(archive(x=np.zeros((20, 8, 8), np.uint8), y=np.arange(20) % 2))
 
 
 def test_an_archive_that_is_none(tmp_path: Path) -> None:
