@@ -49,4 +49,4 @@ def _digest(x: Tensor | None) -> Any:
     if x is None:
         return None
     content = x.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-    return tuple(x.shape), str(x.dtype), blake2b(content, digest_size=16).digest()
+    return tuple(x.shape), str(x.dtype), blake2b(content.data, digest_size=16).digest()

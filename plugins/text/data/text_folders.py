@@ -29,7 +29,7 @@ def class_folders(place: str) -> dict[str, tuple[Path, ...]]:
         if files:
             found[part] = files
     if not found:
-        classes = _texts(folder)
+        classes = tuple(_texts(folder))
         return {"train": classes} if len({path.parent for path in classes}) > 1 else {}
     if "train" not in found:
         raise DataError(f"{folder} has folders {', '.join(found)} of texts by class, and none called train")

@@ -32,8 +32,9 @@ def read_archive(path: Path) -> ImageArrays:
             raise DataError(f"npz:{path} is one array; save two with np.savez('data.npz', x=pictures, y=labels)")
         with loaded as archive:
             found = _found(archive.files, path)
-            for name in dict.fromkeys(name for pair in found.values() for name in pair):
-                _check_size(archive.zip, name, path)
+            with zipfile.ZipFile(path) as members:
+                for name in dict.fromkeys(name for pair in found.values() for name in pair):
+                    _check_size(members, name, path)
             given: Given = {part: (archive[inputs], archive[labels]) for part, (inputs, labels) in found.items()}
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, DataError):

@@ -57,7 +57,7 @@ def _told_inside(value: Any, told: Callable[[Any], Any]) -> Any:
         return sorted(repr(told(each)) for each in value)
     if isinstance(value, Tensor):
         content = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        return [str(value.dtype), tuple(value.shape), hashlib.blake2b(content, digest_size=8).hexdigest()]
+        return [str(value.dtype), tuple(value.shape), hashlib.blake2b(content.data, digest_size=8).hexdigest()]
     if isinstance(value, CodeType):
         return [value.co_code.hex(), list(value.co_names), told(value.co_consts)]
     if isinstance(value, functools.partial):

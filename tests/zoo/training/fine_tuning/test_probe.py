@@ -116,10 +116,11 @@ class Head(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.num_classes, self.head = 3, nn.Linear(4, 3)
+        self.num_classes = 3
+        self.head: nn.Module = nn.Linear(4, 3)
 
     def reset_classifier(self, count: int) -> None:
-        self.head: Any = nn.Identity()
+        self.head = nn.Identity()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.head(x)
