@@ -56,7 +56,7 @@ def test_an_evaluation_decodes_each_batch_once(tmp_path: Path, monkeypatch: pyte
     rows = [f"{n} a\tb {n}" for n in range(60)]
     (tmp_path / "pairs.tsv").write_text("\n".join(rows) + "\n")
     run = zoo.train(
-        "transformer-tiny", f"tsv:{tmp_path / 'pairs.tsv'}", steps=1, batch_size=4, tokenizer="byte", **SIZES
+        "transformer-tiny", f"parallel:{tmp_path / 'pairs.tsv'}", steps=1, batch_size=4, tokenizer="byte", **SIZES
     )
     kind, calls = type(run.model), []
     generate: Any = kind.generate

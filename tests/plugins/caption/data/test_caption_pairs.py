@@ -102,4 +102,4 @@ def test_a_training_takes_pictures_and_sentences(tmp_path: Path) -> None:
     pairs = [(pixels(seed), f"picture number {seed % 3}") for seed in range(12)]
     sizes: dict[str, Any] = {"tokenizer": "word", "steps": 1, "batch_size": 4}
     found = zoo.train("caption-rnn-tiny", pairs, out=tmp_path / "run", **sizes)
-    assert found.sizes["train"] + found.sizes["validation"] + found.sizes["test"] == 12
+    assert sum(found.record["sizes"].values()) == 12

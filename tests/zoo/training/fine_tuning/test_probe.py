@@ -114,15 +114,18 @@ class KnownVectors(Vectors):
 class Head(nn.Module):
     """Have one linear layer."""
 
+    head: nn.Module
+
     def __init__(self) -> None:
         super().__init__()
         self.num_classes, self.head = 3, nn.Linear(4, 3)
 
     def reset_classifier(self, count: int) -> None:
-        self.head: Any = nn.Identity()
+        self.head = nn.Identity()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(x)
+        found: torch.Tensor = self.head(x)
+        return found
 
 
 ABSENT = torch.tensor([0, 2, 2, 0, 2, 0])
