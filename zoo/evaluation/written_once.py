@@ -23,7 +23,8 @@ def written_once(model: Any) -> Iterator[None]:
     if not callable(getattr(model, "generate", None)):
         yield
         return
-    generate, known = model.generate, {}
+    generate = model.generate
+    known: dict[Any, Any] = {}
 
     def remembered(*inputs: Any, **options: Any) -> Any:
         if options.keys() - _PLAIN or not all(isinstance(x, Tensor) or x is None for x in inputs):

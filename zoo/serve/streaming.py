@@ -35,7 +35,7 @@ class Streams:
         self.open += 1
         try:
             loop = asyncio.get_running_loop()
-            while (piece := await loop.run_in_executor(self.thread, next, steps, None)) is not None:
+            while (piece := await loop.run_in_executor(self.thread, lambda: next(steps, None))) is not None:
                 yield piece
         finally:
             self.open -= 1
@@ -56,11 +56,11 @@ async def events(first: str | None, rest: AsyncGenerator[str, None], seconds: fl
         async with aclosing(rest):
             if first:
                 yield event({"text": first})
-            async with asyncio.timeout(seconds):
-                async for piece in rest:
-                    pieces.append(piece)
-                    if piece:
-                        yield event({"text": piece})
+            end = asyncio.get_running_loop().time() + seconds
+            while (piece := await _until(end, rest)) is not None:
+                pieces.append(piece)
+                if piece:
+                    yield event({"text": piece})
     except TimeoutError:
         yield event({"error": f"the answer took longer than {seconds:g} seconds"}, "error")
     except Exception:
@@ -68,6 +68,11 @@ async def events(first: str | None, rest: AsyncGenerator[str, None], seconds: fl
         yield event({"error": "the model failed on this request; the server's log says how"}, "error")
     else:
         yield event({"text": "".join(pieces)}, "end")
+
+
+async def _until(end: float, rest: AsyncGenerator[str, None]) -> str | None:
+    async with asyncio.timeout_at(end):
+        return await anext(rest, None)
 
 
 def event(data: Any, kind: str = "") -> str:

@@ -21,7 +21,7 @@ def class_folders(place: str) -> dict[str, tuple[Path, ...]]:
         DataError: If there is a part for validation or test and none for training.
     """
     folder = Path(place).expanduser()
-    if not folder.is_dir() or any(path.is_file() and path.stem in PARTS["train"] for path in folder.iterdir()):
+    if not folder.is_dir() or any(_is_table(path) for path in folder.iterdir()):
         return {}
     found: dict[str, tuple[Path, ...]] = {}
     for part, names in PARTS.items():
@@ -54,6 +54,10 @@ def understood(files: Mapping[str, Sequence[Path]]) -> str:
     sizes = ", ".join(f"{part} {len(paths):,}" for part, paths in files.items())
     drawn = [part for part in PARTS if part not in files]
     return f"read as a folder for each class, {sizes}" + (f"; {' and '.join(drawn)} drawn from train" if drawn else "")
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_file() and path.name.split(".")[0] in PARTS["train"]
 
 
 def _texts(folder: Path) -> list[Path]:

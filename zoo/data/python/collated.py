@@ -144,9 +144,11 @@ def _stay(pairs: Pairs) -> bool:
 def _add(content: Any, given: Any) -> None:
     """Add an input, a tensor or several, to a digest."""
     for one in given if isinstance(given, tuple | list) else (given,):
-        x = one.detach().cpu() if isinstance(one, Tensor) else torch.from_numpy(np.array(one))
-        content.update(repr((tuple(x.shape), str(x.dtype))).encode())
-        content.update(x.contiguous().reshape(-1).view(torch.uint8).numpy())
+        content.update(repr((tuple(one.shape), str(one.dtype))).encode())
+        if isinstance(one, Tensor):
+            content.update(one.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        else:
+            content.update(np.ascontiguousarray(one).tobytes())
 
 
 def _drawn(classes: Mapping[str, Any], seed: int) -> dict[str, list[tuple[str, int]]]:

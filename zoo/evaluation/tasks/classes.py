@@ -6,6 +6,7 @@ The scores are those of scikit-learn. The area under the curve is computed from 
 Axes: r answers, k classes, b bins.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,10 @@ class ClassJudge:
         at = self.answers.of(chosen)
         true, found = self.answers.targets[at], self.predicted[at]
         right = true == found
-        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+        with warnings.catch_warnings(), sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+            warnings.filterwarnings(
+                "ignore", "y_pred contains classes not in y_true"
+            )  # they have no recall to be balanced
             made = {
                 "accuracy": float(metrics.accuracy_score(true, found)),
                 "balanced accuracy": float(metrics.balanced_accuracy_score(true, found)),

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +101,5 @@ def test_unreadable_pictures_are_counted_and_named_whoever_reads_them(workers: i
 def test_a_training_takes_pictures_and_sentences(tmp_path: Path) -> None:
     pairs = [(pixels(seed), f"picture number {seed % 3}") for seed in range(12)]
     sizes: dict[str, Any] = {"tokenizer": "word", "steps": 1, "batch_size": 4}
-    zoo.train("caption-rnn-tiny", pairs, out=tmp_path / "run", **sizes)
-    record = json.loads((tmp_path / "run" / "training.json").read_text())
-    assert sum(record["sizes"].values()) == 12
+    found = zoo.train("caption-rnn-tiny", pairs, out=tmp_path / "run", **sizes)
+    assert sum(found.record["sizes"].values()) == 12

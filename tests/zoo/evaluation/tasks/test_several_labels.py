@@ -41,8 +41,8 @@ def test_f1_is_that_of_the_data_where_labels_are_unknown_or_lie_on_the_threshold
         [str(place) for place in range(count)],
     )
     found = judge.scores(np.arange(30))
-    known = [(~target[:, i].isnan()).numpy() for i in range(min(count, 2))]
-    by_hand = [metrics.f1_score(target[k, i], answer[k, i] >= 0) for i, k in enumerate(known)]
+    columns = [(target[:, i], answer[:, i] >= 0, ~target[:, i].isnan()) for i in range(min(count, 2))]
+    by_hand = [metrics.f1_score((t[k] == 1).numpy(), a[k].numpy(), zero_division=0) for t, a, k in columns]
     assert found["macro F1"] == own["macro F1"] == pytest.approx(np.mean(by_hand))
     assert found["micro F1"] == own["micro F1"]
 

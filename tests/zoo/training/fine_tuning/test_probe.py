@@ -114,6 +114,8 @@ class KnownVectors(Vectors):
 class Head(nn.Module):
     """Have one linear layer."""
 
+    head: nn.Module
+
     def __init__(self) -> None:
         super().__init__()
         self.num_classes = 3
@@ -123,7 +125,8 @@ class Head(nn.Module):
         self.head = nn.Identity()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(x)
+        found: torch.Tensor = self.head(x)
+        return found
 
 
 ABSENT = torch.tensor([0, 2, 2, 0, 2, 0])
