@@ -117,12 +117,14 @@ def test_a_client_that_goes_stops_the_decoding_and_the_next_is_answered(endless:
 
 def test_an_answer_that_takes_too_long_or_fails_ends_with_an_error(endless: Endless, caplog: Any) -> None:
     with running(application(endless, Limits(timeout=0.5))) as url:
-        _, reply = opened(url)
+        connection, reply = opened(url)
         *_, last = read(reply.read().decode())
+        connection.close()
         assert last == ("error", {"error": "the answer took longer than 0.5 seconds"})
         assert endless.closed.wait(60)
         endless.fails_at = 3
-        _, reply = opened(url)
+        connection, reply = opened(url)
         body = reply.read().decode()
+        connection.close()
     assert [kind for kind, _ in read(body)] == ["", "", "", "error"]
     assert "secret" not in body
