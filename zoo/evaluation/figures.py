@@ -31,7 +31,7 @@ def confusion(counts: NDArray[np.int64], labels: Sequence[str]) -> Figure:
         labels: names of the classes.
     """
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    side = min(9.0, 2.2 + 0.45 * len(labels))
+    side = min(9.0, max(4.4, 2.2 + 0.45 * len(labels)))  # 4.4 as the other figures, for letters of one size
     figure = Figure(figsize=(side, side), layout="constrained")
     axes = figure.subplots()
     axes.imshow(shares, cmap="viridis", vmin=0, vmax=1)

@@ -13,7 +13,7 @@ from zoo.evaluation.judge import Index, Judge
 
 
 def with_intervals(
-    judge: Judge, chosen: Index, samples: int, seed: int, what: str = "intervals"
+    judge: Judge, chosen: Index, samples: int, seed: int, what: str = "bootstrap draws"
 ) -> dict[str, Interval]:
     """Give the scores of some items, each with its interval.
 

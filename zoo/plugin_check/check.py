@@ -9,7 +9,7 @@ from typing import Any
 
 from zoo.errors import ConfigError, PluginError
 from zoo.names import check_legal, did_you_mean, normalise, normalise_distribution
-from zoo.plugin_check.distribution import check_distribution, check_files, distribution_of
+from zoo.plugin_check.distribution import check_distribution, distribution_of
 from zoo.plugin_check.finding import Finding, error
 from zoo.plugin_check.hooks import check_hooks, check_version
 from zoo.plugin_check.listing_cost import check_cost
@@ -67,7 +67,6 @@ def check_plugin(candidate: Candidate) -> list[Finding]:
         findings += check_cost(module, needed)
         if not candidate.built_in and (found := distribution_of(candidate.distribution, module)):
             findings += check_distribution(found, module, every)
-            findings += check_files(module)
     findings += _check_records(candidate, plugin, records)
     return findings
 

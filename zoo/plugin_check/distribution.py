@@ -41,12 +41,15 @@ def check_distribution(found: Distribution, module: str, records: Iterable[Any])
             yield from _check_extra(record.name, requirement.install, name)
     known = declared | _declared_by_zoo() | {normalise_distribution(name), ZOO}
     needed = {normalise_distribution(r.distribution) for record in records for r in getattr(record, "requires", ())}
-    for file, library, owners in _foreign_imports(module):
+    package = module.partition(".")[0]
+    trees, broken = _parse(package)
+    for file, library, owners in _foreign_imports(package, trees):
         if not known & owners and not needed & owners:
             fault = f"imports {library}, which neither the dependencies nor a record's requires= name"
             yield warning(
                 file, fault, f"add {listed(sorted(owners), 'or')} to an extra, and a zoo.Requirement to the record"
             )
+    yield from broken
 
 
 def _check_extra(record: str, install: str, own: str) -> Iterator[Finding]:
@@ -84,15 +87,10 @@ def _declared_by_zoo() -> set[str]:
     }
 
 
-def _foreign_imports(module: str) -> Iterator[tuple[str, str, set[str]]]:
+def _foreign_imports(package: str, trees: Iterable[tuple[Path, ast.AST]]) -> Iterator[tuple[str, str, set[str]]]:
     """Give each library that the files of a plugin import first, with the distributions that have it."""
-    package, owners = module.partition(".")[0], _libraries()
-    seen = {package, "zoo", *sys.stdlib_module_names}
-    for path in _files(package):
-        try:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-        except (SyntaxError, UnicodeDecodeError):
-            continue  # `check_files` tells of it
+    owners, seen = _libraries(), {package, "zoo", *sys.stdlib_module_names}
+    for path, tree in trees:
         for node in ast.walk(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -103,13 +101,16 @@ def _foreign_imports(module: str) -> Iterator[tuple[str, str, set[str]]]:
                     yield path.name, library, {normalise_distribution(each) for each in owners[library]}
 
 
-def check_files(module: str) -> Iterator[Finding]:
-    """Find files of a plugin that are no Python."""
-    for path in _files(module.partition(".")[0]):
+def _parse(package: str) -> tuple[list[tuple[Path, ast.AST]], list[Finding]]:
+    """Read the files of a plugin, each once: their syntax trees, and a finding for each that is no Python."""
+    trees: list[tuple[Path, ast.AST]] = []
+    broken: list[Finding] = []
+    for path in _files(package):
         try:
-            ast.parse(path.read_text(encoding="utf-8"))
+            trees.append((path, ast.parse(path.read_text(encoding="utf-8"))))
         except (SyntaxError, UnicodeDecodeError) as problem:
-            yield error(path.name, f"is no Python: {problem}", "mend that line")
+            broken.append(error(path.name, f"is no Python: {problem}", "mend that line"))
+    return trees, broken
 
 
 def _files(package: str) -> list[Path]:

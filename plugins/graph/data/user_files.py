@@ -161,9 +161,9 @@ def _by_scaffold(
     if not all(len(places) for places in parts.values()):
         scaffolds = len(np.unique(groups[rings]))
         raise DataError(
-            f"{name}: {len(pool)} molecules of {scaffolds} scaffolds cannot be parted into training, "
-            "validation and test of scaffolds of their own; graphs:FILE?split=random parts them one by one, and "
-            "?draw=random behind another source"
+            f"{name}: {len(pool)} molecules with {scaffolds} different scaffolds (ring systems) cannot be parted into "
+            "training, validation and test with scaffolds of their own: graphs:FILE?split=random parts them molecule "
+            "by molecule (behind csv: and other tables, ?draw=random)"
         )
     return parts
 

@@ -1,3 +1,4 @@
+import ast
 from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
@@ -5,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from zoo import ModelSpec, Requirement
-from zoo.plugin_check.distribution import check_distribution, check_files, distribution_of
+from zoo.plugin_check.distribution import check_distribution, distribution_of
 from zoo.plugin_check.finding import Finding
 
 Found = Callable[..., list[Finding]]
@@ -63,6 +64,13 @@ def test_a_module_that_no_distribution_has_has_none() -> None:
 
 
 def test_a_file_that_is_no_python_is_told_and_ends_nothing(found: Found) -> None:
-    found("def f(:\n")
-    (finding,) = check_files("zoo_mine_module")
+    (finding,) = found("def f(:\n")
     assert (finding.level, finding.where) == ("error", "zoo_mine_module.py")
+    assert "is no Python" in finding.fault
+
+
+def test_each_file_is_read_once(found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed, parse = [], ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text: (parsed.append(text), parse(text))[1])
+    assert found("import json\n") == []
+    assert parsed == ["import json\n"]

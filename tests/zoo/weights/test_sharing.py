@@ -1,7 +1,11 @@
 """Weights pushed to, and loaded from, a stand-in of the hub."""
 
+import itertools
 import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -132,32 +136,73 @@ def test_torch_hub_makes_models_by_name() -> None:
         torch.hub.load(root, "vit_mikro", source="local")
 
 
-@pytest.mark.slow
-def test_a_folder_of_pictures_is_trained_predicted_pushed_and_loaded_elsewhere(
-    hub: Any, run: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
-    """The way of docs/ten-commands.md; tests/zoo/cli/answering/test_serve.py serves."""
-    from PIL import Image
+PAGE = (Path(__file__).parents[3] / "docs" / "ten-commands.md").read_text(encoding="utf-8")
+KINDS = re.findall(r"^## (\w+)\n.*?^```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
-    for number in range(60):
-        folder = tmp_path / "pictures" / ("dark", "light")[number % 2]
-        folder.mkdir(parents=True, exist_ok=True)
-        Image.linear_gradient("L").resize((24, 24)).point(lambda x, n=number: x // 4 + 150 * (n % 2) + n).save(
-            folder / f"{number}.png"
-        )
-    out, picture = str(tmp_path / "out"), str(tmp_path / "pictures" / "light" / "1.png")
-    sizes = [word for key, value in SIZE.items() for word in ("--set", f"{key}={value}")]
-    code, _, told = run(
-        "train", "vit-micro", "--data", f"folder:{tmp_path / 'pictures'}", "--out", out, "--steps", "60",
-        "--batch-size", "8", *sizes,
-    )  # fmt: skip
-    assert code == 0, told
-    code, first, told = run("predict", out, picture, "--format", "csv")
-    assert code == 0, told
-    assert run("push", out, "me/lights", "--licence", "apache-2.0")[0] == 0
-    code, again, told = run("predict", "hf-hub:me/lights", picture, "--format", "csv")
-    assert code == 0, told
-    assert again == first
-    card = hub.repositories["me/lights"]["main"]["README.md"].decode()
-    assert "zoo train vit-micro --data folder:" in card
-    assert "| accuracy |" in card
+
+def shortened(command: str) -> list[str]:
+    """Give the words of a command of the page, with few steps, one validation and few draws of an interval."""
+    words = shlex.split(re.sub(r"--steps \d+", "--steps 4 --validations 1", command.removeprefix("uv run zoo ")))
+    return [*words, "--samples", "20"] if words[0] == "evaluate" else words
+
+
+def asked(serve: str, curl: str) -> Any:
+    """Serve a run at a free port, ask it as the page does, and give its answers."""
+    command = [sys.executable, "-m", "zoo", *shlex.split(serve.removeprefix("uv run zoo "))[:-1], "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[4]
+        words = shlex.split(curl.replace("http://127.0.0.1:8000", url))
+        told = subprocess.run([*words, "--silent", "--noproxy", "*"], capture_output=True, text=True, check=True).stdout
+        process.terminate()
+        assert process.wait(30) == 0
+    return json.loads(told)["answers"]
+
+
+def numbers(answer: str) -> list[float]:
+    """Give the numbers that `zoo predict` tells of its first input, in the order of its labels."""
+    _, _, told = answer.splitlines()[0].partition("\t")
+    found = dict(zip(*[iter(told.split())] * 2, strict=True))
+    return [float(found[label]) for label in sorted(found)]
+
+
+def test_the_page_has_ten_commands_for_each_kind_of_data() -> None:
+    assert [kind for kind, _ in KINDS] == ["Pictures", "Recordings", "Texts", "Molecules"]
+    verbs = ["train", "train", "train", "evaluate", "predict", "predict", "serve", "curl", "push", "predict"]
+    for _, commands in KINDS:
+        assert [re.sub(r"^uv run zoo ", "", line).split()[0] for line in commands.splitlines()] == verbs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "commands"), KINDS, ids=[kind for kind, _ in KINDS])
+def test_the_ten_commands_of_the_page_go_from_own_data_to_a_model_that_is_loaded_elsewhere(
+    kind: str, commands: str, hub: Any, run: Callable[..., tuple[int, str, str]], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    if kind == "Recordings":
+        if shutil.which("espeak-ng") is None:
+            pytest.skip("espeak-ng is not installed")
+        from zoo.plugins.speech.data.synthetic import spoken_digits
+
+        monkeypatch.setattr(spoken_digits, "SIZES", {"words": (100, 20, 20)})
+    monkeypatch.chdir(tmp_path)
+    (script,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    exec(script, {})
+    told, served = [], []
+    lines = commands.splitlines()
+    for line, after in itertools.pairwise([*lines, ""]):
+        if line.startswith("uv run zoo serve"):
+            served = asked(line, after)
+        elif not line.startswith("curl"):
+            code, out, error = run(*shortened(line))
+            assert code == 0, f"{line}\n{out}\n{error}"
+            told.append(out)
+    here, elsewhere = told[4], told[-1]
+    assert numbers(here) == numbers(elsewhere)
+    answer = served[0]["labels"]
+    assert [round(answer[label], 3) for label in sorted(answer)] == pytest.approx(numbers(here), abs=2e-3)
+    assert len(list(tmp_path.glob("*.npz"))) == len(list(tmp_path.glob("*.html"))) == 1
+    (files,) = (branches["main"] for branches in hub.repositories.values())
+    assert "zoo train" in files["README.md"].decode()

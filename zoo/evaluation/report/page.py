@@ -61,7 +61,9 @@ def _scores(evaluation: "Evaluation") -> str:
         f"replacement (bootstrap, seed {settings['seed']}).</p>"
     )
     made = table(("score", "value", "interval", ""), rows, escaped=False) + told if rows else ""
-    own = [[escape(name), number(value)] for name, value in evaluation.own.items()]
+    told_above = {(name.removeprefix("log "), number(one.value)) for name, one in evaluation.scores.items()}
+    further = [(name, number(value)) for name, value in evaluation.own.items()]
+    own = [[escape(name), value] for name, value in further if (name, value) not in told_above]
     if own:
         made += "<h3>Scores that the data give themselves</h3>" + table(("score", "value"), own, escaped=False)
     return f"<section><h2>Scores</h2>{made}</section>"

@@ -21,6 +21,7 @@ def test_the_page_holds_scores_groups_figures_and_the_worst_answers(trained: str
     ):
         assert wanted in text
     assert text.count("<article>") == 3
+    assert "data give themselves" not in text  # accuracy and loss, which stand above with their intervals
     assert "default-src 'none'" in text
     assert not re.findall(r'(?:src|href)="(?!data:|#)', text)
 
