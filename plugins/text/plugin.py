@@ -73,7 +73,8 @@ RECURRENT_TINY: dict[str, tuple[str, dict[str, Any], int, str]] = {
     "rnn-attention-tiny": (
         "AttentionTranslator",
         {"vocab_size": 260, "dim": 128, "depth": 1, "cell": "lstm", "dropout": 0.1, "label_smoothing": 0.1,
-         "score": "additive", "local": "", "feeding": True, "gate": False, "copy": False, "choice": "soft"},
+         "score": "additive", "local": "", "feeding": True, "gate": False, "copy": False, "choice": "soft",
+         "bidirectional": False},
         461_696, "arXiv:1409.0473, arXiv:1508.04025",
     ),
 }  # fmt: skip

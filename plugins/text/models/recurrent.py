@@ -79,5 +79,42 @@ class Recurrent(Model):
         super().__init__(stem, Stack(blocks), head(config.task, config.dim, config.num_classes, pool="mean"))
 
 
+class BidirectionalBlock(nn.Module):
+    """Two layers of LSTM or GRU side by side, from the front and from the end: arXiv:1409.0473 sec. 3.2.
+
+    Each has half of the channels. What is not there changes no state.
+
+    Args:
+        cell: `nn.LSTM` or `nn.GRU`.
+        dim: channels of a token, and of both states together.
+        dropout: probability in [0, 1), of the output.
+
+    Raises:
+        ConfigError: If the channels cannot be halved.
+    """
+
+    def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], dim: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        if dim % 2:
+            raise ConfigError(f"dim={dim} of a bidirectional encoder is not a multiple of 2")
+        self.rnns = nn.ModuleList([cell(dim, dim // 2, batch_first=True) for _ in range(2)])
+        for rnn in self.rnns:
+            open_forget_gates(rnn)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        """Give the same text with both states of each token in its place."""
+        x, valid = tokens.without_padding().x, tokens.valid()
+        if valid is None:
+            valid = torch.ones_like(x[..., 0], dtype=torch.bool)
+        order = (~valid).long().argsort(dim=1, stable=True)  # padding comes last
+        front, places = _taken(x, order), torch.arange(x.shape[1], device=x.device)
+        mirrored = valid.sum(1, keepdim=True) - 1 - places
+        mirrored = torch.where(mirrored >= 0, mirrored, places)
+        forwards, backwards = self.rnns[0](front)[0], self.rnns[1](_taken(front, mirrored))[0]
+        states = torch.cat([forwards, _taken(backwards, mirrored)], dim=-1)
+        return tokens.with_x(self.dropout(_taken(states, order.argsort(1)))).without_padding()
+
+
 def _taken(x: Tensor, order: Tensor) -> Tensor:
     return torch.gather(x, 1, order[..., None].expand_as(x))

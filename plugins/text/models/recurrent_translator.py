@@ -35,7 +35,7 @@ from zoo.core import (
     configured,
     of_vocabulary,
 )
-from zoo.plugins.text.models.recurrent import RecurrentBlock
+from zoo.plugins.text.models.recurrent import BidirectionalBlock, RecurrentBlock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,7 @@ class AttentionTranslatorConfig(RecurrentTranslatorConfig):
         gate: whether the state says how much of what is read counts (arXiv:1502.03044).
         copy: whether tokens of the source may be copied (arXiv:1704.04368).
         choice: `soft`, or `hard` for a single token of the source, which REINFORCE trains (arXiv:1502.03044).
+        bidirectional: whether the encoder reads from the end, too (arXiv:1409.0473 sec. 3.2).
     """
 
     score: str = "additive"
@@ -107,6 +108,7 @@ class AttentionTranslatorConfig(RecurrentTranslatorConfig):
     gate: bool = False
     copy: bool = False
     choice: str = "soft"
+    bidirectional: bool = False
 
 
 class AttentionTranslator(CopyingGenerator):
@@ -130,18 +132,22 @@ class AttentionTranslator(CopyingGenerator):
         gate = ContextGate(config.dim) if config.gate else None
         kind = decoder_kind(config.score, config.feeding)
         decoder = kind(config.cell, config.dim, alignment, config.depth, gate=gate, dropout=config.dropout)
-        made = recurrent_parts(config, decoder)
+        made = recurrent_parts(config, decoder, BidirectionalBlock if config.bidirectional else RecurrentBlock)
         if config.copy:
             made["head"] = CopyHead(made["head"])
         super().__init__(**made)
         self.label_smoothing = config.label_smoothing
 
 
-def recurrent_parts(config: RecurrentTranslatorConfig, decoder: RecurrentDecoder) -> dict[str, Any]:
+def recurrent_parts(
+    config: RecurrentTranslatorConfig,
+    decoder: RecurrentDecoder,
+    block: type[RecurrentBlock] | type[BidirectionalBlock] = RecurrentBlock,
+) -> dict[str, Any]:
     """Give the parts of a `Generator`."""
     target = TokenEmbed(config.vocab_size, config.dim, position="none", scaled=True, dropout=config.dropout)
     nn.init.normal_(target.embed.weight, std=config.dim**-0.5)
-    blocks = [RecurrentBlock(CELLS[config.cell], config.dim, config.dropout) for _ in range(config.depth)]
+    blocks = [block(CELLS[config.cell], config.dim, config.dropout) for _ in range(config.depth)]
     return {
         "target": target,
         "decoder": decoder,

@@ -109,8 +109,9 @@ class AlignmentReinforce(TeacherForcing):
     that with probability 1/2 instead of a draw. Three differences to eq. 11 lessen the variance and leave the
     expectation as it is. A choice is rewarded by the log-likelihood of its own word and those behind it, which are all
     that it changes. From that of each word its log-likelihood with the expected vector is taken off, so that easy rows
-    and words do not count. The moving average of eq. 12 is that of what is left: what drawing costs. Steps behind a
-    row's end count nowhere. The value is that of the loss alone.
+    and words do not count. The moving average of eq. 12 is that of what is left: what drawing costs. Choices have the
+    gradient of eq. 11 whole, though only N of N + 1 rows are drawn. Steps behind a row's end count nowhere. The value
+    is that of the loss alone.
 
     Args:
         corpus: gives the loss.
@@ -154,12 +155,7 @@ class AlignmentReinforce(TeacherForcing):
         known = known != IGNORED
         gains = self.gains(answer.detach(), target, known, hard_alignments(forward)[0].baseline)
         choices = ((self.weight * gains * chosen + self.entropy * entropies) * known).sum() / known.sum().clamp(min=1)
-        return loss - self.share * (choices - choices.detach())
-
-    @property
-    def share(self) -> float:
-        """Share of the rows that choose, which is their weight in the loss."""
-        return self.draws / (1 + self.draws)
+        return loss - (choices - choices.detach())
 
     def gains(
         self,

@@ -20,9 +20,9 @@ from zoo.plugins.text.data.synthetic.passages import draw_questions
 from zoo.plugins.text.data.synthetic.tasks import in_parts
 from zoo.plugins.text.data.text_files import ending, lines
 
-SIZES = (10_000, 300, 1000)
+SIZES = (20_000, 300, 1000)
 """Passages of training, validation and test that are drawn, with a question each."""
-CONTEXT = " context: "
+QUESTION = " question: "
 NO_ANSWER = "no answer"
 """Is to be written where SQuAD 2.0 has no answer (arXiv:1806.03822)."""
 _COLUMNS = ("question", "context", "answer")
@@ -58,8 +58,8 @@ class QuestionsCorpus(ReferencesCorpus):
 def open_questions(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> QuestionsCorpus:
     """Open made passages with questions, or a file: SQuAD's JSON, or a table of question, context and answer.
 
-    A model reads `question: … context: …`, as in arXiv:1910.10683 appendix D.15. All questions about a passage are in
-    one part.
+    A model reads `context: … question: …`; arXiv:1910.10683 appendix D.15 has the question first, which a recurrent
+    encoder has forgotten where it ends. All questions about a passage are in one part.
 
     Raises:
         DataError: If a file cannot be read.
@@ -79,14 +79,14 @@ def open_questions(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
         for path in paths:
             yield from read_squad(path) if ending(path) == ".json" else _read_rows(path, options)
 
-    data = read_examples("questions", place, options, read, lambda pair: pair.source.partition(CONTEXT)[2], seed)
+    data = read_examples("questions", place, options, read, lambda pair: pair.source.partition(QUESTION)[0], seed)
     chosen = data.tokenizer(tokenizer, lambda pair: pair[:2])
     return QuestionsCorpus(data.about("questions with passages and answers", chosen), spec, chosen, data.parts)
 
 
 def asked(question: str, context: str) -> str:
-    """Give what a model reads of a question about a passage."""
-    return f"question: {' '.join(question.split())}{CONTEXT}{' '.join(context.split())}"
+    """Give what a model reads of a question about a passage; what is asked stands last, as that of a conversation."""
+    return f"context: {' '.join(context.split())}{QUESTION}{' '.join(question.split())}"
 
 
 def read_squad(path: Path) -> Iterator[Pair]:

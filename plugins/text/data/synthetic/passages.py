@@ -38,15 +38,15 @@ class _Event(NamedTuple):
         return rng.choice((f"{put} on {self.day}.", f"{put}, it was on {self.day}."))
 
     def asked(self, kind: str) -> tuple[str, str]:
-        """Give a question of a kind, and the answer."""
+        """Give a question of a kind, which tells two or three of the five, and the answer."""
         if kind == "where":
-            return f"Where is the {self.thing}?", self.place
+            return f"Where did {self.name} put the {self.thing}?", self.place
         if kind == "who":
             return f"Who put the {self.thing} {self.place}?", self.name
         if kind == "what":
             return f"What did {self.name} put {self.place}?", f"the {self.colour} {self.thing}"
         if kind == "colour":
-            return f"What colour is the {self.thing}?", self.colour
+            return f"What colour is the {self.thing} that {self.name} put {self.place}?", self.colour
         return f"When did {self.name} put the {self.thing} {self.place}?", f"on {self.day}"
 
 

@@ -8,7 +8,7 @@ import torch
 import zoo
 from zoo.core import Tokens, Valid
 from zoo.errors import ConfigError
-from zoo.plugins.text.models.recurrent import RecurrentBlock
+from zoo.plugins.text.models.recurrent import BidirectionalBlock, RecurrentBlock
 
 pytestmark = pytest.mark.usefixtures("float64")
 NAMES = ("lstm-micro", "gru-micro")
@@ -35,6 +35,19 @@ def test_what_is_not_there_changes_no_state_wherever_it_stands(cell: Any) -> Non
     valid = torch.tensor([[False, True, True, False, True, False]])
     given = Tokens(x.masked_fill(~valid[..., None], torch.nan), keys=Valid(valid))
     torch.testing.assert_close(block(given).x[valid][None], block(Tokens(x[:, valid[0]])).x)
+
+
+@pytest.mark.parametrize("cell", [torch.nn.LSTM, torch.nn.GRU])
+def test_both_directions_are_those_of_torch_wherever_padding_stands(cell: Any) -> None:
+    block, peer = BidirectionalBlock(cell, 4).double(), cell(4, 2, batch_first=True, bidirectional=True).double()
+    for rnn, suffix in zip(block.rnns, ("", "_reverse"), strict=True):
+        for key, weight in rnn.named_parameters():
+            peer.get_parameter(key + suffix).data.copy_(weight)
+    x = torch.randn(1, 6, 4)
+    torch.testing.assert_close(block(Tokens(x)).x, peer(x)[0])
+    valid = torch.tensor([[False, True, True, False, True, False]])
+    given = Tokens(x.masked_fill(~valid[..., None], torch.nan), keys=Valid(valid))
+    torch.testing.assert_close(block(given).x[valid][None], peer(x[:, valid[0]])[0])
 
 
 @pytest.mark.parametrize("name", NAMES)

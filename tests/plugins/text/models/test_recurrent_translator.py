@@ -27,6 +27,7 @@ SMALL: dict[str, Any] = {"dim": 12, "vocab_size": 20}
         ({"score": "location:40", "local": "p", "feeding": False}, PresentStateDecoder, Predictive),
         ({"score": "general", "copy": True, "cell": "gru", "depth": 2}, InputFeedingDecoder, type(None)),
         ({"choice": "hard"}, PreviousStateDecoder, type(None)),
+        ({"bidirectional": True}, PreviousStateDecoder, type(None)),
     ],
 )
 @torch.no_grad()
@@ -54,9 +55,10 @@ def test_it_writes_greedily_what_teacher_forcing_finds_likeliest(
         ({"score": "location"}, "score='location' is not one of"),
         ({"local": "p:x"}, r"local='p:x' is not m\[:REACH\] or p\[:REACH\]"),
         ({"choice": "harder"}, "choice='harder' is not one of soft, hard"),
+        ({"bidirectional": True, "dim": 7}, "dim=7 of a bidirectional encoder is not a multiple of 2"),
         ({"cell": "elman"}, "cell='elman' is not one of lstm, gru"),
     ],
 )
 def test_what_there_is_not_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        zoo.create("rnn-attention-tiny", **SMALL, **options)
+        zoo.create("rnn-attention-tiny", **SMALL | options)

@@ -54,7 +54,7 @@ def test_made_passages_are_drawn_for_a_seed_and_no_tested_one_is_trained() -> No
     corpus = opened()
     assert isinstance(corpus, QuestionsCorpus)
     assert corpus.sizes == {"train": 100, "validation": 10, "test": 20}
-    contexts = [{pair.source.partition(" context: ")[2] for pair in part} for part in corpus.parts.values()]
+    contexts = [{pair.source.partition(" question: ")[0] for pair in part} for part in corpus.parts.values()]
     assert len(set.union(*contexts)) == 130
     assert corpus.fingerprint == opened().fingerprint != opened(seed=1).fingerprint
     assert opened(name="decoder-tiny").sizes == corpus.sizes
@@ -62,7 +62,7 @@ def test_made_passages_are_drawn_for_a_seed_and_no_tested_one_is_trained() -> No
 
 def test_squad_is_read_with_each_answer_once(tmp_path: Path) -> None:
     (tmp_path / "train.json").write_text(json.dumps(SQUAD))
-    asked = "question: Where does the {} flow? context: The Rhine flows to the North Sea."
+    asked = "context: The Rhine flows to the North Sea. question: Where does the {} flow?"
     assert [pair[:2] for pair in read_squad(tmp_path / "train.json")] == [
         (asked.format("Rhine"), "North Sea"),
         (asked.format("Rhine"), "the North Sea"),
@@ -87,7 +87,7 @@ def test_questions_about_a_passage_are_in_one_part(tmp_path: Path) -> None:
     rows = [f"{word}?\tpassage {place}\tanswer\n" for place in range(30) for word in ("who", "where")]
     (tmp_path / "own.tsv").write_text("".join(rows))
     parts = opened(f"questions:{tmp_path / 'own.tsv'}").parts.values()
-    contexts = [{pair.source.partition(" context: ")[2] for pair in part} for part in parts]
+    contexts = [{pair.source.partition(" question: ")[0] for pair in part} for part in parts]
     assert sum(map(len, contexts)) == len(set.union(*contexts)) == 30
 
 
