@@ -158,6 +158,26 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(make(rate) for rate in drop_rates(depth, drop_path))
         self.norm = last_norm(block, dim, eps)
 
+    @classmethod
+    def of(cls, stack: Stack, pattern: Pattern = CAUSAL) -> "Decoder":
+        """Give a decoder of the blocks of a stack, which both share: an encoder that reads what comes before only.
+
+        Args:
+            stack: of blocks that read no other vectors.
+            pattern: who may read whom.
+
+        Raises:
+            ConfigError: If an attention cannot keep to the pattern.
+        """
+        for block in stack.blocks:
+            if isinstance(own := getattr(block, "attention", None), ChecksPattern):
+                own.check_pattern(pattern)
+        found = cls.__new__(cls)
+        nn.Module.__init__(found)
+        found.pattern, found.crosses = pattern, False
+        found.blocks, found.norm = stack.blocks, stack.norm
+        return found
+
     def forward(self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None) -> Tokens:
         """Apply every block and the last norm.
 

@@ -1,4 +1,7 @@
-"""Weights of Hugging Face's `VisionEncoderDecoderModel` and `SpeechEncoderDecoderModel`, whose decoder is GPT-2."""
+"""Weights of Hugging Face's `VisionEncoderDecoderModel`, `SpeechEncoderDecoderModel` and `EncoderDecoderModel`.
+
+Their decoder is GPT-2 or BERT.
+"""
 
 import re
 from typing import Any
@@ -33,6 +36,7 @@ def to_zoo(state: StateDict, model: Any) -> dict[str, Tensor]:
     written = {key: value for key, value in _part(state, "decoder.").items() if not UNUSED.fullmatch(key)}
     cross = {key: written.pop(key) for key in list(written) if CROSS.fullmatch(key)}
     ours |= _converted(decoder, written, model) | crossing(cross) | bridged(_part(state, BRIDGE), model)
+    ours |= opened(ours, model)
     rest = {key: value for key, value in state.items() if not key.startswith(("encoder.", "decoder.", BRIDGE))}
     return ours | rest
 
@@ -51,10 +55,16 @@ def crossing(state: StateDict) -> dict[str, Tensor]:
         queries = found.pop("crossattention.q_attn", None)
         if queries is not None and "crossattention.c_attn" in found:
             found["crossattention.c_attn"] = torch.cat([queries, found["crossattention.c_attn"]])
-        block = f"decoder.blocks.{n}"
-        ours |= {f"{block}.{names.get(part, part)}.{p}": value for part, value in found.items()}
-        ours[f"{block}.cross.gate"] = next(iter(found.values())).new_full((1,), GatedAttention.OPEN)
+        ours |= {f"decoder.blocks.{n}.{names.get(part, part)}.{p}": value for part, value in found.items()}
     return ours
+
+
+def opened(ours: StateDict, model: Any) -> dict[str, Tensor]:
+    """Open the gates of the parts that weights are there for."""
+    gates = {key: value for key, value in model.state_dict().items() if key.endswith(".gate") and key not in ours}
+    parts = {key: key.removesuffix("gate") for key in gates}
+    known = {key for key, part in parts.items() if any(each.startswith(part) for each in ours)}
+    return {key: torch.full_like(gates[key], GatedAttention.OPEN) for key in known}
 
 
 def bridged(state: StateDict, model: Any) -> dict[str, Tensor]:

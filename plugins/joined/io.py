@@ -16,7 +16,7 @@ def example(config: Mapping[str, Any], batch_size: int, seed: int) -> tuple[Any,
     encoder, decoder = info(config["encoder"]), info(config["decoder"])
     source = load(encoder, encoder.example)(source_config(config), batch_size, seed)
     written = load(decoder, decoder.example)(target_config(config), batch_size, seed)
-    if decoder.reads != "prompt":
+    if decoder.reads not in ("prompt", "encoder"):
         return *source, written[-1]
     ids = written[0][:, : max(2, written[0].shape[1] // 2)].clone()
     ids[:, 0] = (target_config(config).get("symbols") or SYMBOLS)[1]
@@ -52,7 +52,7 @@ def source_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def target_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Give the configuration of the decoder."""
-    own = info(config["decoder"]).config
+    own = {key: value for key, value in info(config["decoder"]).config.items() if key != "num_classes"}
     given = {key: config[key] for key in ("vocab_size", "symbols") if config.get(key) is not None}
     return {**own, **(config.get("decoder_config") or {}), **given, "task": "generate"}
 

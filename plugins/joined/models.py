@@ -57,7 +57,7 @@ def joined(
 
     Args:
         encoder: name of a model with the task `features`.
-        decoder: name of a model with the task `generate`.
+        decoder: name of a model with the task `generate`, or of a Transformer with the task `masked-token`.
         bridge: `linear`; `pool:N`, the means of N stretches of vectors through a linear layer; or `none`.
         freeze: `encoder`, `decoder` (all of it that is not new), or a pattern of parameters' names, such as
             `decoder.blocks.[0-3].*`; several with a comma between.
@@ -77,8 +77,9 @@ def joined(
         second.setdefault("vocab_size", vocab_size)
     if info(encoder).modality == "text":
         size = source_vocab_size or (None if encoder_weights or pretrained else vocab_size)
-        first |= {} if size is None else {"vocab_size": size}
-    target = Part(decoder, second, decoder_weights or pretrained).make("generate")
+        first = ({} if size is None else {"vocab_size": size}) | first
+    writes = "generate" if "generate" in info(decoder).tasks else "masked-token"
+    target = Part(decoder, second, decoder_weights or pretrained).make(writes)
     source = Part(encoder, first, encoder_weights or pretrained).make("features")
     specs = source.spec, target.spec
     made = bridge_of(bridge, source.num_features, target.num_features)

@@ -81,11 +81,12 @@ def check_decoder(spec: ModelSpec, name: str) -> None:
     Raises:
         ConfigError: If it does not; the text names some that do.
     """
-    if "generate" in spec.tasks:
+    if "generate" in spec.tasks or ("masked-token" in spec.tasks and spec.kind == "attention"):
         return
     raise ConfigError(
         f"'{name}': '{spec.name}' as the decoder writes nothing, as its tasks are {', '.join(spec.tasks)}; models with "
-        f"the task 'generate' write, such as decoder-tiny, gpt2-small, transformer-tiny, rnn-attention-tiny, nat-base"
+        f"the task 'generate' write, such as decoder-tiny, gpt2-small, transformer-tiny, rnn-attention-tiny, nat-base, "
+        "and Transformers with the task 'masked-token', such as bert-tiny, which then read what comes before only"
     )
 
 

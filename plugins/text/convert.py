@@ -9,7 +9,9 @@ from zoo.core import ConfigError, Generator, MaskedToken, Model, Sinusoidal, Sta
 from zoo.plugins.text.state_dict_layouts import BERT, GPT2, MARIAN, TORCH
 
 LAYOUTS = (BERT, GPT2, MARIAN, TORCH)
-POSITIONS = ("stem.tokens.position.table", "target.position.table")
+POSITIONS = ("stem.tokens.position.table", "target.position.table", "target.tokens.position.table")
+WRITTEN = {"stem.": "target.", "encoder.": "decoder."}
+"""How parts of BERT are called where it writes."""
 ABSENT = ("head.pooler.", "head.transform.", "head.norm.", "head.scores.")
 """Parts of BERT that models of another task have no place for."""
 MARIAN_POSITIONS = 512
@@ -30,7 +32,10 @@ def to_zoo(state: StateDict, model: nn.Module) -> dict[str, Tensor]:
     for layout in LAYOUTS:
         prefix = layout.found(state)
         if prefix is not None:
-            ours = _fitted(layout.ours(state, prefix), own)
+            ours = layout.ours(state, prefix)
+            if layout is BERT and isinstance(model, Generator):
+                ours = {_written(key): value for key, value in ours.items()}
+            ours = _fitted(ours, own)
             if layout is MARIAN and POSITIONS[1] in own:
                 ours.setdefault(POSITIONS[1], marian_positions(*own[POSITIONS[1]].shape))
             break
@@ -45,6 +50,11 @@ def marian_positions(count: int, dim: int) -> Tensor:
     rates = 10_000.0 ** -(torch.arange(0, dim, 2) / dim)
     angles = torch.arange(count)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()[:, : dim // 2]], 1)
+
+
+def _written(key: str) -> str:
+    part = next((each for each in WRITTEN if key.startswith(each)), "")
+    return WRITTEN.get(part, "") + key.removeprefix(part)
 
 
 def _fitted(ours: dict[str, Tensor], own: StateDict) -> dict[str, Tensor]:

@@ -52,8 +52,13 @@ class BertStem(nn.Module):
         """
         tokens = self.tokens(ids, valid)
         if segments is None:
-            added = self.segments.weight[0]
-        else:
-            check_ids(segments, SEGMENTS)
-            added = self.segments(segments)
+            return self._normed(tokens, self.segments.weight[0])
+        check_ids(segments, SEGMENTS)
+        return self._normed(tokens, self.segments(segments))
+
+    def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], valid: ValidMask = None) -> Tokens:
+        """Give the vectors of tokens of the first text that follow on what a state keeps; see `TokenEmbed.follow`."""
+        return self._normed(self.tokens.follow(ids, start, valid), self.segments.weight[0])
+
+    def _normed(self, tokens: Tokens, added: Tensor) -> Tokens:
         return tokens.with_x(self.dropout(self.norm(tokens.x + added)))

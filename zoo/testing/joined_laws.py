@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.core import GatedAttention, Generator, NonAutoregressive
+from zoo.core import Generator, NonAutoregressive
+from zoo.core.mechanisms.gated_cross import gates_of
 from zoo.core.models.model import has_own_loss
 from zoo.testing import graph_inputs
 from zoo.testing import inputs as parts
@@ -24,9 +25,8 @@ GATE = 0.5
 def opened(model: Any, gate: float = GATE) -> Any:
     """Let inserted cross-attention read, which is silent as long as its gates are zero; gives the model."""
     with torch.no_grad():
-        for part in model.modules():
-            if isinstance(part, GatedAttention):
-                part.gate.fill_(gate)
+        for each in gates_of(model):
+            each.fill_(gate)
     return model
 
 

@@ -13,6 +13,7 @@ from zoo.core import (
     Attention,
     AttentionLayer,
     ConfigError,
+    Decoder,
     Encoder,
     EncoderDecoderConfig,
     Generator,
@@ -136,6 +137,8 @@ class BertConfig:
         max_len: positions that are learned, tokens.
         dropout: probability in [0, 1).
         eps: of the layer norms.
+        symbols: padding, begin and end of what it writes behind an encoder; None for BERT's where the vocabulary has
+            its size or fewer than `FILLED` tokens more, else the usual.
     """
 
     vocab_size: int = 30_522
@@ -150,10 +153,14 @@ class BertConfig:
     max_len: int = 512
     dropout: float = 0.1
     eps: float = 1e-12
+    symbols: Sequence[int] | None = None
 
 
 class Bert(Model):
     """An encoder that reads both ways: arXiv:1810.04805.
+
+    Behind another encoder it writes, as its tokens then read those before them only; its output is that of the task
+    `masked-token` (Hugging Face's `BertLMHeadModel`).
 
     Dropout acts where that of `Transformer` does.
 
@@ -170,7 +177,20 @@ class Bert(Model):
         encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks)
         pool = "mean" if reads_only_back(encoder) else "first"
         super().__init__(stem, encoder, bert_head(config, stem.tokens.embed, pool))
+        self.symbols = of_vocabulary(config.symbols or usual_symbols(config.vocab_size), config.vocab_size)
+        self.max_len = config.max_len if config.position == "learned" else None
         init_text(self, 0.02)
+
+    def behind(self, source: nn.Module) -> Generator:
+        """See `Composition.behind`; each token reads those before it.
+
+        Raises:
+            ConfigError: If its head gives no scores of tokens, or its attention cannot keep to what comes before.
+        """
+        if not isinstance(self.head, MaskedToken):
+            raise ConfigError("a BERT whose head writes no tokens, behind an encoder: make it with task='masked-token'")
+        decoder = Decoder.of(self.encoder)
+        return Generator(self.stem, decoder, self.head, symbols=self.symbols, max_len=self.max_len).behind(source)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,9 +225,8 @@ class Gpt(Generator):
 
     @configured(GptConfig)
     def __init__(self, config: GptConfig) -> None:
-        vocab_size, symbols = config.vocab_size, config.symbols
-        if symbols is None:
-            symbols = GPT2_SYMBOLS if 0 <= vocab_size - GPT2_VOCABULARY < FILLED else SYMBOLS
+        vocab_size = config.vocab_size
+        symbols = usual_symbols(vocab_size) if config.symbols is None else config.symbols
         embed = config.embedding(scaled=False)
         super().__init__(
             embed,
@@ -220,11 +239,16 @@ class Gpt(Generator):
         init_text(self, 0.02)
 
 
-GPT2_VOCABULARY = 50_257
 FILLED = 128
 """Published vocabularies are filled up to multiples of 8 … 128, for speed, or have tokens added."""
-GPT2_SYMBOLS = Symbols(50_256, 50_256, 50_256)
-"""`<|endoftext|>` ends a text and begins the next; nothing is there for padding, which is never read."""
+PUBLISHED = {50_257: Symbols(50_256, 50_256, 50_256), 30_522: Symbols(0, 101, 102)}
+"""Symbols of vocabularies of a size. GPT-2: `<|endoftext|>` ends a text and begins the next; nothing is there for
+padding, which is never read. BERT: `[PAD]`, `[CLS]` and `[SEP]`."""
+
+
+def usual_symbols(vocab_size: int) -> Symbols:
+    """Give padding, begin and end of the published vocabulary of a size, or of one that was filled up; else ours."""
+    return next((each for size, each in PUBLISHED.items() if 0 <= vocab_size - size < FILLED), SYMBOLS)
 
 
 def bert_head(config: BertConfig, embed: nn.Embedding, pool: str) -> nn.Module:

@@ -1,14 +1,16 @@
 """Keywords and weights of the two parts, and what is refused when they are put together."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 import zoo
 from zoo import ConfigError
+from zoo.core import Attention, Causal
 from zoo.plugins.joined.models import divided
+from zoo.testing import JoiningConformance
 
 ENCODER: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 DECODER: dict[str, Any] = {**ENCODER, "vocab_size": 12}
@@ -54,6 +56,35 @@ def test_pooling_to_more_vectors_than_a_picture_has_is_refused_before_it_is_read
 def test_decoders_that_cannot_read_another_source_are_refused(decoder: str, options: Any, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         join(decoder=decoder, **options)
+
+
+def test_a_bert_writes_what_it_would_with_causal_attention_as_long_as_the_gates_are_zero() -> None:
+    model = join(decoder="bert-micro")
+    alone: Any = zoo.create("bert-micro", task="masked-token", **DECODER).eval()
+    new = {
+        part: value for part, value in model.state_dict().items() if part.startswith(("target.", "decoder.", "head."))
+    }
+    own = {key.replace("target.", "stem.").replace("decoder.", "encoder."): value for key, value in new.items()}
+    alone.load_state_dict({key: own[key] for key in alone.state_dict()})
+    for part in alone.modules():
+        if isinstance(part, Attention):
+            part.pattern = Causal()
+    images, ids = zoo.example("joined:vit-micro+bert-micro")[0], torch.tensor([[1, 4, 7], [1, 5, 9]])
+    assert torch.equal(model(images, ids), alone(ids))
+    assert model.new_parts == ("stem.bridge", "decoder.blocks.0.cross_norm", "decoder.blocks.0.cross")
+
+
+@pytest.mark.parametrize(("size", "symbols"), [(30_522, (0, 101, 102)), (30_528, (0, 101, 102)), (12, (0, 1, 2))])
+def test_a_bert_writes_with_the_symbols_of_its_vocabulary(size: int, symbols: tuple[int, ...]) -> None:
+    assert tuple(join(decoder="bert-tiny", decoder_config={**DECODER, "vocab_size": size}).symbols) == symbols
+
+
+class TestBert(JoiningConformance):
+    """Its zero gate is tested above: alone it has another task."""
+
+    encoders: ClassVar = {name: JoiningConformance.encoders[name] for name in ("vit-micro", "bert-micro", "graph-tiny")}
+    decoders: ClassVar = {"bert-micro": DECODER}
+    test_zero_gate = None  # type: ignore[assignment]
 
 
 def test_the_attention_decoder_of_a_speech_model_is_reused() -> None:

@@ -10,9 +10,10 @@ import torch
 
 from zoo.atomic_write import atomic_path
 from zoo.core.models.generator import Generator
+from zoo.core.models.non_autoregressive import NonAutoregressive
 from zoo.errors import ConfigError, ZooError
 from zoo.factory import create
-from zoo.viz.explorer.generation import Names, steps_of, write
+from zoo.viz.explorer.generation import Names, following, steps_of, write
 from zoo.viz.explorer.page import page
 from zoo.viz.explorer.pane import MOST, Pane, Read, pane_of
 from zoo.viz.recorder import Selection
@@ -123,6 +124,7 @@ def read_of(
     has_encoder = getattr(model, "encoder", None) is not None
     names = _names(writer if has_encoder else reader)
     generation, written = None, tuple(inputs)
+    tokens: list[tuple[int, int]] = []
     if isinstance(model, Generator) and not _float_targets(model):
         prompt, tree, end = 1, [], None
         if not has_encoder or not _answered(inputs):
@@ -132,16 +134,20 @@ def read_of(
         elif beam > 1 or max_len is not None:
             raise ConfigError(f"max_len={max_len}, beam={beam}: the input holds the answer, so nothing is written")
         generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names, end), "tree": tree}
+        tokens = following(model, written, prompt, end)
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
         raise ConfigError(f"max_len={max_len}, beam={beam}: '{title}' writes no tokens one by one")
     elif hasattr(model, "generate") and not _answered(inputs):
         written = model.with_answer(*inputs, max_len=max_len)
-    target = () if getattr(model, "target", None) is None and not has_encoder else written[-1]
+    if isinstance(model, NonAutoregressive):
+        tokens = list(enumerate(written[-1][0].tolist()[1:]))
     if getattr(model, "target", None) is None:
-        return Read(title, written, _tokens(written[0], _names(reader)), (), generation, reader)
-    if not has_encoder:
-        return Read(title, written, (), _tokens(written[0], names), generation, reader)
-    return Read(title, written, _tokens(written[0], _names(reader)), _tokens(target, names), generation, reader)
+        source, target = _tokens(written[0], _names(reader)), []
+    elif not has_encoder:
+        source, target = [], _tokens(written[0], names)
+    else:
+        source, target = _tokens(written[0], _names(reader)), _tokens(written[-1], names)
+    return Read(title, written, source, target, generation, reader, tokens)
 
 
 def _known(make: Any, model: Any) -> Any:

@@ -89,19 +89,25 @@ def steps_of(
         names: of tokens.
         end: what was written behind the last token; None for nothing.
     """
-    target = model.split(tuple(inputs)).target[0][0].tolist()
-    following = [*target[1:], end]
+    after_row = dict(following(model, inputs, prompt, end))
     probabilities = model(*inputs)[0].float().softmax(-1).cpu()
     steps = []
-    for row in range(max(prompt, 1) - 1, len(target)):
+    for row in range(max(prompt, 1) - 1, len(model.split(tuple(inputs)).target[0][0])):
         best, ids = probabilities[row].topk(min(CANDIDATES, probabilities.shape[1]))
-        after = following[row]
+        after = after_row.get(row)
         kept = dict(zip(ids.tolist(), best.tolist(), strict=True))
         if after is not None and after not in kept:
             kept[after] = float(probabilities[row, after])
         shown = zip(names(list(kept)), kept.values(), kept, strict=True)
         steps.append({"row": row, "candidates": [[name, round(p, 6), int(place == after)] for name, p, place in shown]})
     return steps
+
+
+def following(model: Generator, inputs: Sequence[Any], prompt: int, end: int | None) -> list[tuple[int, int]]:
+    """Give the row of each token that was written, and its id: what follows on the row's token, from the prompt on."""
+    tokens = [*model.split(tuple(inputs)).target[0][0].tolist()[1:], *([] if end is None else [end])]
+    first = max(prompt, 1) - 1
+    return list(enumerate(tokens))[first:]
 
 
 def tree_of(

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zoo.errors import ConfigError
 from zoo.viz.explorer.media import Medium, media_of, places_of
-from zoo.viz.methods.gradient_weighted import gradient_weighted
+from zoo.viz.methods.gradient_weighted import gradient_weighted, largest_scores, scores_of
 from zoo.viz.methods.head_summary import summarise
 from zoo.viz.methods.rollout import rollout
 from zoo.viz.recorder import Recorded, Selection, record
@@ -86,6 +86,7 @@ class Read:
         target: names of what a decoder reads.
         generation: prompt, steps and tree.
         preprocess: of the model; None if unknown.
+        written: row of the answer and id of each token that was written, or is given as written.
     """
 
     title: str
@@ -94,6 +95,7 @@ class Read:
     target: Sequence[str] = ()
     generation: dict[str, Any] | None = None
     preprocess: Any = None
+    written: Sequence[tuple[int, int]] = ()
 
 
 def pane_of(model: Any, read: Read, chosen: Selection) -> Pane:
@@ -184,7 +186,9 @@ def _gradients(model: Any, read: Read, notes: list[str]) -> Iterator[Shown]:
     try:
         if task == "features":
             raise ConfigError("gradient-weighted attention of features: they are no answer with a score")
-        found = gradient_weighted(model, read.inputs)
+        if read.generation is not None and not read.written:
+            raise ConfigError("gradient-weighted attention of an answer without a token")
+        found = gradient_weighted(model, read.inputs, scores_of(read.written) if read.written else largest_scores)
     except (ConfigError, RuntimeError, AttributeError) as error:
         notes.append(f"No gradient-weighted attention: {str(error).splitlines()[0]}")
         return

@@ -19,11 +19,14 @@ from torch import Tensor, nn
 from zoo.core.engine.tracing import rows_apart
 from zoo.core.layers.attention import Attention
 from zoo.core.layers.protocol import WeighsPairs
+from zoo.core.mechanisms.gated_cross import GatedAttention
 from zoo.errors import ConfigError
 from zoo.viz.recorder import Part, part_of
 
 Score = Callable[[Tensor], Tensor]
 """From a model's answer to the number that is explained."""
+FORWARDS = (Attention.forward, GatedAttention.forward)
+"""Of layers whose heads' answers pass `out`, and no more than a factor behind it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,16 @@ class _Used:
 def largest_scores(answer: Tensor) -> Tensor:
     """Sum the largest score of each place of the first row: the class, the tags or the tokens that are answered."""
     return answer[0].amax(-1).sum()
+
+
+def scores_of(written: Sequence[tuple[int, int]]) -> Score:
+    """Sum the scores of tokens that were written, each in the row that was read when it was.
+
+    Args:
+        written: row of the answer, and token.
+    """
+    rows, tokens = zip(*written, strict=True)
+    return lambda answer: answer[0, list(rows), list(tokens)].sum()
 
 
 def gradient_weighted(model: nn.Module, inputs: Sequence[Any], score: Score = largest_scores) -> Relevance:
@@ -88,6 +101,9 @@ def joined(layers: Sequence[tuple[Part, Float[Tensor, "_ _"]]]) -> Relevance:
 
     Args:
         layers: whose attention, and Ā.
+
+    Raises:
+        ConfigError: If a decoder reads other vectors than those of the encoder.
     """
     source: Tensor | None = None
     target: Tensor | None = None
@@ -100,6 +116,11 @@ def joined(layers: Sequence[tuple[Part, Float[Tensor, "_ _"]]]) -> Relevance:
             cross = None if cross is None else cross + weights @ cross
         else:
             source = torch.eye(weights.shape[1], dtype=weights.dtype) if source is None else source
+            if len(source) != weights.shape[1]:
+                raise ConfigError(
+                    f"gradient-weighted attention of a decoder that reads {weights.shape[1]} means of "
+                    f"{len(source)} vectors"
+                )
             target = torch.eye(weights.shape[0], dtype=weights.dtype) if target is None else target
             read = _normed(target).T @ weights @ _normed(source)
             cross = read if cross is None else cross + read
@@ -141,7 +162,7 @@ def _probed(model: nn.Module) -> Iterator[list[_Used]]:
         if not isinstance(module, WeighsPairs):
             continue
         layer: Any = module
-        if type(layer).forward is not Attention.forward or layer.norm != "softmax":
+        if type(layer).forward not in FORWARDS or layer.norm != "softmax":
             raise ConfigError(f"gradient-weighted attention of {type(layer).__name__}: it is for softmax attention")
         hooks.append(layer.register_forward_pre_hook(partial(note, path), with_kwargs=True))
         hooks.append(layer.out.register_forward_pre_hook(probe))

@@ -14,8 +14,10 @@ from torch import nn
 import zoo
 from zoo.core import Encoder, Model, Tokens
 from zoo.core.layers.heads import head
+from zoo.core.mechanisms.gated_cross import open_gates
 from zoo.errors import ConfigError, InputError
 from zoo.viz.explorer.exploration import explore, visible
+from zoo.viz.methods.gradient_weighted import gradient_weighted, scores_of
 
 SIZE: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 2, "mlp_dim": 16}
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -71,6 +73,27 @@ def test_a_writer_is_explored_while_it_writes() -> None:
     assert pane.generation["tree"]
     taught = model.explore(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]])).panes[0]
     assert len(taught.generation["steps"]) == 2
+
+
+@pytest.mark.parametrize(("name", "beam"), [("joined:vit-micro+decoder-tiny", 2), ("decoder-tiny", 1)])
+def test_gradients_are_those_of_the_tokens_that_were_written(name: str, beam: int) -> None:
+    options = {"decoder_config": SIZE} if "+" in name else {}
+    model: Any = zoo.create(name, **SIZE, **options).eval()
+    open_gates(model)
+    inputs = zoo.example(name, 1)[:-1] if "+" in name else (torch.tensor([[1, 7, 9]]),)
+    (pane,) = model.explore(*inputs, max_len=3, beam=beam).panes
+    prompt = 1 if "+" in name else 3
+    found = model.generate(*inputs, max_len=3, beam=beam)
+    written = found.ids[0, 0].tolist()
+    read = torch.tensor([[1, *written[:-1]] if "+" in name else [1, 7, 9, *written]])
+    pairs = [(prompt - 1 + place, token) for place, token in enumerate(written)]
+    part = "cross" if "+" in name else "decoder"
+    expected: Any = gradient_weighted(model, (*inputs[:1], read) if "+" in name else (read,), scores_of(pairs))
+    wanted = expected.cross if part == "cross" else expected.target - torch.eye(read.shape[1])
+    (shown,) = (each.weights for each in pane.maps if each.part == f"gradient-weighted, {part}")
+    size = min(len(shown), len(wanted))
+    assert size >= 3
+    torch.testing.assert_close(torch.from_numpy(shown)[:size, :size], wanted.clamp(min=0)[:size, :size])
 
 
 def test_models_with_a_page_are_copied_and_pickled() -> None:

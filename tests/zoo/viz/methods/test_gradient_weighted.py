@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from zoo.core import Attention, Causal, Decoder, Encoder, Generator, NextToken, TokenEmbed, Tokens
 from zoo.core.layers.heads import head
+from zoo.core.mechanisms.gated_cross import GatedAttention, insert_cross
 from zoo.core.mechanisms.recurrence.delta import DeltaAttention
 from zoo.core.models.model import Model
 from zoo.errors import ConfigError
-from zoo.viz.methods.gradient_weighted import gradient_weighted, largest_scores
+from zoo.viz.methods.gradient_weighted import Score, gradient_weighted, largest_scores, scores_of
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -31,13 +32,20 @@ def encoder(attention: Callable[..., nn.Module] = Attention) -> Model:
     return Model(Vectors(), Encoder(8, 3, 2, 16, attention=attention), head("classify", 8, 3, pool="mean")).eval()
 
 
-def writer() -> Generator:
+def writer(gate: float | None = None) -> Generator:
+    """Make an encoder-decoder; with a gate, its cross-attention is inserted and as far open."""
     embed = TokenEmbed(7, 8)
-    decoder = Decoder(8, 2, 2, 16, cross=Attention)
+    decoder = Decoder(8, 2, 2, 16, cross=Attention if gate is None else None)
+    if gate is not None:
+        insert_cross(decoder)
+        for block in decoder.blocks:
+            torch.nn.init.constant_(block.cross.gate, gate)  # type: ignore[union-attr,arg-type]
     return Generator(embed, decoder, NextToken(8, 7, embed.embed), encoder=Encoder(8, 2, 2, 16)).eval()
 
 
-def weights_with_gradients(model: nn.Module, *inputs: Any) -> list[tuple[str, Tensor, Tensor]]:
+def weights_with_gradients(
+    model: nn.Module, *inputs: Any, score: Score = largest_scores
+) -> list[tuple[str, Tensor, Tensor]]:
     """Compute softmax attention by hand, so that each matrix of weights is a node of the graph of autograd."""
     kept: list[tuple[str, Tensor]] = []
 
@@ -51,14 +59,15 @@ def weights_with_gradients(model: nn.Module, *inputs: Any) -> list[tuple[str, Te
         weights = scores.softmax(-1)
         weights.retain_grad()
         kept.append((path, weights))
-        return layer.out((weights @ v).transpose(1, 2).flatten(2))
+        gate = layer.gate.tanh() if isinstance(layer, GatedAttention) else 1.0
+        return gate * layer.out((weights @ v).transpose(1, 2).flatten(2))
 
     layers = [(path, layer) for path, layer in model.named_modules() if isinstance(layer, Attention)]
     for path, layer in layers:
         crosses = "cross" in path
         part = "cross" if crosses else "decoder" if path.startswith("decoder.") else "encoder"
         layer.forward = partial(attend, layer, part)  # type: ignore[method-assign]
-    largest_scores(model(*inputs)).backward()
+    score(model(*inputs)).backward()
     for _, layer in layers:
         del layer.forward
     return [(part, weights[0].detach(), weights.grad[0]) for part, weights in kept]
@@ -126,6 +135,29 @@ def test_an_encoder_with_a_decoder_has_the_relevance_of_a_plain_loop() -> None:
     for one, other in zip((found.source, found.target, found.cross), expected, strict=True):
         torch.testing.assert_close(one, torch.tensor(other), rtol=1e-9, atol=1e-12)
     assert float(found.cross.abs().max()) > 1e-6
+
+
+@pytest.mark.parametrize("gate", [None, 0.7])
+def test_scores_of_written_tokens_have_the_relevance_of_a_plain_loop(gate: float | None) -> None:
+    model = writer(gate)
+    largest = model(IDS, TARGET)[0].argmax(-1).tolist()
+    written = [(row, (token + 1) % 7) for row, token in enumerate(largest)]  # of each row, not the largest
+    found = gradient_weighted(model, (IDS, TARGET), scores_of(written))
+
+    def looped_score(answer: Tensor) -> Tensor:
+        return answer[0, 0, written[0][1]] + answer[0, 1, written[1][1]]
+
+    expected = looped(weights_with_gradients(model, IDS, TARGET, score=looped_score), 3, 2)
+    for one, other in zip((found.source, found.target, found.cross), expected, strict=True):
+        torch.testing.assert_close(one, torch.tensor(other), rtol=1e-9, atol=1e-12)
+    assert found.cross is not None
+    assert not torch.allclose(found.cross, gradient_weighted(model, (IDS, TARGET)).cross)  # type: ignore[arg-type]
+
+
+def test_a_closed_gate_hides_the_source() -> None:
+    cross = gradient_weighted(writer(0.0), (IDS, TARGET)).cross
+    assert cross is not None
+    assert not cross.any()
 
 
 def test_another_number_is_explained_otherwise() -> None:
