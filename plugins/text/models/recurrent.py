@@ -97,9 +97,10 @@ class BidirectionalBlock(nn.Module):
         super().__init__()
         if dim % 2:
             raise ConfigError(f"dim={dim} of a bidirectional encoder is not a multiple of 2")
-        self.rnns = nn.ModuleList([cell(dim, dim // 2, batch_first=True) for _ in range(2)])
-        for rnn in self.rnns:
+        rnns = [cell(dim, dim // 2, batch_first=True) for _ in range(2)]
+        for rnn in rnns:
             open_forget_gates(rnn)
+        self.rnns = nn.ModuleList(rnns)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tokens) -> Tokens:
