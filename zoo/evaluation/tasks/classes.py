@@ -60,9 +60,7 @@ class ClassJudge:
         true, found = self.answers.targets[at], self.predicted[at]
         right = true == found
         with warnings.catch_warnings(), sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-            warnings.filterwarnings(
-                "ignore", "y_pred contains classes not in y_true"
-            )  # they have no recall to be balanced
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")  # which have no recall
             made = {
                 "accuracy": float(metrics.accuracy_score(true, found)),
                 "balanced accuracy": float(metrics.balanced_accuracy_score(true, found)),
