@@ -39,7 +39,7 @@ def writer(gate: float | None = None) -> Generator:
     if gate is not None:
         insert_cross(decoder)
         for block in decoder.blocks:
-            torch.nn.init.constant_(block.cross.gate, gate)
+            torch.nn.init.constant_(block.cross.gate, gate)  # type: ignore[arg-type]
     return Generator(embed, decoder, NextToken(8, 7, embed.embed), encoder=Encoder(8, 2, 2, 16)).eval()
 
 
