@@ -21,6 +21,8 @@ from zoo.core.scoring.relative_bias import Relative
 
 LONGEST_PRODUCT = 1024
 """Keys up to which the plain products may store every weight for the backward pass."""
+QUERIES = 100
+"""Queries, at least, whose bias by offsets is made at once where no gradient is wanted."""
 
 
 class Dense:
@@ -54,10 +56,37 @@ class Dense:
                 added = added.expand(*call.q.shape[:2], -1, -1).flatten(0, 1)
             y: Tensor = _Products.apply(q, k, v, added, call.scale)
             return y.to(call.v.dtype).unflatten(0, call.q.shape[:2]), None
-        causal = is_only_causal(call)
-        mask = None if causal else additive(call)
-        y = fused_attention(call.queries, call.k, call.v, mask, dropout=call.dropout, causal=causal, scale=call.scale)
-        return y, None
+        if has_band(call):
+            n = call.q.shape[2]
+            step = -(-n // (n // QUERIES))
+            parts = [fused(call.part(at, min(at + step, n))).transpose(1, 2) for at in range(0, n, step)]
+            return torch.cat(parts, 1).transpose(1, 2), None  # as the kernel lays them, heads beside each other
+        return fused(call), None
+
+
+def fused(call: Call) -> Float[Tensor, "b h q e"]:
+    """Attend by PyTorch's kernel."""
+    causal = is_only_causal(call)
+    mask = None if causal else additive(call)
+    return fused_attention(call.queries, call.k, call.v, mask, dropout=call.dropout, causal=causal, scale=call.scale)
+
+
+def has_band(call: Call) -> bool:
+    """Tell whether a bias by offsets is made for some queries at a time: all meet twice as many offsets as one does.
+
+    On a CPU where no gradient is wanted. Forward at (4, 4 heads, 400, 36), one thread of an AMD EPYC with AVX2, a whole
+    Conformer: 0.93 of the time with the bias as a whole, by 64 queries 0.97, by 134 0.98.
+    """
+    return (
+        isinstance(call.bias, Relative)
+        and isinstance(call.start, int)
+        and call.key_positions is None
+        and call.q.device.type == "cpu"
+        and call.q.shape[2] >= 2 * QUERIES
+        and not call.needs_grad
+        and not torch.compiler.is_compiling()
+        and not transforms_active()
+    )
 
 
 def is_only_causal(call: Call) -> bool:

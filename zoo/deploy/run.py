@@ -17,8 +17,13 @@ import wave
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import onnxruntime
+try:
+    import numpy as np
+    import onnxruntime
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    raise SystemExit(f"{error}; run.py needs numpy and onnxruntime: pip install numpy onnxruntime") from None
 
 HERE = Path(__file__).resolve().parent
 NEW_TOKENS = 64

@@ -150,7 +150,12 @@ def _reason(error: BaseException, program: Program) -> str:
     if isinstance(error, GuardOnDataDependentSymNode):
         return "a size or a choice depends on the values of an input"
     if fixed := re.search(r"Constraints violated \(L\['inputs'\]\[(\d+)\]\.size\(\)\[(\d+)\]", str(error)):
-        return f"a part of it serves one size only of {program.names[int(fixed[1])]!r}, axis {fixed[2]}"
+        given = f"one size only of {program.names[int(fixed[1])]!r}, axis {fixed[2]}"
+        for name, part in program.module.named_modules():
+            if isinstance(part, nn.RNNBase):
+                where = f"{name!r}, PyTorch's {type(part).__name__}," if name else f"PyTorch's {type(part).__name__}"
+                return f"{where} is written out step by step by torch.export, for {given}"
+        return f"a part of it serves {given}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else 'no reason is given'}"
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from zoo.core import Causal, attend
+from zoo.core import Causal, Lengths, attend
 from zoo.core.backends import dense
 from zoo.core.backends.dense import _Products, prefers_products
 from zoo.core.backends.problem import Call
-from zoo.core.patterns.pattern import Full
+from zoo.core.patterns.padding import Keys
+from zoo.core.patterns.pattern import Full, Pattern
 from zoo.core.scoring.bias import Dense
-from zoo.core.scoring.relative_bias import ALiBi
+from zoo.core.scoring.relative_bias import ALiBi, Relative, RelativeTable, TransformerXL
 
 
 def call(dtype: torch.dtype = torch.bfloat16) -> Call:
@@ -72,3 +73,47 @@ def test_training_and_evaluation_agree_in_bfloat16(monkeypatch: pytest.MonkeyPat
     with torch.no_grad():
         evaluated = attend(3 * q, k, v)
     torch.testing.assert_close(attend(3 * q, k, v), evaluated, atol=5e-2 if fast else 1e-2, rtol=5e-2 if fast else 1e-2)
+
+
+def relative(name: str) -> Relative:
+    if name == "table":
+        return RelativeTable(torch.randn(2, 9, dtype=torch.float64), 4)
+    u, v, r = (torch.randn(*shape, dtype=torch.float64) for shape in ((2, 4), (2, 4), (2, 24, 4)))
+    return TransformerXL(u, v, r, -12)
+
+
+@pytest.mark.parametrize("start", [0, 2])
+@pytest.mark.parametrize("keys", [None, Lengths(torch.tensor([9, 4, 0]))], ids=["all", "lengths"])
+@pytest.mark.parametrize("pattern", [Full(), Causal()])
+@pytest.mark.parametrize("name", ["table", "transformer-xl"])
+def test_a_bias_by_offsets_is_made_for_some_queries_at_a_time(
+    name: str, pattern: Pattern, keys: Keys | None, start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "QUERIES", 3)
+    seen: list[int] = []
+    laid = Relative.on_line
+
+    def counted(self: Relative, q: torch.Tensor, *rest: object) -> torch.Tensor:
+        seen.append(q.shape[2])
+        return laid(self, q, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Relative, "on_line", counted)
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(3, n, 2, 4, dtype=torch.float64) for n in (7, 9, 9))
+    bias = relative(name)
+    found, expected = (
+        attend(q, k, v, pattern, keys=keys, bias=bias, q_start=start, backend=backend)
+        for backend in ("dense", "reference")
+    )
+    torch.testing.assert_close(found, expected)
+    assert seen == [4, 3, 7]  # two parts, as equal as can be; the reference takes all
+
+
+def test_few_queries_and_training_make_a_bias_by_offsets_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "QUERIES", 3)
+    asked = replace(call(torch.float32), bias=ALiBi(torch.rand(3)))
+    assert not dense.has_band(asked)
+    with torch.no_grad():
+        assert not dense.has_band(asked)
+        monkeypatch.setattr(dense, "QUERIES", 2)
+        assert dense.has_band(asked)

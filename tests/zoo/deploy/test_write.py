@@ -63,6 +63,14 @@ def test_what_cannot_be_traced_is_named_with_the_reason() -> None:
         traced(program(Refuses()))
 
 
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_a_recurrent_layer_over_texts_of_any_length_is_refused_by_name(kind: type[torch.nn.RNNBase]) -> None:
+    model = torch.nn.Sequential(torch.nn.Identity(), kind(4, 4, batch_first=True))
+    cases = [(torch.randn(2, n, 4),) for n in (5, 3)]
+    with pytest.raises(ExportError, match=rf"'1', PyTorch's {kind.__name__}, is written out step by step"):
+        traced(Program("model", model, ("x",), ("y",), cases))
+
+
 def test_a_window_serves_lengths_that_it_covers() -> None:
     cases = [(torch.randn(2, n, 4, generator=torch.Generator().manual_seed(n)),) for n in (9, 3)]
     exported = traced(Program("model", InWindow(), ("x",), ("y",), cases))
