@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 HERE = Path(__file__).resolve().parent
 NEW_TOKENS = 64
@@ -27,6 +26,15 @@ BYTES = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fu
 """Decoder of a tokenizer whose tokens are bytes."""
 MANY = 2**62
 """Frames of a sound whose end is not known."""
+
+
+def session_of(path: Path) -> Any:
+    """Load a program; where onnxruntime is not installed, say how to install it."""
+    try:
+        from onnxruntime import InferenceSession
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"run.py computes {path.name} with onnxruntime: pip install onnxruntime") from error
+    return InferenceSession(path)
 
 
 class Exported:
@@ -45,7 +53,7 @@ class Exported:
         """Run a program; inputs by name, those that it does not read are left out."""
         about = self.about["programs"][program]
         if program not in self.sessions:
-            self.sessions[program] = onnxruntime.InferenceSession(self.folder / about["file"])
+            self.sessions[program] = session_of(self.folder / about["file"])
         session = self.sessions[program]
         known = {one.name for one in session.get_inputs()}
         types = {one["name"]: one["dtype"] for one in about["inputs"]}

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo import ExportError
-from zoo.core import Window, attend
+from zoo.core import Pattern, Window, attend
 from zoo.core.layers.pooling import check_pool
 from zoo.deploy.check import check
 from zoo.deploy.programs import Program
@@ -32,6 +32,17 @@ class InWindow(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x[:, :, None]
         return attend(x, x, x, Window(3, 3))[:, :, 0]
+
+
+class UpToLongest(Pattern):
+    def allows(self, i: Tensor, j: Tensor) -> Tensor:
+        return j <= int(i.max())
+
+
+class InPattern(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        x = x[:, :, None]
+        return attend(x, x, x, UpToLongest() & Window(3, 3))[:, :, 0]
 
 
 class EachHead(nn.Module):
@@ -61,6 +72,13 @@ def test_what_cannot_be_traced_is_named_with_the_reason() -> None:
         traced(program(FixesSize()))
     with pytest.raises(ExportError, match="model: pool='median' is not one of"):
         traced(program(Refuses()))
+
+
+def test_a_pattern_that_cannot_be_traced_is_named_with_the_reason() -> None:
+    cases = [(torch.randn(2, n, 4),) for n in (9, 3)]
+    said = r"^model: the pattern UpToLongest \(.*\) cannot be traced: a size or a choice depends on the values"
+    with pytest.raises(ExportError, match=said):
+        traced(Program("model", InPattern(), ("x",), ("y",), cases))
 
 
 def test_a_window_serves_lengths_that_it_covers() -> None:
