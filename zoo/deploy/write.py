@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from zoo.core import Pattern
 from zoo.deploy.programs import Program
 from zoo.errors import ConfigError, ExportError
 from zoo.registry import require
@@ -161,12 +162,15 @@ def _reason(error: BaseException, program: Program) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """Name the function of the model in which a trace ended, as `file.py:function`."""
-    found, trace = "the model", error.__traceback__
+    """Name the function of the model in which a trace ended, as `module:function`, and a pattern that it was in."""
+    found, pattern, trace = "the model", "", error.__traceback__
     while trace is not None:
+        owner = trace.tb_frame.f_locals.get("self")
+        if isinstance(owner, Pattern):
+            pattern = f"the pattern {type(owner).__name__}"
         code = trace.tb_frame.f_code
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
         if module.startswith("zoo.") and not module.startswith("zoo.deploy"):
             found = f"{module}:{code.co_qualname}"
         trace = trace.tb_next
-    return found
+    return f"{pattern} ({found})" if pattern else found

@@ -145,6 +145,8 @@ def test_a_quantised_model_is_refused() -> None:
         quantize(quantize(nn.Linear(2, 2)))
 
 
-def test_a_model_elsewhere_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"Linear is on meta: int8 weights are for CPUs.*model\.to\('cpu'\)"):
-        quantize(nn.Linear(2, 2, device="meta"))
+@pytest.mark.parametrize("where", ["meta", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_model_elsewhere_is_refused(where: str) -> None:
+    said = rf"Linear is on {where}: int8 weights are for CPUs.*model\.to\('cpu'\)"
+    with pytest.raises(ConfigError, match=said):
+        quantize(nn.Linear(2, 2, device=where))

@@ -85,6 +85,19 @@ def test_formats_and_libraries_that_are_not_there_are_named(tmp_path: Path, monk
         zoo.export("vit-micro", tmp_path)
 
 
+def test_without_onnxruntime_it_is_named_and_only_the_check_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    model, said = zoo.create("vit-micro", depth=1), r'needs onnxruntime: pip install "attention-zoo\[export\]"$'
+    needing: list[dict[str, Any]] = [{}, {"int8": True, "check": False}]
+    for options in needing:
+        with pytest.raises(MissingLibraryError, match=said):
+            zoo.export(model, tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+    assert (zoo.export(model, tmp_path / "out", check=False) / "model.onnx").exists()
+
+
 def test_int8_weights_are_not_exported_as_floats(tmp_path: Path) -> None:
     model = zoo.quantize(zoo.create("vit-micro", depth=1).eval())
     with pytest.raises(ConfigError, match="'vit-micro' has int8 weights: export the model in float32, with --int8"):

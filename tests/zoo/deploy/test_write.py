@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo import ExportError
-from zoo.core import Window, attend
+from zoo.core import Pattern, Window, attend
 from zoo.core.layers.pooling import check_pool
 from zoo.deploy.check import check
 from zoo.deploy.programs import Program
@@ -33,6 +33,17 @@ class InWindow(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x[:, :, None]
         return attend(x, x, x, Window(3, 3))[:, :, 0]
+
+
+class UpToLongest(Pattern):
+    def allows(self, i: Tensor, j: Tensor) -> Tensor:
+        return j <= int(i.max())
+
+
+class InPattern(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        x = x[:, :, None]
+        return attend(x, x, x, UpToLongest() & Window(3, 3))[:, :, 0]
 
 
 class EachHead(nn.Module):
@@ -70,6 +81,13 @@ def test_a_recurrent_layer_over_texts_of_any_length_is_refused_by_name(kind: Any
     cases = [(torch.randn(2, n, 4),) for n in (5, 3)]
     with pytest.raises(ExportError, match=rf"'1', PyTorch's {kind.__name__}, is written out step by step"):
         traced(Program("model", model, ("x",), ("y",), cases))
+
+
+def test_a_pattern_that_cannot_be_traced_is_named_with_the_reason() -> None:
+    cases = [(torch.randn(2, n, 4),) for n in (9, 3)]
+    said = r"^model: the pattern UpToLongest \(.*\) cannot be traced: a size or a choice depends on the values"
+    with pytest.raises(ExportError, match=said):
+        traced(Program("model", InPattern(), ("x",), ("y",), cases))
 
 
 def test_a_window_serves_lengths_that_it_covers() -> None:
