@@ -32,6 +32,7 @@ ALLOWED = {
     "serve/request_body.py": "text",  # a type of bodies
     "serve/routes.py": "text",  # the same
     "serve/served_model.py": "text",  # a key of the JSON that is sent
+    "serve/streaming.py": "text",  # the same
     "weights/card.py": "image text audio speech vision",  # the hub's names of tasks
     "deploy/programs.py": "graph vision",  # inputs whose names no stem tells
     "deploy/run.py": "graph image text",  # reads raw inputs of each kind without this library
