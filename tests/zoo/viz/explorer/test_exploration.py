@@ -77,7 +77,7 @@ def test_a_writer_is_explored_while_it_writes() -> None:
 
 @pytest.mark.parametrize(("name", "beam"), [("joined:vit-micro+decoder-tiny", 2), ("decoder-tiny", 1)])
 def test_gradients_are_those_of_the_tokens_that_were_written(name: str, beam: int) -> None:
-    options = {"decoder_config": SIZE} if "+" in name else {}
+    options: dict[str, Any] = {"decoder_config": SIZE} if "+" in name else {}
     model: Any = zoo.create(name, **SIZE, **options).eval()
     open_gates(model)
     inputs = zoo.example(name, 1)[:-1] if "+" in name else (torch.tensor([[1, 7, 9]]),)
