@@ -177,7 +177,7 @@ class Bert(Model):
         encoder = Encoder(dim, config.depth, config.num_heads, config.mlp_dim, **blocks)
         pool = "mean" if reads_only_back(encoder) else "first"
         super().__init__(stem, encoder, bert_head(config, stem.tokens.embed, pool))
-        self.symbols = of_vocabulary(config.symbols or usual_symbols(config.vocab_size), config.vocab_size)
+        self.symbols = config.symbols
         self.max_len = config.max_len if config.position == "learned" else None
         init_text(self, 0.02)
 
@@ -189,8 +189,10 @@ class Bert(Model):
         """
         if not isinstance(self.head, MaskedToken):
             raise ConfigError("a BERT whose head writes no tokens, behind an encoder: make it with task='masked-token'")
+        size = self.head.num_classes
+        symbols = of_vocabulary(usual_symbols(size) if self.symbols is None else self.symbols, size)
         decoder = Decoder.of(self.encoder)
-        return Generator(self.stem, decoder, self.head, symbols=self.symbols, max_len=self.max_len).behind(source)
+        return Generator(self.stem, decoder, self.head, symbols=symbols, max_len=self.max_len).behind(source)
 
 
 @dataclass(frozen=True, kw_only=True)

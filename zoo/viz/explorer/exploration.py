@@ -141,10 +141,12 @@ def read_of(
         written = model.with_answer(*inputs, max_len=max_len)
     if isinstance(model, NonAutoregressive):
         tokens = list(enumerate(written[-1][0].tolist()[1:]))
+    source: list[str] = []
+    target: list[str] = []
     if getattr(model, "target", None) is None:
-        source, target = _tokens(written[0], _names(reader)), []
+        source = _tokens(written[0], _names(reader))
     elif not has_encoder:
-        source, target = [], _tokens(written[0], names)
+        target = _tokens(written[0], names)
     else:
         source, target = _tokens(written[0], _names(reader)), _tokens(written[-1], names)
     return Read(title, written, source, target, generation, reader, tokens)

@@ -38,8 +38,9 @@ def writer(gate: float | None = None) -> Generator:
     decoder = Decoder(8, 2, 2, 16, cross=Attention if gate is None else None)
     if gate is not None:
         insert_cross(decoder)
-        for block in decoder.blocks:
-            torch.nn.init.constant_(block.cross.gate, gate)  # type: ignore[arg-type]
+        for part in decoder.modules():
+            if isinstance(part, GatedAttention):
+                nn.init.constant_(part.gate, gate)
     return Generator(embed, decoder, NextToken(8, 7, embed.embed), encoder=Encoder(8, 2, 2, 16)).eval()
 
 
