@@ -6,6 +6,7 @@ from typing import Any
 from zoo import ModelSpec, info
 from zoo.core import SYMBOLS
 from zoo.registry import load
+from zoo.weights import fetch, is_repository
 
 PLACES = ("tag", "repository", "default")
 """Keys that say where weights are."""
@@ -26,11 +27,11 @@ def example(config: Mapping[str, Any], batch_size: int, seed: int) -> tuple[Any,
 def preprocess(config: Mapping[str, Any], train: bool) -> Any:
     """Make what turns raw inputs into those of the encoder.
 
-    A run folder has the tokenizer of both; else the encoder's own weights bring what it reads by.
+    A run folder has the tokenizer of both, or one of each; else the encoder's own weights bring what it reads by.
     """
     encoder = info(config["encoder"])
     assert encoder.preprocess is not None
-    places = {key: config[key] for key in ("repository",) if key in config} or _default(encoder)
+    places = _reading_place(config, encoder) or _default(encoder)
     return load(encoder, encoder.preprocess)({**source_config(config), **places}, train)
 
 
@@ -55,6 +56,19 @@ def target_config(config: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in info(config["decoder"]).config.items() if key != "num_classes"}
     given = {key: config[key] for key in ("vocab_size", "symbols") if config.get(key) is not None}
     return {**own, **(config.get("decoder_config") or {}), **given, "task": "generate"}
+
+
+def _reading_place(config: Mapping[str, Any], encoder: ModelSpec) -> dict[str, str]:
+    """Say where that is which the encoder reads by: in the whole's folder or repository, or in one of its own."""
+    where, named = config.get("repository"), str(config.get("source_tokenizer") or "")
+    if where is not None and encoder.modality == "text":
+        own = fetch(where, ("source/tokenizer.json",))
+        if own is not None:
+            return {"repository": f"local-dir:{own.parent}"}
+    if is_repository(named):
+        return {"repository": named}
+    of_decoder = where is not None and where == info(config["decoder"]).weights.get("hub")
+    return {} if where is None or of_decoder else {"repository": where}
 
 
 def _default(spec: ModelSpec) -> dict[str, str]:

@@ -45,6 +45,7 @@ def joined(
     decoder_config: Mapping[str, Any] | None = None,
     vocab_size: int | None = None,
     source_vocab_size: int | None = None,
+    source_tokenizer: str = "",
     pretrained: bool | None = None,
     encoder_weights: Any = None,
     decoder_weights: Any = None,
@@ -64,6 +65,8 @@ def joined(
         decoder_config: keywords of the decoder.
         vocab_size: of the decoder; of an encoder of text too, where both read by one tokenizer.
         source_vocab_size: of an encoder of text that has a tokenizer of its own.
+        source_tokenizer: what corpora of texts read the source by, as `tokenizer` of a training: `char`, `bpe:1000`, a
+            file, or a repository; by default that of an encoder which is a repository, else the decoder's.
         pretrained: load the published weights of both.
         encoder_weights: of the encoder: True for the published ones, or as `weights=` of `zoo.create`.
         decoder_weights: of the decoder, the same.

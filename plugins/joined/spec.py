@@ -37,6 +37,8 @@ def joined_spec(encoder: str, decoder: str) -> ModelSpec:
             written["source_vocab_size"] = config.get("vocab_size")
         config["vocab_size"] = target.config["vocab_size"]
         written["symbols"] = target.config.get("symbols")
+    if source.modality == "text" and is_repository(encoder):
+        written["source_tokenizer"] = encoder
     named = {"encoder": encoder, "decoder": decoder, "bridge": "linear", "freeze": "", "decoder_config": {}}
     return ModelSpec(
         name=name,
@@ -113,11 +115,12 @@ def settled(spec: ModelSpec, encoder: ModelSpec, decoder: ModelSpec) -> ModelSpe
     kept = {key: spec.config[key] for key in ("attention", "position") if key in spec.config}
     made = _own(encoder.config)
     if "vocab_size" in decoder.config:
-        if encoder.modality == "text" and made.get("vocab_size") != decoder.config["vocab_size"]:
+        own = spec.config.get("source_tokenizer") or spec.config.get("source_vocab_size")
+        if encoder.modality == "text" and (own or made.get("vocab_size") != decoder.config["vocab_size"]):
             made["source_vocab_size"] = made["vocab_size"]
         made["vocab_size"] = decoder.config["vocab_size"]
         made["symbols"] = decoder.config.get("symbols")
-    other = {key: spec.config[key] for key in ("bridge", "freeze", *SHAPES) if key in spec.config}
+    other = {key: spec.config[key] for key in ("bridge", "freeze", "source_tokenizer", *SHAPES) if key in spec.config}
     config = {**made, **kept, **other, **names, "decoder_config": _own(decoder.config)}
     return replace(spec, name=f"{PREFIX}{names['encoder']}+{names['decoder']}", config=config)
 

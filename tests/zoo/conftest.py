@@ -1,6 +1,7 @@
 """A toy modality on the parts of `zoo.core`, registries with nothing else, and the command line as a shell has it."""
 
 import io
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,6 +21,10 @@ from zoo.registry.lookup import using
 
 Run = Callable[..., tuple[int, str, str]]
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+PATIENCE = 180_000
+"""Milliseconds that a browser may take, on a machine that is busy."""
+QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync")  # fmt: skip
 
 
 class Stem(nn.Module):
@@ -155,3 +160,22 @@ def writer(tmp_path: Path) -> str:
     read: Any = zoo.preprocess("transformer-tiny")
     read.tokenizer.save(tmp_path / "writer" / "tokenizer.json")
     return str(tmp_path / "writer")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Callable[..., Any]]:
+    """Start Chromium, and give what opens a window of a width; skipped where none is installed: none is downloaded."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: uv sync installs it")
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no chromium is installed: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=chromium, args=list(QUIET), timeout=PATIENCE)
+
+        def window(width: int, **options: Any) -> Any:
+            context = launched.new_context(viewport={"width": width, "height": 900}, **options)
+            context.set_default_timeout(PATIENCE)
+            return context
+
+        yield window
+        launched.close()

@@ -89,8 +89,14 @@ def assets_of(model: Any, name: str | None) -> Assets:
     portable = getattr(model, "portable", None) or getattr(reads, "portable", None)
     labels = getattr(answers, "labels", None) or getattr(answers, "names", None)
     tokenizer = getattr(reads, "tokenizer", None)
-    if tokenizer is None and spec.task == "generate":
-        tokenizer = getattr(answers, "tokenizer", None)
+    writes = getattr(answers, "tokenizer", None) if spec.task == "generate" else None
+    if tokenizer is None:
+        tokenizer = writes
+    elif writes is not None and writes.content != tokenizer.content:
+        raise ConfigError(
+            f"'{spec.name}' has a tokenizer for each side, and an exported folder holds one: give the writer's to both "
+            "(train without source_tokenizer=), or run it here, by zoo generate and zoo serve"
+        )
     return Assets(portable() if portable else TENSORS.input, list(labels or ()), tokenizer)
 
 

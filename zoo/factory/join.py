@@ -30,14 +30,14 @@ def join(
 
     Args:
         encoder: name of a model with the task `features`: of pictures, sounds, texts, graphs, or of a plugin.
-        decoder: name of a model with the task `generate`.
+        decoder: name of a model with the task `generate`, or of a BERT, which then reads what comes before only.
         bridge: to the decoder's channels: `linear`; `pool:N`, the means of N stretches of vectors through a linear
             layer; or `none`, for equal channels.
         freeze: what stays as it is in a training: `encoder`, `decoder` (but for what is new), or a pattern of
             parameters' names such as `decoder.blocks.[0-3].*`; several with a comma between.
         pretrained: load the published weights of both.
-        weights: of the whole, as for `zoo.create`; also a state dict of Hugging Face's `VisionEncoderDecoderModel` or
-            `SpeechEncoderDecoderModel`.
+        weights: of the whole, as for `zoo.create`; also a state dict of Hugging Face's `VisionEncoderDecoderModel`,
+            `SpeechEncoderDecoderModel` or `EncoderDecoderModel`.
         encoder_weights: of the encoder: True for the published ones, or as `weights=` of `zoo.create`.
         decoder_weights: of the decoder, the same.
         encoder_config: keywords of the encoder.

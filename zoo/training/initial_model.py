@@ -34,13 +34,21 @@ class InitialModel:
 
     @property
     def tuned(self) -> bool:
-        """Whether its weights are pretrained."""
-        return self.weights is not None or hub.is_pretrained(self.name, self.pretrained)
+        """Whether its weights are pretrained; of a joined model, those of the decoder."""
+        return self.weights is not None or self._named
+
+    @property
+    def _named(self) -> bool:
+        """Whether the name alone, or `pretrained`, says where weights are."""
+        if self.pretrained is None and "hub" in create.info(self.name).weights:
+            return True
+        return hub.is_pretrained(self.name, self.pretrained)
 
     @cached_property
     def spec(self) -> ModelSpec:
         """Record of the model, with what its weights tell and the overrides."""
-        told = create.told(self.name, self.pretrained, self.weights, self.overrides) if self.tuned else {}
+        whole = self.weights is not None or hub.is_pretrained(self.name, self.pretrained)
+        told = create.told(self.name, self.pretrained, self.weights, self.overrides) if whole else {}
         spec = create.info(self.name).with_config(**told, **self.overrides)
         return replace(spec, task=self.overrides.get("task", spec.task))
 
@@ -51,7 +59,7 @@ class InitialModel:
             text = str(self.weights)
             where = text if hub.is_repository(text) else f"local-dir:{text}" if Path(text).is_dir() else ""
         else:
-            published = self.spec.weights if hub.is_pretrained(self.name, self.pretrained) else {}
+            published = self.spec.weights if self._named else {}
             where = published.get(self.name.partition(".")[2]) or next(iter(published.values()), "")
         found = fetch_tokenizer(where) if where else None
         return str(found) if found else ""

@@ -61,15 +61,16 @@ def attention_picture(
     from zoo.viz import edge_maps, heatmap, picture_overlay
     from zoo.viz.attention_maps import chosen, maps_of
 
-    if on_edges := edge_maps.edge_maps_of(model, shown.inputs):
+    if part in (None, "encoder") and (on_edges := edge_maps.edge_maps_of(model, shown.inputs)):
         require("zoo attention", NETWORKX)
         from zoo.viz import graph_plot
 
         along = chosen(on_edges, part, layers, heads)
         return graph_plot.draw(along, title), len(along)
     maps = maps_of(model, shown.inputs, shown.source, shown.target)
-    grid = picture_overlay.places_of(model, shown.inputs)
-    if grid is not None and (reading := picture_overlay.crossing(maps, part)):
+    reading = picture_overlay.crossing(maps, part)
+    vectors = reading[0].weights.shape[-1] if reading else 0
+    if reading and (grid := picture_overlay.places_of(model, shown.inputs, vectors)):
         drawn = chosen(reading, part, layers, heads)
         return picture_overlay.draw(shown.inputs[0][0], drawn, grid, title), len(drawn)
     maps = chosen(maps, part, layers, heads)

@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from zoo.core.models.source import Source
 from zoo.viz.attention_maps import Map
+from zoo.viz.explorer.media import grid_of
 
 PANEL = 1.35
 """Inches, of a picture."""
@@ -22,13 +24,25 @@ COVER = 0.8
 """Opacity of the largest weight."""
 
 
-def places_of(model: Any, inputs: Sequence[Any]) -> tuple[int, int] | None:
-    """Give the rows and columns in which a model reads its first input, if that is a picture; else None.
+def places_of(model: Any, inputs: Sequence[Any], vectors: int) -> tuple[int, int] | None:
+    """Give the rows and columns in which a decoder reads its first input, if that is a picture; else None.
 
-    Its stem says so by a method `grid`.
+    The stem says so by a method `grid`; behind another model's encoder it is the grid that has so many vectors.
+
+    Args:
+        model: with a decoder.
+        inputs: as for `forward`.
+        vectors: that the decoder reads.
     """
     stem: Any = getattr(model, "stem", None)
-    return stem.grid(inputs[0]) if hasattr(stem, "grid") else None
+    if hasattr(stem, "grid"):
+        found: tuple[int, int] = stem.grid(inputs[0])
+        return found
+    picture = getattr(inputs[0], "ndim", 0) == 4 and inputs[0].is_floating_point()
+    if picture and isinstance(stem, Source) and stem.bridge.pool is None:
+        height, width = inputs[0].shape[2:]
+        return grid_of(height, width, vectors)
+    return None
 
 
 def draw(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple[int, int], title: str) -> Figure:

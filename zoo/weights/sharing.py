@@ -16,10 +16,13 @@ from zoo.weights.card import EVALUATION, RECORD, card
 
 FILES = (
     "config.json", "model.safetensors", "tokenizer.json", "special_tokens_map.json", "labels.json", "losses.png",
-    RECORD, EVALUATION,
+    RECORD, EVALUATION, "source/tokenizer.json", "source/special_tokens_map.json",
 )  # fmt: skip
 """Of a run folder, what is sent; checkpoints of the training are not."""
-BESIDE = ("tokenizer.json", "special_tokens_map.json", "labels.json")
+BESIDE = (
+    "tokenizer.json", "special_tokens_map.json", "labels.json", "source/tokenizer.json",
+    "source/special_tokens_map.json",
+)  # fmt: skip
 """Of the folder or repository that a model object came from, what is sent with it."""
 PREPARATION = ("input_size", "mean", "std", "interpolation", "crop_pct", "crop_mode")
 """Of the `pretrained_cfg` there, in timm's words, what says how inputs are prepared."""
@@ -94,6 +97,7 @@ def _folder(source: Any) -> Iterator[Path]:
         for name in BESIDE if where else ():
             found = hub.fetch(where, (name,))
             if found and (name != "labels.json" or _fits(found, source)):
+                (folder / name).parent.mkdir(exist_ok=True)
                 shutil.copyfile(found, folder / name)
         yield folder
 

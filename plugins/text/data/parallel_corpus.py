@@ -3,23 +3,31 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import starmap
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from zoo import ConfigError, ModelSpec
+from zoo import ConfigError, ModelSpec, WeightsError
 from zoo.core import IGNORED, has_own_loss
 from zoo.data import Batch, DatasetInfo, Parts, RaggedIds, Written, evaluation_mode, offsets_of, own_loss, token_scores
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 from zoo.plugins.shared.text.metrics import bleu, exact_match
 from zoo.plugins.shared.text.tokenizer import Frame, Tokenizer, pad_rows
 from zoo.plugins.text.data.corpus import TextCorpus, check_lengths, symbols_of
 from zoo.plugins.text.data.text_stream import TextStream, encoded
 from zoo.plugins.text.io.preprocess import frame_of, limit_of
+from zoo.weights import fetch, fetch_tokenizer, is_repository
 
 _LONGER = 2
 """Times its input an output may be long, where that is more than the longest target of the training."""
+
+
+OWN = Path("source", "tokenizer.json")
+"""Where in a folder the tokenizer of the sources is."""
 
 
 class Pair(NamedTuple):
@@ -42,12 +50,13 @@ class ParallelCorpus(TextCorpus):
     """Serve pairs to an encoder-decoder, or one behind the other, with an end between, to a decoder alone.
 
     Of a decoder alone, only the target is asked. Its tokenizer is saved with a template that makes a prompt of a
-    source.
+    source. An encoder that has a tokenizer of its own, see `source_tokenizer`, reads the sources by that, which is
+    saved in the folder `source`.
 
     Args:
         about: the data.
         spec: of the model.
-        tokenizer: of both sides.
+        tokenizer: of both sides; of the targets alone where the encoder has its own.
         parts: the pairs.
         metric: `BLEU` or `exact match`.
         units: how BLEU parts texts, see `bleu`.
@@ -76,17 +85,33 @@ class ParallelCorpus(TextCorpus):
         self.symbols = symbols_of(spec, tokenizer)
         self.metric, self.units = metric, units
         self.best = 100.0 if metric == "BLEU" else 1.0
-        encode = partial(_columns, tokenizer=tokenizer, frame=frame, limit=limit_of(spec.config), alone=self.alone)
-        columns = encoded(parts, encode, f"pairs {tokenizer.content} {frame} {limit_of(spec.config)} {self.alone}")
+        own = None if self.alone else source_tokenizer(spec, [] if isinstance(parts, TextStream) else parts.train)
+        self.reader = tokenizer
+        if own is not None:
+            frame = frame_of(own, "encoder")
+            self.reader = own.with_frame(frame)
+        both, limit = (self.reader, tokenizer), limit_of(spec.config)
+        encode = partial(_columns, both=both, frame=frame, limit=limit, alone=self.alone)
+        known = tokenizer.content if own is None else f"{self.reader.content} {tokenizer.content}"
+        columns = encoded(parts, encode, f"pairs {known} {frame} {limit} {self.alone}")
         self.parts = parts.by_name() if isinstance(parts, Parts) else _texts(columns)
         self.sources = {split: found[0] for split, found in columns.items()}
         self.targets = {split: found[1] for split, found in columns.items()}
+        self.source_side: Any = self if own is None else SimpleNamespace(tokenizer=self.reader)
         lengths = {split: torch.maximum(self.sources[split].lengths, self.targets[split].lengths) for split in columns}
         super().__init__(about, spec, tokenizer, lengths)
 
     def overrides(self) -> dict[str, Any]:
         """Give the keywords for `zoo.create`, the symbols among them where the model takes them."""
-        return super().overrides() | self.symbols
+        own = {} if self.reader is self.tokenizer else {"source_vocab_size": self.reader.vocab_size}
+        return super().overrides() | self.symbols | own
+
+    def save(self, folder: Path) -> None:
+        """See `BatchedCorpus.save`; with the tokenizer of the sources, where that is another."""
+        super().save(folder)
+        if self.reader is not self.tokenizer:
+            (folder / OWN.parent).mkdir(exist_ok=True)
+            self.reader.save(folder / OWN)
 
     def examples(self, split: str, places: Sequence[int], generator: torch.Generator | None) -> Batch:
         """Give source, lengths and target shifted; or whole sequences and lengths."""
@@ -99,12 +124,13 @@ class ParallelCorpus(TextCorpus):
             ]
             return Batch(self._padded([row[:-1] for row in whole]), pad_rows(targets_alone, IGNORED)[0])
         shifted = self._padded([row[:-1] for row in targets])[0]
-        return Batch((*self._padded(sources), shifted), pad_rows([row[1:] for row in targets], IGNORED)[0])
+        read = pad_rows(sources, self.reader.pad)
+        return Batch((*read, shifted), pad_rows([row[1:] for row in targets], IGNORED)[0])
 
     def prompts(self, split: str, places: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Give what a model reads before it writes."""
         rows = [self.sources[split][place] for place in places]
-        return pad_rows(rows, self.tokenizer.pad, "left" if self.alone else "right")
+        return pad_rows(rows, self.reader.pad, "left" if self.alone else "right")
 
     def write(self, model: Any, split: str, batch_size: int) -> list[GeneratedPair]:
         """Let a model write a text for each pair of a part, greedily."""
@@ -166,11 +192,35 @@ class ParallelCorpus(TextCorpus):
         return pad_rows(rows, self.tokenizer.pad)
 
 
+def source_tokenizer(spec: ModelSpec, pairs: Sequence[Pair]) -> Tokenizer | None:
+    """Give the tokenizer of an encoder that has its own: that of its folder, or what `source_tokenizer` names.
+
+    Args:
+        spec: of the model.
+        pairs: of the training, from whose sources one may be learned.
+
+    Raises:
+        ConfigError: If the name is none of a tokenizer.
+        WeightsError: If the repository that is named has none.
+    """
+    joined = "source_vocab_size" in spec.config and "hub" in spec.weights
+    saved = fetch(spec.weights["hub"], (str(OWN),)) if joined else None
+    name = spec.config.get("source_tokenizer") or ""
+    if saved is None and name and is_repository(name):
+        saved = fetch_tokenizer(name)
+        if saved is None:
+            raise WeightsError(f"{name!r}, whose encoder reads the sources, has no tokenizer.json")
+    if saved is not None:
+        return Tokenizer.load(saved)
+    return choose_tokenizer(name, name, (pair.source for pair in pairs)) if name else None
+
+
 def _columns(
-    split: str, pairs: Sequence[Pair], tokenizer: Tokenizer, frame: Frame, limit: int | None, alone: bool
+    split: str, pairs: Sequence[Pair], both: tuple[Tokenizer, Tokenizer], frame: Frame, limit: int | None, alone: bool
 ) -> list[RaggedIds]:
     """Give sources and targets, and of what is evaluated, whose texts are compared, their UTF-8."""
-    sources = tokenizer.ragged([pair.source for pair in pairs], frame)
+    reader, tokenizer = both
+    sources = reader.ragged([pair.source for pair in pairs], frame)
     targets = tokenizer.ragged([pair.target for pair in pairs], Frame((tokenizer.bos,), (tokenizer.eos,)))
     left, right = np.diff(sources.offsets), np.diff(targets.offsets)
     if alone:

@@ -8,7 +8,7 @@ import torch
 
 import zoo
 from zoo import ConfigError
-from zoo.core import Attention, Causal
+from zoo.core import Attention, Causal, open_gates
 from zoo.plugins.joined.models import divided
 from zoo.testing import JoiningConformance
 
@@ -122,6 +122,16 @@ def test_a_part_may_be_a_folder_whose_record_is_kept(tmp_path: Path) -> None:
     saved = zoo.weights.save(model, tmp_path / "whole")
     (where / "config.json").unlink()  # the whole is made without its parts' folders
     assert zoo.create(f"local-dir:{saved}").spec.config["decoder_config"]["vocab_size"] == 12
+
+
+@pytest.mark.parametrize("decoder", ["decoder-tiny", "bert-micro"])
+def test_int8_weights_answer_nearly_as_the_model(decoder: str) -> None:
+    model = join(decoder=decoder)
+    open_gates(model)
+    images, ids = zoo.example("vit-micro")[0], torch.tensor([[1, 4, 7], [1, 5, 9]])
+    small, wanted = zoo.quantize(model, "int8"), model(images, ids)
+    assert 0 < (small(images, ids) - wanted).abs().max() < 0.1 * wanted.abs().max()
+    assert small.generate(images, max_len=3).ids.shape[0] == 2
 
 
 def test_a_pretrained_part_that_is_not_published_is_an_error() -> None:

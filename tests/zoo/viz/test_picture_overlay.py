@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 from matplotlib.figure import Figure
@@ -7,6 +9,7 @@ from zoo.viz.attention_maps import Map, Side, maps_of
 from zoo.viz.attention_picture import Input, attention_picture
 from zoo.viz.picture_overlay import ACROSS, crossing, draw, lay_over, places_of, shown
 
+SMALL: dict[str, Any] = {"decoder.depth": 1, "decoder.dim": 16}
 WORDS = ("<s>", "a", "red", "one")
 
 
@@ -56,11 +59,36 @@ def test_only_cross_attention_with_named_words_is_laid_over() -> None:
     assert crossing([own, cross(())], None) == []
 
 
+@pytest.mark.parametrize("encoder", ["vit-micro", "resnet-micro"])
+def test_a_joined_model_is_drawn_on_its_picture_unless_its_vectors_are_pooled(encoder: str) -> None:
+    name, words = f"joined:{encoder}+decoder-tiny", ("<s>", "a", "red", "one")
+    model: Any = zoo.create(name, **SMALL).eval()
+    images, ids = zoo.example(name, 1)[0], torch.tensor([[1, 4, 5, 6]])
+    count = model.encode(images).x.shape[1]
+    rows, columns = places_of(model, (images, ids), count) or (0, 0)
+    assert count - 1 <= rows * columns <= count
+    figure, layers = attention_picture(model, Input("a picture", (images, ids), (), words), "a title", None, [], [])
+    assert layers == 1
+    assert [axes.get_title() for axes in figure.axes][1:] == ["a", "red", "one"]
+    model.stem.bridge.pool = 4
+    assert places_of(model, (images, ids), 4) is None
+
+
+@pytest.mark.parametrize(("encoder", "unit"), [("graph-tiny", ""), ("speech-micro", "s")])
+def test_what_a_decoder_reads_of_nodes_or_of_time_is_a_heatmap(encoder: str, unit: str) -> None:
+    name, words = f"joined:{encoder}+decoder-tiny", ("<s>", "a", "red", "one")
+    model: Any = zoo.create(name, **SMALL).eval()
+    given = Input("one", (*zoo.example(name, 1)[:-1], torch.tensor([[1, 4, 5, 6]])), (), words)
+    (read,) = (each for each in maps_of(model, given.inputs, (), words) if each.part == "cross")
+    assert (read.keys.unit, read.queries.names) == (unit, words)
+    assert attention_picture(model, given, "a title", "cross", [], [])[1] == 1
+
+
 @pytest.mark.parametrize("name", ["caption-rnn-tiny", "caption-tiny"])
 def test_a_captioning_model_is_drawn_on_its_picture_and_other_parts_as_heatmaps(name: str) -> None:
     model = zoo.create(name).eval()
     images, ids = zoo.example(name, 1)
-    assert places_of(model, (images, ids)) == (5, 5)
+    assert places_of(model, (images, ids), 25) == (5, 5)
     words = tuple(f"w{at}" for at in range(ids.shape[1]))
     given = Input("a picture", (images, ids), (), words)
     figure, layers = attention_picture(model, given, "a title", None, [], [])

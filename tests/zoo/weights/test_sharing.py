@@ -17,6 +17,7 @@ import torch
 
 import zoo
 from zoo.errors import ConfigError, WeightsError
+from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # huggingface_hub to its client, where it sends files
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -50,6 +51,35 @@ def test_a_run_is_pushed_with_a_card_and_loaded_by_name(run_folder: Path, hub: A
     inputs = zoo.example("vit-micro")
     assert torch.equal(model(*inputs), again(*inputs))
     assert zoo.Pipeline("hf-hub:me/cats").postprocess.names == ["cat", "dog"]
+
+
+def test_a_joined_model_is_pushed_with_the_tokenizers_of_both_sides(tmp_path: Path, hub: Any) -> None:
+    pairs = (("encoder", "0123456789"), ("decoder", "abcdefghij"))
+    tokenizers = {side: choose_tokenizer("char", "char", [text]) for side, text in pairs}
+    sizes: dict[str, Any] = {
+        "source_vocab_size": tokenizers["encoder"].vocab_size,
+        "vocab_size": tokenizers["decoder"].vocab_size,
+    }
+    parts: dict[str, Any] = {f"{side}_config": SIZE for side in tokenizers}
+    model = zoo.join("bert-micro", "decoder-tiny", **parts, **sizes, source_tokenizer="char").eval()
+    folder = zoo.weights.save(model, tmp_path / "run")
+    (folder / "source").mkdir()
+    tokenizers["encoder"].save(folder / "source" / "tokenizer.json")
+    tokenizers["decoder"].save(folder / "tokenizer.json")
+    zoo.weights.push(folder, "me/joined", licence="mit")
+    zoo.weights.push(zoo.create(f"local-dir:{folder}"), "me/again", licence="mit")
+    inputs = zoo.preprocess("hf-hub:me/joined")(["105"])
+    for name in ("hf-hub:me/joined", "hf-hub:me/again"):
+        assert "source/tokenizer.json" in hub.repositories[name.partition(":")[2]]["main"]
+        read_by: Any = zoo.preprocess(name)
+        written_by: Any = zoo.postprocess(name)
+        assert read_by.tokenizer.content == tokenizers["encoder"].content
+        assert written_by.tokenizer.content == tokenizers["decoder"].content
+        again: Any = zoo.create(name).eval()
+        ids = torch.tensor([[1, 4]])
+        assert torch.equal(again(*inputs, ids), model(*inputs, ids))
+    with pytest.raises(ConfigError, match=r"'joined:.*' has a tokenizer for each side"):
+        zoo.export("hf-hub:me/joined", tmp_path / "exported")
 
 
 def test_a_model_is_pushed_to_a_branch_and_what_is_there_is_replaced(hub: Any) -> None:

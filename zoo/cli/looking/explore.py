@@ -2,7 +2,11 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from threading import Timer
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +20,8 @@ from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
 
+PATIENCE = 2.0
+"""Seconds after which a page that is not ready is told of."""
 NUMBERS = "Numbers from 1, such as 1,3 or 2-4; all by default."
 
 
@@ -74,9 +80,10 @@ def explore(
     panes = []
     for name, title, random, config in models:
         for line in lines:
-            panes.append(
-                _pane(Pipeline(name, device), title, line, random, config, data, example, max_len, beam, chosen)
-            )
+            with told_after(f"{title}: running the model and gathering its attention …"):
+                panes.append(
+                    _pane(Pipeline(name, device), title, line, random, config, data, example, max_len, beam, chosen)
+                )
     made = Exploration(panes, shlex.join(["zoo", *sys.argv[1:]]))
     try:
         with atomic_path(out) as scratch:
@@ -87,6 +94,18 @@ def explore(
     typer.echo(f"{counted(sum(len(pane.maps) for pane in panes), 'map')}, {size:.1f} MB, saved in {out}")
     if size > 20:
         typer.echo(f"zoo: a page of {size:.0f} MB opens slowly: --layers and --heads make it smaller", err=True)
+
+
+@contextmanager
+def told_after(text: str) -> Iterator[None]:
+    """Say what is done, once it has taken `PATIENCE`."""
+    timer = Timer(PATIENCE, partial(typer.echo, text, err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _pane(
@@ -110,7 +129,8 @@ def _pane(
     reader, writer = None, None
     if corpus is not None:
         shown = example_of(pipeline, corpus, f"{data}, example {example}", example)
-        reader = writer = corpus
+        reader = getattr(corpus, "source_side", corpus)
+        writer = corpus
         title, raw = f"{title}: {shown.title}", shown.inputs
     elif line is None:
         raw = pipeline.placed(entry_loading.load(spec, spec.example)(spec.config, 1, 0))

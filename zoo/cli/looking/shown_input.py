@@ -53,4 +53,5 @@ def example_of(pipeline: Pipeline, corpus: "Corpus", title: str, number: int) ->
         raise DataError(
             f"--example {number}: {title.partition(',')[0]!r} has {counted(corpus.sizes['test'], 'test example')}"
         )
-    return labelled(title, pipeline.model, pipeline.placed(batch.inputs), corpus, corpus)
+    reader = getattr(corpus, "source_side", corpus)  # that of the sources, where each side has its own tokenizer
+    return labelled(title, pipeline.model, pipeline.placed(batch.inputs), reader, corpus)

@@ -28,6 +28,7 @@ WRITTEN = (
     "tokenizer.json",
     "special_tokens_map.json",
     "labels.json",
+    "source",
     LOGS,
 )
 UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)

@@ -113,9 +113,9 @@ def pane_of(model: Any, read: Read, chosen: Selection) -> Pane:
     notes: list[str] = []
     found = _of_one_length(record(model, read.inputs, chosen), notes)
     counts = _vectors(found)
-    first = found[0]
-    medium = media_of(model, read.inputs, first.weights.shape[-1], read.preprocess)
-    places = places_of(medium, first.weights.shape[-1])
+    vectors = next((each for each in found if each.part != "decoder"), found[0]).weights.shape[-1]
+    medium = media_of(model, read.inputs, vectors, read.preprocess)
+    places = places_of(medium, vectors)
     maps = [
         *_heads(found, places, medium is None or medium["kind"] != "graph"),
         *_methods(model, read, found, chosen, notes),

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from zoo.cli.looking.explore import numbers
+from zoo.cli.looking.explore import numbers, told_after
 
 Run = Callable[..., tuple[int, str, str]]
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -19,6 +20,7 @@ TINY = [word for key, value in SIZE.items() for word in ("--set", f"{key}={value
 def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_thread: None) -> Run:
     """Run `zoo explore` in a folder of its own."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("zoo.cli.looking.explore.PATIENCE", 600.0)  # no line of progress among what is compared
     Image.linear_gradient("L").save("cat.png")
     return partial(run, "explore")
 
@@ -29,6 +31,24 @@ def test_a_page_is_written(run: Run) -> None:
     text = Path("attention.html").read_text(encoding="utf-8")
     assert "<title>Attention of vit-micro: cat.png</title>" in text
     assert "zoo explore vit-micro cat.png --set dim=16" in text
+
+
+def test_a_page_that_is_long_in_the_making_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Event()
+    lines: list[tuple[str, bool]] = []
+
+    def echo(text: str, err: bool) -> None:
+        lines.append((text, err))
+        told.set()
+
+    monkeypatch.setattr("zoo.cli.looking.explore.typer.echo", echo)
+    monkeypatch.setattr("zoo.cli.looking.explore.PATIENCE", 0.0)
+    with told_after("running the model"):
+        assert told.wait(60)
+    monkeypatch.setattr("zoo.cli.looking.explore.PATIENCE", 600.0)
+    with told_after("running it again"):
+        pass
+    assert lines == [("running the model", True)]
 
 
 def test_two_inputs_two_mechanisms_and_before_training_stand_side_by_side(run: Run, writer: str) -> None:

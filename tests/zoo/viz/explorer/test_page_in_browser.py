@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,39 +15,20 @@ from zoo.viz.explorer.colours import viridis
 from zoo.viz.explorer.exploration import Exploration
 from zoo.viz.explorer.pane import Pane, Shown
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: uv sync installs it")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed: apt-get install chromium"),
-    pytest.mark.usefixtures("one_thread"),
-]
-PATIENCE = 180_000
-"""Milliseconds, for a machine that is busy."""
-QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 SIZE: dict[str, Any] = {"dim": 16, "depth": 2, "num_heads": 2, "mlp_dim": 16}
 READOUT = ".readout b"
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=list(QUIET), timeout=PATIENCE)
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
+def opened(browser: Open, tmp_path: Path) -> Iterator[Open]:
     """Open a page; at the end, it must have asked for nothing but itself and what it holds, and told no error."""
     contexts, asked, errors = [], set[str](), []
 
     def open_page(found: Exploration, width: int = 1200, address: str = "", **options: Any) -> Any:
         path = found.save(tmp_path / "page.html")
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        context.set_default_timeout(PATIENCE)
+        context = browser(width, **options)
         contexts.append(context)
         context.route(lambda url: url.startswith("http"), lambda route: route.abort())
         shown = context.new_page()

@@ -72,6 +72,18 @@ def test_a_page_of_too_many_tokens_names_layers_and_heads() -> None:
         pane_of(model, Read("long", (ids,)), Selection(most=MOST))
 
 
+def test_what_a_decoder_reads_of_a_convolutional_encoder_lies_over_the_picture() -> None:
+    name = "joined:resnet-micro+decoder-tiny"
+    model: Any = zoo.join("resnet-micro", "decoder-tiny", decoder_config=SIZE).eval()
+    inputs = zoo.example(name, 1)
+    found = pane_of(model, Read(name, inputs), ALL)
+    count = model.encode(*inputs[:-1]).x.shape[1]
+    assert found.medium is not None
+    assert (found.medium["grid"], found.medium["prefix"]) == ([int(count**0.5)] * 2, 0)
+    assert found.sides["source"]["names"][-1] == f"row {int(count**0.5)}, column {int(count**0.5)}"
+    assert {each.weights.shape[1] for each in found.maps if each.part == "cross"} == {count}
+
+
 def test_means_of_an_encoders_vectors_stand_in_a_pane_of_their_own() -> None:
     name = "joined:bert-micro+decoder-tiny"
     model = zoo.join("bert-micro", "decoder-tiny", "pool:2", encoder_config=SIZE, decoder_config=SIZE).eval()

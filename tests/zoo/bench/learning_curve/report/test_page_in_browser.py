@@ -2,7 +2,6 @@
 
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,41 +12,23 @@ import pytest
 from zoo.bench.learning_curve.report.page import page as write_page
 from zoo.bench.learning_curve.results.study import Study
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: uv sync installs it")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 MakeStudy = Callable[..., Study]
 Open = Callable[..., Any]
 BETTER, CROSSING = [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]
 HOSTILE = "</script><script>document.title='taken'</script><b title=\"'&amp;"
 LONG = "a-model-with-a-name-that-is-longer-than-any-screen-of-a-telephone-is-wide.and-a-tag"
-PATIENCE = 180_000
-"""Milliseconds, for a machine that is busy."""
-QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=list(QUIET), timeout=PATIENCE)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
+def opened(browser: Open, tmp_path: Path) -> Iterator[Open]:
     """Open the page of a study; at the end, it must have asked for nothing but itself and raised no error."""
     contexts, asked, errors = [], [], []
 
     def open_page(study: Study, width: int = 1000, **options: Any) -> Any:
         path = tmp_path / "report.html"
         path.write_text(write_page(study, "zoo bench data-size", "<svg viewBox='0 0 8 6'><path d='M0 0'/></svg>"))
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        context.set_default_timeout(PATIENCE)
+        context = browser(width, **options)
         contexts.append(context)
         context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
         shown = context.new_page()
