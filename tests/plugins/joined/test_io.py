@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
     """Give pairs whose two sides share no character."""
     digits = [f"{number}" for number in range(100, 140)]
     rows = [f"{text}\t{text.translate(str.maketrans('0123456789', 'abcdefghij'))}" for text in digits]
-    (tmp_path / "pairs.tsv").write_text("\n".join(["source\ttarget", *rows]) + "\n", encoding="utf-8")
+    (tmp_path / "pairs.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return tmp_path / "pairs.tsv"
 
 

@@ -128,8 +128,10 @@ def save_corpus(corpus: Corpus, folder: Path) -> None:
     """Save tokenizer and label names, each file complete or not there."""
     with tempfile.TemporaryDirectory(prefix=UNFINISHED[0], dir=folder) as scratch:
         corpus.save(Path(scratch))
-        for path in sorted(Path(scratch).iterdir()):
-            replace_synced(path, folder / path.name)
+        for path in sorted(each for each in Path(scratch).rglob("*") if each.is_file()):
+            target = folder / path.relative_to(scratch)
+            target.parent.mkdir(exist_ok=True)
+            replace_synced(path, target)
 
 
 @contextmanager
