@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.errors import ConfigError, WeightsError
+from zoo.errors import ConfigError, ExportError, WeightsError
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # huggingface_hub to its client, where it sends files
@@ -78,7 +78,7 @@ def test_a_joined_model_is_pushed_with_the_tokenizers_of_both_sides(tmp_path: Pa
         again: Any = zoo.create(name).eval()
         ids = torch.tensor([[1, 4]])
         assert torch.equal(again(*inputs, ids), model(*inputs, ids))
-    with pytest.raises(ConfigError, match=r"'joined:.*' has a tokenizer for each side"):
+    with pytest.raises(ExportError, match=r"'joined:.*' has a tokenizer for each side"):
         zoo.export("hf-hub:me/joined", tmp_path / "exported")
 
 

@@ -107,6 +107,9 @@ class KnownVectors(Vectors):
     def classes_of(self, split: str) -> torch.Tensor:
         return self.target
 
+    def placed(self, split: str, batch_size: int) -> Any:
+        raise AssertionError("vectors are computed")
+
     def items(self, split: str, places: Any) -> Batch:
         raise AssertionError("vectors are computed")
 
