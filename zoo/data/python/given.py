@@ -169,7 +169,8 @@ def _reader(spec: ModelSpec, kind: str, what: str) -> tuple[SourceSpec, str]:
 
 
 def _find(spec: ModelSpec, kind: str) -> SourceSpec | None:
-    """Find the source that reads tables or pairs for a model: one that names its task first."""
+    """Find the source that reads tables or pairs for a model: one that names its task, else one that names none."""
     found = [each for each in registry().sources if each.modality == spec.modality and getattr(each, kind)]
     task = spec.config.get("task", spec.task)
-    return next((each for each in found if task in each.tasks), found[0] if found else None)
+    found.sort(key=lambda each: (task not in each.tasks, bool(each.tasks)))
+    return found[0] if found else None

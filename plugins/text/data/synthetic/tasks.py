@@ -116,7 +116,7 @@ def open_tags(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Tagg
         Sentence(tuple(leaf.word for leaf in each), tuple(leaf.tag for leaf in each), f"sentence {number}")
         for number, each in enumerate(leaves)
     ]
-    parts = in_parts(sentences, SIZES, seed)
+    parts = in_parts(sentences, SIZES)  # sentences of all lengths come again and again: the order tells little
     chosen = choose_tokenizer(tokenizer, _WORDS, [" ".join(each.words) for each in parts.train])
     described = about("tags", "English sentences with parts of speech", parts, chosen.content)
     labels = names_of((tag for part in parts for each in part for tag in each.tags), "tags")

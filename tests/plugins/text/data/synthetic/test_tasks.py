@@ -79,9 +79,7 @@ def test_every_source_has_a_name_of_its_own_and_opens_by_its_entry() -> None:
         assert callable(entry_loading.load(source, source.corpus))
 
 
-@pytest.mark.parametrize(
-    ("open_task", "form"), [(open_parse, "source"), (open_tags, "encoder"), (open_topics, "source")]
-)
+@pytest.mark.parametrize(("open_task", "form"), [(open_parse, "source"), (open_topics, "source")])
 def test_parts_of_drawn_texts_have_as_many_short_ones(
     open_task: Callable[..., Any], form: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
