@@ -131,6 +131,5 @@ def test_memory_stays_the_same_over_standard_input_without_end(labeller: str) ->
                 held[100 * (number + 1)] = int(status.partition("VmRSS:")[2].split()[0]) / 1024
         process.stdin.close()
         assert process.wait() == 0
-    print("resident memory in MiB by lines:", held)
-    assert held[20_000] < held[1000] + 15
-    assert held[20_000] < held[10_000] + 5
+    assert held[20_000] < 1.05 * held[1000], held  # buffers of other lengths of lines
+    assert held[20_000] < 1.025 * held[10_000], held
