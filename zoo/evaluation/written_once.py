@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 from typing import Any
 
-import torch
 from torch import Tensor
+
+from zoo.data.content_digest import content_digest
 
 _PLAIN = {"max_len"}
 """Options of `generate` with which it answers the same each time: greedy search up to a length."""
@@ -29,7 +29,7 @@ def written_once(model: Any) -> Iterator[None]:
     def remembered(*inputs: Any, **options: Any) -> Any:
         if options.keys() - _PLAIN or not all(isinstance(x, Tensor) or x is None for x in inputs):
             return generate(*inputs, **options)
-        key = (*map(_digest, inputs), *sorted(options.items()))
+        key = (content_digest(inputs), *sorted(options.items()))
         if key not in known:
             known[key] = generate(*inputs, **options)
         return known[key]
@@ -43,11 +43,3 @@ def written_once(model: Any) -> Iterator[None]:
             del model.generate
         else:
             model.generate = own
-
-
-def _digest(x: Tensor | None) -> Any:
-    """Tell a tensor by shape, type and content."""
-    if x is None:
-        return None
-    content = x.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-    return tuple(x.shape), str(x.dtype), blake2b(content.data, digest_size=16).digest()

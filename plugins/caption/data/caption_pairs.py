@@ -1,6 +1,7 @@
 """Pairs of a picture and its captions that a program gives: paths, PIL images, arrays and tensors."""
 
 import hashlib
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Capt
     Raises:
         DataError: If an item is no such pair, or there is no such file.
     """
-    found = {part: _part(pairs, part) for part in pairs.parts}
-    parts = complete(found, _key, seed, pairs.name).by_name()
+    found = {part: [(_key(item), item) for item in _part(pairs, part)] for part in pairs.parts}
+    keyed = complete(found, itemgetter(0), seed, pairs.name).by_name()
+    parts = {part: [item for _, item in items] for part, items in keyed.items()}
     chosen = choose_tokenizer(tokenizer, "bpe:8000", [text for item in parts["train"] for text in item.texts])
     count = sum(map(len, parts.values()))
-    pieces = (f"{part} {_key(item)} {item.texts}" for part, items in parts.items() for item in items)
+    pieces = (f"{part} {key} {item.texts}" for part, items in keyed.items() for key, item in items)
     about = DatasetInfo(
         pairs.name, f"{pairs.name} are {count:,} pictures with captions.", fingerprint([*pieces, chosen.content])
     )

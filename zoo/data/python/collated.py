@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import default_collate
 
 from zoo.data.batches.batched_corpus import BatchedCorpus, DatasetInfo, evaluation_mode
+from zoo.data.content_digest import content_digest
 from zoo.data.corpus import Batch
 from zoo.data.labelling.labels import names_of
 from zoo.data.metrics.token_metrics import token_scores
@@ -129,7 +130,7 @@ def _read(pairs: Pairs, part: str, content: Any) -> Iterator[tuple[Any, Any, str
         torch.manual_seed(0)
         for row in map(_checked, pairs.pairs(part)):
             if content is not None:
-                _add(content, row[0])
+                content.update(content_digest(row[0]))
             yield row
 
 
@@ -139,16 +140,6 @@ def _stay(pairs: Pairs) -> bool:
     for digest in found:
         next(_read(pairs, "train", digest))
     return found[0].digest() == found[1].digest()
-
-
-def _add(content: Any, given: Any) -> None:
-    """Add an input, a tensor or several, to a digest."""
-    for one in given if isinstance(given, tuple | list) else (given,):
-        content.update(repr((tuple(one.shape), str(one.dtype))).encode())
-        if isinstance(one, Tensor):
-            content.update(one.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        else:
-            content.update(np.ascontiguousarray(one).tobytes())
 
 
 def _drawn(classes: Mapping[str, Any], seed: int) -> dict[str, list[tuple[str, int]]]:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from types import CellType, CodeType
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
+from zoo.data.content_digest import content_digest
 from zoo.training.losses.own_loss import name_of
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
@@ -56,8 +56,7 @@ def _told_inside(value: Any, told: Callable[[Any], Any]) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(repr(told(each)) for each in value)
     if isinstance(value, Tensor):
-        content = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        return [str(value.dtype), tuple(value.shape), hashlib.blake2b(content.data, digest_size=8).hexdigest()]
+        return content_digest(value).hex()
     if isinstance(value, CodeType):
         return [value.co_code.hex(), list(value.co_names), told(value.co_consts)]
     if isinstance(value, functools.partial):

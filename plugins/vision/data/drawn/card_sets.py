@@ -18,14 +18,8 @@ SETS = (np.arange(2**NUM_CLASSES)[:, None] >> np.arange(NUM_CLASSES) & 1).astype
 class CardSets(Cards):
     """Make pictures as they are asked for; their class is the number of the set of digits, a row of `SETS`."""
 
-    def train(self, count: int, seed: int) -> Examples:
-        return _made("train", count, (self.seed, 0, seed))
-
-    def validation(self) -> Examples:
-        return _made("validation", self.held_out[0], (self.seed, 1))
-
-    def test(self) -> Examples:
-        return _made("test", self.held_out[1], (self.seed, 2))
+    def made(self, split: Split, count: int, seed: tuple[int, ...]) -> Examples:
+        return _made(split, count, seed)
 
 
 @lru_cache(maxsize=4)

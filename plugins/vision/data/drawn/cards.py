@@ -27,15 +27,19 @@ class Cards(Looks):
 
     def train(self, count: int, seed: int) -> Examples:
         """Make training pictures; each seed has its own stream."""
-        return _made("train", count, (self.seed, 0, seed))
+        return self.made("train", count, (self.seed, 0, seed))
 
     def validation(self) -> Examples:
         """Make the validation pictures, always the same."""
-        return _made("validation", self.held_out[0], (self.seed, 1))
+        return self.made("validation", self.held_out[0], (self.seed, 1))
 
     def test(self) -> Examples:
         """Make the test pictures, always the same."""
-        return _made("test", self.held_out[1], (self.seed, 2))
+        return self.made("test", self.held_out[1], (self.seed, 2))
+
+    def made(self, split: Split, count: int, seed: tuple[int, ...]) -> Examples:
+        """Make pictures of the digits of a split; the same ones are kept."""
+        return _made(split, count, seed)
 
 
 @lru_cache(maxsize=4)

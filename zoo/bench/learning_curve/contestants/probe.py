@@ -6,19 +6,17 @@ all contestants, and serves every loss: one class, several labels, a label for e
 """
 
 from collections.abc import Iterator
-from hashlib import blake2b
-from pickle import dumps
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 
 from zoo.bench.learning_curve.contestants.contestant import Contestant
 from zoo.core.losses.loss import IGNORED
 from zoo.data.batches.batched_corpus import evaluation_mode
+from zoo.data.content_digest import content_digest
 from zoo.data.corpus import Batch, Corpus
 from zoo.errors import ConfigError
 
@@ -69,7 +67,7 @@ class _Remembered(nn.Module):
         self.known: dict[bytes, Tensor] = {}
 
     def forward(self, *inputs: Any) -> Tensor:
-        key = _digest(inputs)
+        key = content_digest(inputs)
         if key not in self.known:
             self.known[key] = self.model(*inputs)
         return self.known[key]
@@ -160,14 +158,3 @@ def _known(vectors: Float[Tensor, "*rows d"], target: Tensor) -> Batch:
         kept = target != IGNORED
         return Batch((vectors[kept],), target[kept])
     return Batch((vectors,), target)
-
-
-def _digest(inputs: tuple[Any, ...]) -> bytes:
-    digest = blake2b(digest_size=16)
-    for leaf in tree_leaves(inputs):
-        if isinstance(leaf, Tensor):
-            digest.update(f"{leaf.dtype} {tuple(leaf.shape)}".encode())
-            digest.update(leaf.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-        else:
-            digest.update(dumps(leaf))
-    return digest.digest()
