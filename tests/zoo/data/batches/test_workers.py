@@ -209,7 +209,7 @@ def test_random_numbers_of_the_process_are_left_alone() -> None:
 @pytest.mark.slow
 def test_workers_that_are_spawned_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none=False: "spawn")
-    monkeypatch.syspath_prepend(Path(__file__).parents[3])  # where the worker finds this file
+    monkeypatch.syspath_prepend(Path(__file__).parents[4])  # where the worker finds this file
     data = Numbers()
     with Workers(data, workers=1):
         assert [int(result[0]) for result in read_ahead(data.double, each(range(5)))] == [0, 2, 4, 6, 8]
