@@ -108,9 +108,11 @@ def _operator(x: Tensor, weight: Tensor, bias: Tensor | None, function: str, for
     return y
 
 
-def differentiable(x: Float[Tensor, "*n d"], weight: Float[Tensor, "e d"], bias: Tensor | None) -> Tensor:
-    """Give `x @ weight.T + bias`; both gradients are products by oneDNN too."""
-    y: Tensor = _Product.apply(x, weight, bias)
+def differentiable(
+    x: Float[Tensor, "*n d"], weight: Float[Tensor, "e d"], bias: Tensor | None, of_weight: bool = True
+) -> Tensor:
+    """Give `x @ weight.T + bias`; gradients are products by oneDNN too, that of the weight only if `of_weight`."""
+    y: Tensor = _Product.apply(x, weight, bias, of_weight)
     return y
 
 
@@ -118,21 +120,24 @@ class _Product(torch.autograd.Function):
     """A linear layer whose first derivatives oneDNN multiplies; further ones are PyTorch's."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None, of_weight: bool) -> Tensor:
         ctx.save_for_backward(x, weight)
+        ctx.of_weight = of_weight  # type: ignore[attr-defined]
         return multiply(x, weight, bias)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
-        need_x, need_weight, need_bias = ctx.needs_input_grad  # type: ignore[attr-defined]
+        need_x, need_weight, need_bias, _ = ctx.needs_input_grad  # type: ignore[attr-defined]
         followed = torch.is_grad_enabled() or torch._C._functorch.is_legacy_batchedtensor(grad)
         times = torch.matmul if followed or not serves(grad, weight, None) else _matmul
+        times_rows = times if ctx.of_weight else torch.matmul  # type: ignore[attr-defined]
         rows = grad.reshape(-1, grad.shape[-1])
         return (
             times(grad, weight) if need_x else None,
-            times(rows.T, x.reshape(-1, x.shape[-1])) if need_weight else None,
+            times_rows(rows.T, x.reshape(-1, x.shape[-1])) if need_weight else None,
             rows.sum(0) if need_bias else None,
+            None,
         )
 
 

@@ -7,6 +7,7 @@ made from `zoo bench speed --suite products`; docs/products.md says how to add a
 import functools
 import os
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from jaxtyping import Float
@@ -16,6 +17,7 @@ from torch.nn.functional import linear
 from zoo.core.errors import ConfigError
 from zoo.core.ops import bfloat16, onednn
 from zoo.core.ops.activations import gelu_tanh
+from zoo.core.ops.columns import by_columns, in_columns
 from zoo.core.ops.int8.int8_matrix import Int8Matrix
 from zoo.core.ops.onednn import FUSED, Activation
 from zoo.core.ops.panels import by_panels, in_panels
@@ -35,23 +37,28 @@ class Rule:
         work: multiply-adds from which on it does: a call of it costs about 20 us more, with gradients 160 us.
         plain: whether products that no activation follows are among them, and those of the gradients.
         fused: activations that it computes with the product where no gradient is wanted.
-        matrix: numbers of a matrix from which on it does.
+        large: numbers of a matrix from which on it does with less work too.
         gradients: whether it computes products whose gradients are wanted, and these.
+        upright: whether it computes the gradients of matrices that have no more columns than rows.
+        columns: vectors up to which such a matrix is multiplied with them as columns, by neither (`columns.py`).
     """
 
     rows: int
     work: float
     plain: bool
     fused: frozenset[Activation]
-    matrix: int = 0
+    large: float = inf
     gradients: bool = True
+    upright: bool = True
+    columns: int = 0
 
 
 RULES = {
     "mkl": Rule(rows=0, work=0.0, plain=False, fused=frozenset()),
     "onednn": Rule(rows=1, work=0.0, plain=True, fused=frozenset(FUSED)),
     "amd-avx512": Rule(rows=2, work=4e6, plain=True, fused=frozenset(FUSED)),
-    "amd-avx2": Rule(rows=2, work=0.0, plain=True, fused=frozenset(), matrix=4_000_000, gradients=False),
+    "amd-zen4": Rule(rows=1, work=1.6e7, plain=True, fused=frozenset(FUSED), large=4e5, upright=False, columns=4),
+    "amd-avx2": Rule(rows=2, work=inf, plain=True, fused=frozenset(), large=4e6, gradients=False),
     "intel-avx512": Rule(rows=16, work=4e6, plain=False, fused=frozenset({gelu_tanh})),
 }
 """By the name that `ZOO_PRODUCTS` or the processor has."""
@@ -75,7 +82,10 @@ def multiply(
         y = weight.multiply(x, bias)
         return activation(y) if activation else y
     rule = RULES["mkl" if torch.compiler.is_compiling() else chosen()]  # a compiler could not follow the choice
-    if weight.numel() < rule.matrix or not (rule.plain or activation in rule.fused):
+    if rule.columns and in_columns(x, weight, rule.columns):
+        y = by_columns(x, weight, bias)
+        return activation(y) if activation else y
+    if not (rule.plain or activation in rule.fused):
         y = _by_pytorch(x, weight, bias)
         return activation(y) if activation else y
     differentiated = torch.is_grad_enabled() and any(
@@ -86,7 +96,7 @@ def multiply(
     if not (x.is_cpu and wanted and _worthwhile(rule, x, weight) and onednn.serves(x, weight, bias)):
         y = _by_pytorch(x, weight, bias)
     elif differentiated:
-        y = onednn.differentiable(x, weight, bias)
+        y = onednn.differentiable(x, weight, bias, rule.upright or len(weight) < weight.shape[1])
     else:
         y = onednn.multiply(x, weight, bias, fused)
         activation = None if fused else activation
@@ -96,7 +106,7 @@ def multiply(
 def _worthwhile(rule: Rule, x: Tensor, weight: Tensor) -> bool:
     rows = x.numel() // max(x.shape[-1], 1)
     computed = x.dtype is torch.float32 or bfloat16.fast_bfloat16()
-    return computed and rows >= rule.rows and weight.numel() >= max(rule.matrix, rule.work / max(rows, 1))
+    return computed and rows >= rule.rows and weight.numel() >= min(rule.large, rule.work / max(rows, 1))
 
 
 def _by_pytorch(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -134,5 +144,7 @@ def of_processor() -> str:
     can = torch.cpu.get_capabilities()
     maker = "amd" if can.get("sse4a") else "intel"
     width = "avx512" if can.get("avx512_f") else "avx2" if can.get("avx2") else ""
+    if maker == "amd" and can.get("avx512_bf16") and not can.get("avx_vnni"):
+        width = "zen4"  # AVX-512 in halves: no more float32 operations than by AVX2
     name = f"{maker}-{width}"
     return name if can.get("architecture") == "x86_64" and name in RULES else "mkl"

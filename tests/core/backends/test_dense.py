@@ -51,6 +51,36 @@ def test_products_are_for_training_in_bfloat16_or_with_a_relative_bias() -> None
         assert not prefers_products(replace(call(torch.float32), bias=bias))
 
 
+@pytest.mark.parametrize("vectors", [True, False])
+def test_products_compute_answers_in_bfloat16_where_vectors_are_fast(
+    monkeypatch: pytest.MonkeyPatch, vectors: bool
+) -> None:
+    monkeypatch.setattr(dense, "fast_vectors", lambda: vectors)
+    monkeypatch.setattr(dense, "FEWEST", 2 * 3 * 5 * 5)
+    with torch.no_grad():
+        assert prefers_products(call()) is vectors
+        assert not prefers_products(call(torch.float32))
+        assert not prefers_products(replace(call(), bias=ALiBi(torch.rand(3))))
+        monkeypatch.setattr(dense, "FEWEST", 2 * 3 * 5 * 5 + 1)
+        assert not prefers_products(call())
+
+
+def test_answers_by_products_need_not_all_scores_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k, v = (torch.randn(5, n, 4, dtype=torch.float64) for n in (3, 6, 6))
+    monkeypatch.setattr(dense, "SCORES", 2 * 3 * 6)
+    seen: list[int] = []
+    softmax = torch.softmax
+
+    def counted(x: torch.Tensor, dim: int, out: torch.Tensor) -> torch.Tensor:
+        seen.append(x.numel())
+        return softmax(x, dim, out=out)
+
+    monkeypatch.setattr(torch, "softmax", counted)
+    found = dense.by_heads(q, k, v, 0.7)
+    assert seen == [36, 36, 18]
+    torch.testing.assert_close(found, softmax(0.7 * q @ k.mT, -1) @ v)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core.ops import bfloat16
-from zoo.core.ops.bfloat16 import fast_bfloat16
+from zoo.core.ops.bfloat16 import fast_bfloat16, fast_vectors
 from zoo.core.ops.linear import Linear
 
 
@@ -64,17 +64,18 @@ def test_autocast_multiplies_in_bfloat16_only_where_that_is_fast(monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("can", "fast"),
+    ("can", "fast", "vectors"),
     [
-        ({"architecture": "x86_64", "amx_bf16": True}, True),
-        ({"architecture": "x86_64", "avx512_bf16": True}, False),
-        ({"architecture": "x86_64", "avx512_bf16": True, "sse4a": True}, True),
-        ({"architecture": "aarch64"}, True),
+        ({"architecture": "x86_64", "amx_bf16": True, "avx512_bf16": True}, True, False),
+        ({"architecture": "x86_64", "avx512_bf16": True}, False, False),
+        ({"architecture": "x86_64", "avx512_bf16": True, "sse4a": True}, True, True),
+        ({"architecture": "aarch64"}, True, False),
     ],
 )
-def test_processors(monkeypatch: pytest.MonkeyPatch, can: dict[str, object], fast: bool) -> None:
+def test_processors(monkeypatch: pytest.MonkeyPatch, can: dict[str, object], fast: bool, vectors: bool) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: can)
-    assert fast_bfloat16.__wrapped__() is fast
+    monkeypatch.setattr(bfloat16, "fast_vectors", fast_vectors.__wrapped__)
+    assert (fast_bfloat16.__wrapped__(), fast_vectors.__wrapped__()) == (fast, vectors)
 
 
 def test_few_rows_in_bfloat16_are_rounded_once(monkeypatch: pytest.MonkeyPatch) -> None:

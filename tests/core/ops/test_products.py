@@ -1,6 +1,8 @@
 """The rule by which products are computed, and that it changes no answer."""
 
 from collections.abc import Callable
+from math import inf
+from typing import Any
 
 import pytest
 import torch
@@ -9,8 +11,9 @@ from torch.nn.functional import linear
 
 from zoo.core import Encoder, Tokens
 from zoo.core.errors import ConfigError
-from zoo.core.ops import bfloat16, onednn, products
+from zoo.core.ops import bfloat16, columns, onednn, products
 from zoo.core.ops.activations import gelu, gelu_tanh
+from zoo.core.ops.columns import by_columns
 from zoo.core.ops.products import RULES, Rule, chosen, multiply, of_processor
 from zoo.testing.checks import check_compile, check_export
 
@@ -69,7 +72,7 @@ def test_every_rule_is_right_where_onednn_multiplies_by_it(
 
 
 @pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
-@pytest.mark.parametrize("rule", ["onednn", "amd-avx512", "intel-avx512"], indirect=True)
+@pytest.mark.parametrize("rule", ["onednn", "amd-avx512", "amd-zen4", "intel-avx512"], indirect=True)
 def test_a_model_has_the_same_answers_and_gradients_by_every_rule(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = Encoder(64, 2, 4, 256), torch.randn(4, 64, 64)
 
@@ -129,9 +132,9 @@ def test_onednn_multiplies_from_enough_rows_and_work_on(monkeypatch: pytest.Monk
         used.append("fused" if activation else "plain")
         return plain(x, weight, bias, activation)
 
-    def with_gradients(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def with_gradients(x: Tensor, weight: Tensor, bias: Tensor | None, of_weight: bool) -> Tensor:
         used.append("differentiable")
-        return followed(x, weight, bias)
+        return followed(x, weight, bias, of_weight)
 
     monkeypatch.setitem(products.RULES, "here", Rule(rows=2, work=70.0, plain=True, fused=frozenset({gelu})))
     monkeypatch.setattr(products, "chosen", lambda: "here")
@@ -144,6 +147,29 @@ def test_onednn_multiplies_from_enough_rows_and_work_on(monkeypatch: pytest.Monk
             multiply(x, weight, None, torch.tanh)
             multiply(x, weight, None, gelu)
     assert used == ["differentiable", "plain", "plain", "fused"]  # the first multiplies as the second
+
+
+@pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
+@pytest.mark.parametrize(("upright", "tall"), [(True, 3), (False, 2)])
+def test_a_rule_may_leave_gradients_of_upright_matrices_to_pytorch(
+    monkeypatch: pytest.MonkeyPatch, upright: bool, tall: int
+) -> None:
+    used: list[Tensor] = []
+    plain = onednn.multiply
+
+    def counted(x: Tensor, *rest: Any) -> Tensor:
+        used.append(x)
+        return plain(x, *rest)
+
+    monkeypatch.setattr(onednn, "multiply", counted)
+    rule = Rule(rows=1, work=0.0, plain=True, fused=frozenset(), upright=upright)
+    monkeypatch.setitem(products.RULES, "here", rule)
+    monkeypatch.setattr(products, "chosen", lambda: "here")
+    for rows, wide, count in ((5, 7, 3), (7, 5, tall), (5, 5, tall)):  # forward, gradients of both
+        used.clear()
+        x, weight = torch.randn(4, wide, requires_grad=True), torch.randn(rows, wide, requires_grad=True)
+        multiply(x, weight, None).sum().backward()
+        assert len(used) == count
 
 
 @pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
@@ -166,6 +192,25 @@ def test_a_rule_may_leave_all_to_pytorch_that_no_activation_follows(monkeypatch:
     assert len(asked) == 1
 
 
+def test_a_rule_may_multiply_few_vectors_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "LARGE", 1)
+    rule = Rule(rows=1, work=0.0, plain=True, fused=frozenset({gelu}), columns=4)
+    monkeypatch.setitem(products.RULES, "here", rule)
+    monkeypatch.setattr(products, "chosen", lambda: "here")
+    asked: list[int] = []
+
+    def counted(x: Tensor, *rest: Any) -> Tensor:
+        asked.append(len(x))
+        return by_columns(x, *rest)
+
+    monkeypatch.setattr(products, "by_columns", counted)
+    weight, bias = torch.randn(7, 5), torch.randn(7)
+    for rows in (1, 4, 5):
+        x = torch.randn(rows, 5)
+        torch.testing.assert_close(multiply(x, weight, bias, gelu), gelu(linear(x, weight, bias)))
+    assert asked == [1, 4]
+
+
 @pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
 def test_a_rule_may_leave_small_matrices_and_gradients_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Tensor] = []
@@ -174,7 +219,7 @@ def test_a_rule_may_leave_small_matrices_and_gradients_to_pytorch(monkeypatch: p
         asked.append(x)
         return False
 
-    heads = Rule(rows=2, work=0.0, plain=True, fused=frozenset(), matrix=35, gradients=False)
+    heads = Rule(rows=2, work=inf, plain=True, fused=frozenset(), large=35.0, gradients=False)
     monkeypatch.setitem(products.RULES, "here", heads)
     monkeypatch.setattr(products, "chosen", lambda: "here")
     monkeypatch.setattr(onednn, "serves", note)
@@ -206,6 +251,11 @@ def test_emulated_bfloat16_is_left_to_float32(monkeypatch: pytest.MonkeyPatch, e
     ("can", "name"),
     [
         ({"architecture": "x86_64", "avx512_f": True, "sse4a": True}, "amd-avx512"),
+        ({"architecture": "x86_64", "avx512_f": True, "sse4a": True, "avx512_bf16": True}, "amd-zen4"),
+        (
+            {"architecture": "x86_64", "avx512_f": True, "sse4a": True, "avx512_bf16": True, "avx_vnni": True},
+            "amd-avx512",
+        ),
         ({"architecture": "x86_64", "avx512_f": True}, "intel-avx512"),
         ({"architecture": "x86_64", "avx2": True, "sse4a": True}, "amd-avx2"),
         ({"architecture": "x86_64", "avx2": True}, "mkl"),
@@ -227,7 +277,6 @@ def test_the_variable_overrides_the_processor(monkeypatch: pytest.MonkeyPatch, a
 
 def test_another_value_of_the_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_PRODUCTS", "fast")
-    with pytest.raises(
-        ConfigError, match=r"^ZOO_PRODUCTS='fast' is not one of auto, mkl, onednn, amd-avx512, amd-avx2, intel-avx512$"
-    ):
+    names = "auto, mkl, onednn, amd-avx512, amd-zen4, amd-avx2, intel-avx512"
+    with pytest.raises(ConfigError, match=f"^ZOO_PRODUCTS='fast' is not one of {names}$"):
         chosen.__wrapped__()

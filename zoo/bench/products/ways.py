@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from zoo.bench.speed.case import Built, Case, Job
-from zoo.core.ops import onednn, panels
+from zoo.core.ops import columns, onednn, panels
 from zoo.core.ops.activations import gelu, gelu_tanh, silu
 from zoo.core.ops.onednn import Activation
 
@@ -25,6 +25,8 @@ MATRICES = (
 VOCABULARY = ("GPT-2, head", 768, 50257)
 ROWS = (1, 4, 8, 16, 64, 512, 1576)
 """Tokens of a step, of a beam, of a batch; 1,576 are 8 images of 224 pixels in ViT-S/16."""
+COLUMNS = 4
+"""Rows up to which they are taken as columns."""
 WORK = 2e8
 """Multiply-adds of one measurement at least: what is smaller is repeated."""
 
@@ -86,6 +88,8 @@ def _cases() -> list[Case]:
             shape = f"{name}, {rows:,} x {wide} to {out:,}"
             add = partial(_case, shape, max(1, round(WORK / (rows * wide * out))))
             found.append(add("oneDNN", partial(forward, rows, wide, out, by_onednn)))
+            if rows <= COLUMNS:
+                found.append(add("columns", partial(forward, rows, wide, out, columns.by_columns)))
             if panels.FEW[0] <= rows <= panels.FEW[1]:
                 found.append(add("panels", partial(forward, rows, wide, out, panels.by_panels)))
             if name != VOCABULARY[0]:
