@@ -57,6 +57,7 @@ def test_products_compute_answers_in_bfloat16_where_vectors_are_fast(
 ) -> None:
     monkeypatch.setattr(dense, "fast_vectors", lambda: vectors)
     monkeypatch.setattr(dense, "FEWEST", 2 * 3 * 5 * 5)
+    monkeypatch.setattr(dense, "NARROWEST", 4)
     with torch.no_grad():
         assert prefers_products(call()) is vectors
         assert not prefers_products(call(torch.float32))
