@@ -193,8 +193,7 @@ def by_heads(
     y = v.new_empty(*q.shape[:2], v.shape[2])
     step = max(1, SCORES // (q.shape[1] * k.shape[1]))
     for at in (slice(first, first + step) for first in range(0, len(q), step)):
-        weights = torch.bmm(q[at] * scale, k[at].mT)
-        torch.bmm(torch.softmax(weights, -1, out=weights), v[at], out=y[at])
+        y[at] = _Products.apply(q[at], k[at], v[at], None, scale)
     return y
 
 
