@@ -22,7 +22,7 @@ from zoo.viz.explorer.media import grid_of, pixels_of
 WORD, HEAD = 1.35, 2.2
 """Inches, of the picture of a word, and of a head."""
 ACROSS = 8
-"""Pictures in a row."""
+"""Pictures in a row, at most."""
 COLOURS = "magma"
 COVER = 0.8
 """Opacity of the largest weight."""
@@ -59,8 +59,8 @@ def draw_words(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple
         title: of the figure.
     """
     words = maps[0].queries.names[1:]  # a row is read with a token, and writes the next
-    across = min(1 + len(words), ACROSS)
-    down = -(-(1 + len(words)) // across)
+    down = -(-(1 + len(words)) // ACROSS)
+    across = -(-(1 + len(words)) // down)
     figure = Figure(figsize=(WORD * across + 0.4, (WORD + 0.3) * down * len(maps) + 0.5), layout="constrained")
     panels = figure.subplots(down * len(maps), across, squeeze=False)
     pixels, means = pixels_of(picture.detach(), {}), [each.weights.mean(0)[: len(words)] for each in maps]

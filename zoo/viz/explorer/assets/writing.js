@@ -45,7 +45,7 @@ function makeWriting(pane) {
     title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", title.textContent);
     const taken = steps[step].candidates.find(([, , chosenOne]) => chosenOne)?.[0] ?? "";
-    text.replaceChildren(names.slice(0, steps[step].row + 1).join(""), element("b", {}, taken || " "));
+    text.replaceChildren(...names.slice(0, steps[step].row + 1).map((name) => element("span", {}, name)), element("b", {}, taken || " "));
     table.replaceChildren(...steps[step].candidates.map(([name, probability, chosenOne]) => {
       const bar = element("i");
       bar.style.width = `${100 * probability}%`;
