@@ -185,7 +185,7 @@ def test_every_file_lies_in_a_package() -> None:
 
 ORDER = {
     "zoo": "core spec version errors names hookspecs registry weights factory data answers pipeline deploy training "
-    "serve bench viz evaluation scaffold plugin_check cli testing plugins",
+    "pages serve bench viz evaluation scaffold plugin_check cli testing plugins",
     "zoo.core": "errors deprecation special_tokens ops transforms patterns tokens scoring positions backends cache "
     "engine flops streaming layers losses mechanisms generation models",
     "zoo.core.generation": "prompt constraints loop beam_search",

@@ -54,7 +54,6 @@ ALLOWED = {
     "viz/explorer/page.py": "image",  # a data URL
     "viz/explorer/pane.py": "graph",  # vectors without order
     "viz/graph_layout.py": "graph",
-    "viz/patch_overlay.py": "image",  # pixels
     "viz/graph_plot.py": "graph",
     "viz/heatmap.py": "image",  # matplotlib's word for an array that is drawn
     "bench/fine_tuning/study.py": "image",  # a keyword of the default model

@@ -72,7 +72,7 @@ def attention_picture(
     vectors = reading[0].weights.shape[-1] if reading else 0
     if reading and (grid := picture_overlay.places_of(model, shown.inputs, vectors)):
         drawn = chosen(reading, part, layers, heads)
-        return picture_overlay.draw(shown.inputs[0][0], drawn, grid, title), len(drawn)
+        return picture_overlay.draw_words(shown.inputs[0][0], drawn, grid, title), len(drawn)
     maps = chosen(maps, part, layers, heads)
     if over is not None:
         return _over_picture(maps, shown, title, over), len(maps)
@@ -80,7 +80,7 @@ def attention_picture(
 
 
 def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[[], Any]) -> "Figure":
-    from zoo.viz import patch_overlay
+    from zoo.viz import picture_overlay
     from zoo.viz.explorer.media import grid_of, pixels_of
 
     image = shown.inputs[0]
@@ -93,7 +93,7 @@ def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[
         raise ConfigError("--over-picture with --part decoder: its vectors are tokens; take --part encoder or cross")
     height, width = image.shape[2:]
     grid = grid_of(height, width, read[0].weights.shape[-1])
-    return patch_overlay.draw(read, pixels_of(image[0], told), grid, title)
+    return picture_overlay.draw_heads(pixels_of(image[0], told), read, grid, title)
 
 
 def labelled(title: str, model: Any, inputs: tuple[Any, ...], reader: Any, writer: Any) -> Input:

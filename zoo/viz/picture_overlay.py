@@ -1,25 +1,29 @@
-"""Attention laid over a picture, which is shown once for each word, as in arXiv:1502.03044 fig. 2 and 5.
+"""Attention laid over a picture, which is shown once for each word, as in arXiv:1502.03044 fig. 2 and 5, or each head.
 
-Axes: c channels, h and w pixels, r rows and k columns of places.
+Axes: c channels, h and w pixels, q queries, k keys, rows and columns of places.
 """
 
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from zoo.core.models.source import Source
+from zoo.errors import InputError
 from zoo.viz.attention_maps import Map
-from zoo.viz.explorer.media import grid_of
+from zoo.viz.explorer.media import grid_of, pixels_of
 
-PANEL = 1.35
-"""Inches, of a picture."""
+WORD, HEAD = 1.35, 2.2
+"""Inches, of the picture of a word, and of a head."""
 ACROSS = 8
-"""Pictures in a row."""
+"""Pictures in a row, at most."""
+COLOURS = "magma"
 COVER = 0.8
 """Opacity of the largest weight."""
 
@@ -45,7 +49,7 @@ def places_of(model: Any, inputs: Sequence[Any], vectors: int) -> tuple[int, int
     return None
 
 
-def draw(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple[int, int], title: str) -> Figure:
+def draw_words(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple[int, int], title: str) -> Figure:
     """Draw the picture, and for each word that is written, where the decoder looks meanwhile: the mean of the heads.
 
     Args:
@@ -55,11 +59,11 @@ def draw(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple[int, 
         title: of the figure.
     """
     words = maps[0].queries.names[1:]  # a row is read with a token, and writes the next
-    across = min(1 + len(words), ACROSS)
-    down = -(-(1 + len(words)) // across)
-    figure = Figure(figsize=(PANEL * across + 0.4, (PANEL + 0.3) * down * len(maps) + 0.5), layout="constrained")
+    down = -(-(1 + len(words)) // ACROSS)
+    across = -(-(1 + len(words)) // down)
+    figure = Figure(figsize=(WORD * across + 0.4, (WORD + 0.3) * down * len(maps) + 0.5), layout="constrained")
     panels = figure.subplots(down * len(maps), across, squeeze=False)
-    pixels, means = shown(picture), [each.weights.mean(0)[: len(words)] for each in maps]
+    pixels, means = pixels_of(picture.detach(), {}), [each.weights.mean(0)[: len(words)] for each in maps]
     most = max(float(mean.max()) for mean in means) or 1.0
     for axes in panels.flat:
         axes.set_axis_off()
@@ -74,12 +78,44 @@ def draw(picture: Float[Tensor, "c h w"], maps: Sequence[Map], grid: tuple[int, 
     return figure
 
 
-def lay_over(axes: Axes, pixels: Float[Tensor, "h w 3"], weights: Float[Tensor, "r k"] | None, most: float) -> None:
+def draw_heads(pixels: UInt8[Tensor, "h w 3"], maps: Sequence[Map], grid: tuple[int, int], title: str) -> Figure:
+    """Draw the picture once for each head, its patches covered by their weights, on one scale.
+
+    Args:
+        pixels: of the picture.
+        maps: of an encoder that reads the picture's patches, row by row, behind tokens in front.
+        grid: rows and columns of patches.
+        title: of the figure.
+
+    Raises:
+        InputError: If there are fewer vectors than patches.
+    """
+    read = [[read_of_patches(weights, grid) for weights in each.weights] for each in maps]
+    rows, columns = len(maps), max(len(each.heads) for each in maps)
+    high = HEAD * rows * pixels.shape[0] / pixels.shape[1]
+    figure = Figure(figsize=(HEAD * columns + 1, high + 0.8), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False)
+    most = max(float(found.max()) for of_heads in read for found in of_heads) or 1.0
+    for row, each, of_heads in zip(panels, maps, read, strict=True):
+        for axes in row:
+            axes.set_axis_off()
+        for axes, head, found in zip(row, each.heads, of_heads, strict=False):
+            lay_over(axes, pixels, found, most)
+            axes.set_title(f"layer {each.layer}, head {head}", fontsize=9)
+    scale = ScalarMappable(Normalize(0, most), COLOURS)
+    figure.colorbar(scale, ax=panels.ravel().tolist(), label="weight", fraction=0.05, shrink=min(1.0, 2 / rows))
+    figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
+    return figure
+
+
+def lay_over(
+    axes: Axes, pixels: UInt8[Tensor, "h w 3"], weights: Float[Tensor, "rows columns"] | None, most: float
+) -> None:
     """Draw a picture, and weights of its places over it; the larger, the less of the picture shows.
 
     Args:
         axes: of the panel.
-        pixels: from 0 to 1.
+        pixels: of the picture.
         weights: of the rows and columns of places; none if None.
         most: the weight of the fullest colour.
     """
@@ -88,7 +124,7 @@ def lay_over(axes: Axes, pixels: Float[Tensor, "h w 3"], weights: Float[Tensor, 
     if weights is not None:
         share = (weights / most).clamp(0, 1)
         layer: dict[str, Any] = {
-            "cmap": "magma",
+            "cmap": COLOURS,
             "vmin": 0.0,
             "vmax": 1.0,
             "extent": extent,
@@ -98,12 +134,18 @@ def lay_over(axes: Axes, pixels: Float[Tensor, "h w 3"], weights: Float[Tensor, 
     axes.set_axis_off()
 
 
-def shown(picture: Float[Tensor, "c h w"]) -> Float[Tensor, "h w 3"]:
-    """Bring a picture to 0 … 1 and three channels, whatever its preparation was."""
-    found = picture.detach().float().cpu()
-    found = (found - found.min()) / (found.max() - found.min()).clamp(min=1e-6)
-    found = found[:3] if len(found) >= 3 else found[:1].expand(3, -1, -1)
-    return found.permute(1, 2, 0).contiguous()
+def read_of_patches(weights: Float[Tensor, "q k"], grid: tuple[int, int]) -> Float[Tensor, "rows columns"]:
+    """Give the weight of each patch for the first token where one stands in front, else the mean over queries.
+
+    Raises:
+        InputError: If there are fewer vectors than patches.
+    """
+    patches = grid[0] * grid[1]
+    prefix = weights.shape[1] - patches
+    if prefix < 0:
+        raise InputError(f"{weights.shape[1]} vectors for {grid[0]}x{grid[1]} patches: they cannot be laid over them")
+    read = weights[0] if prefix else weights.mean(0)
+    return read[prefix:].reshape(grid)
 
 
 def crossing(maps: Sequence[Map], part: str | None) -> list[Map]:

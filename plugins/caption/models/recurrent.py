@@ -20,22 +20,17 @@ from zoo.core import (
     configured,
     of_vocabulary,
 )
-from zoo.plugins.caption.models.stems import make_stem
-from zoo.plugins.shared.images.patch_embed import Size
+from zoo.plugins.caption.models.stems import PictureConfig
 
 CHOICES: dict[str, type[Alignment]] = {"soft": Alignment, "hard": HardAlignment}
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecurrentCaptionerConfig:
-    """Sizes and options of `RecurrentCaptioner`.
+class RecurrentCaptionerConfig(PictureConfig):
+    """Sizes and options of `RecurrentCaptioner`, behind those of `PictureConfig`.
 
     Args:
         vocab_size: tokens there are.
-        image_size: pixels, one number or (height, width).
-        patch_size: pixels along a side of a place of the feature map.
-        in_chans: channels of the picture.
-        stem: `cnn` (a feature map), or `patches`.
         position: of the places, added to them: `sinusoidal`, `learned` or `none`. The paper has none; its map has seen
             where the picture ends.
         dim: channels of a place, of a token and of the state.
@@ -49,10 +44,6 @@ class RecurrentCaptionerConfig:
     """
 
     vocab_size: int = 260
-    image_size: Size = 20
-    patch_size: int = 4
-    in_chans: int = 3
-    stem: str = "cnn"
     position: str = "sinusoidal"
     dim: int = 64
     depth: int = 1
@@ -71,7 +62,7 @@ class RecurrentCaptioner(Generator):
     token before (eq. 7).
 
     Args:
-        config: its fields are the keywords, see `RecurrentCaptionerConfig`.
+        config: its fields are the keywords, see `RecurrentCaptionerConfig` and `PictureConfig`.
 
     Raises:
         ConfigError: If there is no such stem, cell or choice.
@@ -93,13 +84,12 @@ class RecurrentCaptioner(Generator):
             pool="mean",
             dropout=config.dropout,
         )
-        places = config.image_size, config.patch_size, config.in_chans, dim, config.position
         super().__init__(
             target,
             decoder,
             NextToken(dim, config.vocab_size, target.embed),
             encoder=Stack([]),
-            stem=make_stem(config.stem, *places),
+            stem=config.make_stem(dim, config.position),
             symbols=of_vocabulary(config.symbols, config.vocab_size),
         )
         self.label_smoothing = config.label_smoothing

@@ -4,6 +4,7 @@ Axes: b pictures, c channels, h and w pixels, n places of the grid, d channels o
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
@@ -91,16 +92,32 @@ STEMS: dict[str, Callable[..., nn.Module]] = {"cnn": FeatureMap, "patches": Patc
 """What may stand before a decoder, by name."""
 
 
-def make_stem(name: str, *sizes: object) -> nn.Module:
-    """Make a stem of its name.
+@dataclass(frozen=True, kw_only=True)
+class PictureConfig:
+    """What a captioning model reads.
 
     Args:
-        name: one of `STEMS`.
-        sizes: arguments of the class.
-
-    Raises:
-        ConfigError: If there is none of that name.
+        image_size: pixels, one number or (height, width).
+        patch_size: pixels along a side of a patch, or of a place of the feature map.
+        in_chans: channels of the picture.
+        stem: one of `STEMS`: `cnn` (a feature map), or `patches`.
     """
-    if name not in STEMS:
-        raise ConfigError(f"stem={name!r} is not one of {', '.join(STEMS)}")
-    return STEMS[name](*sizes)
+
+    image_size: Size = 20
+    patch_size: int = 4
+    in_chans: int = 3
+    stem: str = "cnn"
+
+    def make_stem(self, dim: int, position: str = "learned") -> nn.Module:
+        """Make the stem.
+
+        Args:
+            dim: channels of a vector.
+            position: added to the vectors: `learned`, `sinusoidal` or `none`.
+
+        Raises:
+            ConfigError: If there is none of that name, or the places do not fit.
+        """
+        if self.stem not in STEMS:
+            raise ConfigError(f"stem={self.stem!r} is not one of {', '.join(STEMS)}")
+        return STEMS[self.stem](self.image_size, self.patch_size, self.in_chans, dim, position)

@@ -15,19 +15,14 @@ from zoo.core import (
     init_weights,
     mlp_with,
 )
-from zoo.plugins.caption.models.stems import make_stem
-from zoo.plugins.shared.images.patch_embed import Size
+from zoo.plugins.caption.models.stems import PictureConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerCaptionerConfig(EncoderDecoderConfig):
+class TransformerCaptionerConfig(PictureConfig, EncoderDecoderConfig):
     """Sizes and options of `TransformerCaptioner`; `position` and `max_len` are those of the text.
 
-    Args:
-        image_size: pixels, one number or (height, width).
-        patch_size: pixels along a side of a patch, or of a place of the feature map.
-        in_chans: channels of the picture.
-        stem: `cnn` (a feature map below the encoder, arXiv:2106.14881), or `patches` (a vision transformer).
+    Stem `cnn` is a feature map below the encoder, as in arXiv:2106.14881; `patches` make it a vision transformer.
     """
 
     vocab_size: int = 260
@@ -35,10 +30,6 @@ class TransformerCaptionerConfig(EncoderDecoderConfig):
     depth: int = 2
     num_heads: int = 4
     mlp_dim: int = 128
-    image_size: Size = 20
-    patch_size: int = 4
-    in_chans: int = 3
-    stem: str = "cnn"
     label_smoothing: float = 0.0
 
 
@@ -46,7 +37,8 @@ class TransformerCaptioner(Generator):
     """An encoder of a feature map or of patches, and the decoder of arXiv:1706.03762, whose norms stand first.
 
     Args:
-        config: its fields are the keywords, see `TransformerCaptionerConfig` and `EncoderDecoderConfig`.
+        config: its fields are the keywords, see `TransformerCaptionerConfig`, `PictureConfig`,
+            `EncoderDecoderConfig`.
 
     Raises:
         ConfigError: If there is no such stem, or the picture is not a multiple of the patch.
@@ -54,10 +46,9 @@ class TransformerCaptioner(Generator):
 
     @configured(TransformerCaptionerConfig)
     def __init__(self, config: TransformerCaptionerConfig) -> None:
-        sizes = config.image_size, config.patch_size, config.in_chans, config.dim
         blocks: dict[str, Any] = {"block": PreNormBlock, "mlp": mlp_with("gelu")}
         parts = encoder_decoder_parts(
-            config, config.encoder(**blocks), config.decoder(**blocks), stem=make_stem(config.stem, *sizes)
+            config, config.encoder(**blocks), config.decoder(**blocks), stem=config.make_stem(config.dim)
         )
         super().__init__(**parts)
         self.label_smoothing = config.label_smoothing

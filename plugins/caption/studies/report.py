@@ -81,7 +81,7 @@ def draw(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> "Figure":
     figure = Figure(figsize=(PANEL * across, (PANEL + 0.25) * len(rows)), dpi=110, layout="constrained")
     panels = figure.subplots(len(rows), across, squeeze=False)
     for (name, shown), (first, *others) in zip(rows, panels, strict=True):
-        pixels = torch.tensor(shown["pixels"]).float() / 255
+        pixels = torch.tensor(shown["pixels"], dtype=torch.uint8)
         lay_over(first, pixels, None, 1.0)
         first.set_title(name, fontsize=7, fontweight="bold", loc="left")
         wanted = [*shown["wanted"].split(), *[None] * across]

@@ -5,9 +5,19 @@ import torch
 from matplotlib.figure import Figure
 
 import zoo
+from zoo.errors import InputError
 from zoo.viz.attention_maps import Map, Side, maps_of
 from zoo.viz.attention_picture import Input, attention_picture
-from zoo.viz.picture_overlay import ACROSS, crossing, draw, lay_over, places_of, shown
+from zoo.viz.picture_overlay import (
+    ACROSS,
+    COVER,
+    crossing,
+    draw_heads,
+    draw_words,
+    lay_over,
+    places_of,
+    read_of_patches,
+)
 
 SMALL: dict[str, Any] = {"decoder.depth": 1, "decoder.dim": 16}
 WORDS = ("<s>", "a", "red", "one")
@@ -19,22 +29,22 @@ def cross(names: tuple[str, ...] = WORDS, heads: int = 2) -> Map:
 
 
 def test_the_picture_stands_once_alone_and_once_for_each_word_that_is_written() -> None:
-    figure = draw(torch.rand(3, 8, 12), [cross(), cross()], (2, 3), "a title")
+    figure = draw_words(torch.rand(3, 8, 12), [cross(), cross()], (2, 3), "a title")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["layer 1\nmean of 2 heads", "a", "red", "one"] * 2
 
 
-def test_long_captions_are_wrapped() -> None:
+def test_long_captions_are_wrapped_into_rows_of_one_length() -> None:
     names = ("<s>", *(f"w{at}" for at in range(ACROSS + 3)))
-    figure = draw(torch.rand(1, 8, 12), [cross(names)], (2, 3), "a title")
-    assert len(figure.axes) == 2 * ACROSS
+    figure = draw_words(torch.rand(1, 8, 12), [cross(names)], (2, 3), "a title")
+    assert len(figure.axes) == 1 + len(names[1:]) == 2 * 6
     assert [axes.get_title() for axes in figure.axes if axes.get_title()][1:] == list(names[1:])
 
 
 def test_each_weight_covers_its_place_and_the_larger_the_more() -> None:
     axes = Figure().subplots()
     weights = torch.tensor([[0.0, 0.2], [0.8, 0.0]])
-    lay_over(axes, torch.rand(4, 6, 3), weights, 0.8)
+    lay_over(axes, torch.zeros(4, 6, 3, dtype=torch.uint8), weights, 0.8)
     picture, layer = axes.get_images()
     assert picture.get_extent() == layer.get_extent()
     alpha = torch.tensor(layer.get_alpha())
@@ -42,13 +52,26 @@ def test_each_weight_covers_its_place_and_the_larger_the_more() -> None:
     assert 0 < alpha[0, 1] < alpha[1, 0]
 
 
-@pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_pictures_of_any_preparation_are_shown_from_0_to_1(channels: int) -> None:
-    found = shown(torch.randn(channels, 4, 6))
-    assert found.shape == (4, 6, 3)
-    assert found.min() >= 0
-    assert found.max() <= 1
-    assert found.max() - found.min() > 0.3
+def test_patches_are_what_the_token_in_front_reads_or_the_mean() -> None:
+    weights = torch.eye(5)[[3, 0, 1, 2, 4]]
+    assert read_of_patches(weights, (2, 2)).tolist() == [[0, 0], [1, 0]]
+    assert read_of_patches(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), (1, 2)).tolist() == [[0.75, 0.25]]
+    with pytest.raises(InputError, match="5 vectors for 2x3 patches"):
+        read_of_patches(weights, (2, 3))
+
+
+def test_each_head_has_a_panel_on_one_scale() -> None:
+    weights = torch.full((2, 4, 4), 0.25)
+    weights[1] = torch.eye(4)[0]
+    maps = [Map("encoder", layer, (1, 3), weights, Side(), Side()) for layer in (1, 2)]
+    figure = draw_heads(torch.zeros(8, 8, 3, dtype=torch.uint8), maps, (2, 2), "cat")
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    assert [axes.get_title() for axes in panels] == [
+        "layer 1, head 1", "layer 1, head 3", "layer 2, head 1", "layer 2, head 3",
+    ]  # fmt: skip
+    alphas = [torch.tensor(axes.get_images()[1].get_alpha()) for axes in panels[:2]]
+    assert torch.allclose(alphas[0], torch.full((2, 2), COVER / 2))
+    assert torch.allclose(alphas[1], COVER * torch.tensor([[1.0, 0.0], [0.0, 0.0]]))
 
 
 def test_only_cross_attention_with_named_words_is_laid_over() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.bench.decision.bootstrap import Interval
 from zoo.evaluation.judge import LOWER
 from zoo.evaluation.report.worst import Shown
+from zoo.pages.parts import style
 
 if TYPE_CHECKING:
     from zoo.evaluation.evaluation import Evaluation
@@ -30,18 +31,14 @@ def page(evaluation: "Evaluation", command: str = "") -> str:
     """
     title = f"{evaluation.run} on {evaluation.data}"
     parts = [_scores(evaluation), _groups(evaluation), *_of_judge(evaluation), _worst(evaluation)]
-    return Template(_asset("page.html")).substitute(
+    return Template((ASSETS / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
-        style=_asset("page.css"),
+        style=style(ASSETS / "page.css"),
         facts=_facts(evaluation),
         notes="".join(f"<p class=note>{escape(note)}</p>" for note in evaluation.notes),
         parts="\n".join(filter(None, parts)),
         command=f"<p class=quiet>Made by <code>{escape(command)}</code></p>" if command else "",
     )
-
-
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def _facts(evaluation: "Evaluation") -> str:

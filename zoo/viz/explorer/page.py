@@ -1,6 +1,5 @@
 """The page: HTML, style and script of `assets/` with the packed data, in one file that cannot make a request."""
 
-import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Sequence
@@ -9,14 +8,16 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from zoo.pages.parts import script, style
 from zoo.viz.explorer.colours import png, viridis
 from zoo.viz.explorer.packing import pack
 from zoo.viz.explorer.pane import Pane
 from zoo.viz.explorer.still import still
 
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("codec", "address", "scales", "state", "matrix", "tokens", "media", "writing", "exports", "main")
-"""Files of the script, in the order in which they stand in the page."""
+FILES = "codec address colours cells state matrix tokens media writing exports main"
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in FILES.split())
+"""Files of the script, in the order in which they stand in the page, behind the shared ones."""
 NOTICE = 20_000_000
 """Characters of a page from which on it says that it is large."""
 
@@ -29,7 +30,7 @@ def page(panes: Sequence[Pane], command: str = "") -> str:
         command: that makes the page again; shown at its end.
     """
     packed = pack([each.weights for pane in panes for each in pane.maps])
-    script = '"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    made = script(SCRIPTS)
     title = " and ".join(pane.title for pane in panes)
     colours = "".join(bytes(colour.tolist()).hex() for colour in viridis())
     data = {
@@ -39,20 +40,16 @@ def page(panes: Sequence[Pane], command: str = "") -> str:
         "colours": colours,
         "panes": _described(panes),
     }
-    return Template(_asset("page.html")).substitute(
+    return Template((ASSETS / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
-        digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        style=_asset("page.css"),
+        digest=made.digest,
+        style=style(ASSETS / "page.css"),
         stills="".join(_still(pane) for pane in panes),
         command=f"<p class=quiet>Made by <code>{escape(command)}</code></p>" if command else "",
         data=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         blob=packed.blob,
-        script=script,
+        script=made.text,
     )
-
-
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def _described(panes: Sequence[Pane]) -> list[dict[str, Any]]:

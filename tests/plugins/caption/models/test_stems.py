@@ -1,14 +1,16 @@
+from typing import Any
+
 import pytest
 import torch
 
 from zoo.core import ConfigError, InputError
-from zoo.plugins.caption.models.stems import STEMS, FeatureMap, make_stem
+from zoo.plugins.caption.models.stems import STEMS, FeatureMap, PictureConfig
 
 
 @pytest.mark.parametrize("name", STEMS)
 @pytest.mark.parametrize("size", [(8, 16), (24, 8)])
 def test_vectors_are_the_places_of_the_grid_row_by_row(name: str, size: tuple[int, int]) -> None:
-    stem = make_stem(name, (8, 16), 4, 3, 12)
+    stem: Any = PictureConfig(image_size=(8, 16), stem=name).make_stem(12)
     images = torch.randn(2, 3, *size)
     rows, columns = stem.grid(images)
     assert (rows, columns) == (size[0] // 4, size[1] // 4)
@@ -25,18 +27,19 @@ def test_a_place_of_the_feature_map_has_seen_few_pixels_around_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("sizes", "error"),
     [
-        (("cnn", 24, 6, 3, 8), "patch_size=6 of a CNN"),
-        (("cnn", 24, 1, 3, 8), "patch_size=1 of a CNN"),
-        (("cnn", 20, 8, 3, 8), "image_size=20 is not a multiple of patch_size=8"),
-        (("patches", 20, 8, 3, 8), "image_size=20 is not a multiple of patch_size=8"),
-        (("vit", 20, 4, 3, 8), "stem='vit' is not one of cnn, patches"),
+        (("cnn", 24, 6), "patch_size=6 of a CNN"),
+        (("cnn", 24, 1), "patch_size=1 of a CNN"),
+        (("cnn", 20, 8), "image_size=20 is not a multiple of patch_size=8"),
+        (("patches", 20, 8), "image_size=20 is not a multiple of patch_size=8"),
+        (("vit", 20, 4), "stem='vit' is not one of cnn, patches"),
     ],
 )
-def test_what_does_not_fit_is_named(arguments: tuple[object, ...], error: str) -> None:
+def test_what_does_not_fit_is_named(sizes: tuple[str, int, int], error: str) -> None:
+    stem, image_size, patch_size = sizes
     with pytest.raises(ConfigError, match=error):
-        make_stem(*arguments)  # type: ignore[arg-type]
+        PictureConfig(stem=stem, image_size=image_size, patch_size=patch_size).make_stem(8)
 
 
 def test_pictures_of_other_channels_are_refused() -> None:

@@ -1,5 +1,4 @@
 // Draws the figure of the page from the JSON beside it, as its controls say, and tells the runs of a point.
-"use strict";
 {
   const study = JSON.parse(document.getElementById("study").textContent);
   const [live, controls, plot, runs] = ["live", "controls", "plot", "runs"].map((id) => document.getElementById(id));
@@ -26,12 +25,6 @@
     return now.y.of === "score" ? study.sign * (study.best - drawable) : 1 - drawable;
   }
 
-  function scale([low, high], [from, to], logarithmic) {
-    const along = logarithmic ? Math.log : (value) => value;
-    const length = along(high) - along(low) || 1;
-    return (value) => from + ((along(Math.max(value, logarithmic ? low : -Infinity)) - along(low)) / length) * (to - from);
-  }
-
   /** Gives the values between which an axis runs, with room at both ends; the same whatever models are shown. */
   function domain(values, logarithmic, room, most = Infinity) {
     const low = Math.min(...values), high = Math.max(...values);
@@ -54,20 +47,6 @@
       x: domain(everything.map((point) => point[now.x]).filter(Boolean), now.logX, far),
       y: domain(heights, now.logY, 1.12, now.y.percent ? 1 : Infinity),
     };
-  }
-
-  /** Gives ticks that leave room for their labels: the finest of 1 2 3 5, 1 3, 1 of each power of ten, or even steps. */
-  function ticks([low, high], position, logarithmic, room) {
-    const inside = (values) => values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
-    const apart = (values) => values.every((v, i) => !i || Math.abs(position(v) - position(values[i - 1])) >= room);
-    const powers = Array.from({ length: 40 }, (_, index) => 10 ** (index - 12));
-    const digits = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]];
-    const steps = powers.flatMap((power) => [power, 2 * power, 5 * power]);
-    const tries = logarithmic
-      ? digits.map((each) => inside(powers.flatMap((power) => each.map((digit) => digit * power))))
-      : steps.filter((step) => (high - low) / step < 50).map((step) =>
-          inside(Array.from({ length: 51 }, (_, index) => (Math.ceil(low / step) + index) * step)));
-    return tries.find(apart) ?? inside([low, high]);
   }
 
   // How it is written
@@ -94,13 +73,6 @@
 
   // The figure
 
-  function svg(name, attributes = {}, ...children) {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.append(...children);
-    return node;
-  }
-
   const path = (points) => `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
 
   /** Gives places on the straight lines, on logarithmic axes, between points: the crossover is found on those. */
@@ -124,8 +96,8 @@
       if (longer.length * LETTER > room && broken.at(-1)) broken.push(word);
       else broken[broken.length - 1] = longer;
     }
-    const spans = broken.map((line, index) => svg("tspan", { x, y: y + 15 * index }, line));
-    return svg("text", {}, ...spans);
+    const spans = broken.map((line, index) => svgElement("tspan", { x, y: y + 15 * index }, line));
+    return svgElement("text", {}, ...spans);
   }
 
   function grid(now, frame, at, range) {
@@ -133,23 +105,23 @@
     const fits = (values) => values.every((v, i) => !i || at.x(v) - at.x(values[i - 1]) >= 48);
     const own = now.x === "size" && now.logX && fits(sizes);
     const nodes = [];
-    for (const value of own ? sizes : ticks(range.x, at.x, now.logX, 56)) {
-      nodes.push(svg("line", { class: "grid", x1: at.x(value), x2: at.x(value), y1: frame.top, y2: frame.bottom }));
-      nodes.push(svg("text", { x: at.x(value), y: frame.bottom + 18, "text-anchor": "middle" }, amount(value, now.x)));
+    for (const value of own ? sizes : ticksOf(range.x, at.x, 56, now.logX)) {
+      nodes.push(svgElement("line", { class: "grid", x1: at.x(value), x2: at.x(value), y1: frame.top, y2: frame.bottom }));
+      nodes.push(svgElement("text", { x: at.x(value), y: frame.bottom + 18, "text-anchor": "middle" }, amount(value, now.x)));
     }
-    for (const value of ticks(range.y, at.y, now.logY, 26)) {
-      nodes.push(svg("line", { class: "grid", x1: frame.left, x2: frame.right, y1: at.y(value), y2: at.y(value) }));
-      nodes.push(svg("text", { x: frame.left - 6, y: at.y(value) + 4, "text-anchor": "end" }, share(value, now)));
+    for (const value of ticksOf(range.y, at.y, 26, now.logY)) {
+      nodes.push(svgElement("line", { class: "grid", x1: frame.left, x2: frame.right, y1: at.y(value), y2: at.y(value) }));
+      nodes.push(svgElement("text", { x: frame.left - 6, y: at.y(value) + 4, "text-anchor": "end" }, share(value, now)));
     }
-    nodes.push(svg("text", { x: 4, y: 14 }, `test ${now.y.words}`));
-    nodes.push(svg("text", { x: frame.right, y: frame.bottom + 38, "text-anchor": "end" }, study.axes[now.x]));
+    nodes.push(svgElement("text", { x: 4, y: 14 }, `test ${now.y.words}`));
+    nodes.push(svgElement("text", { x: frame.right, y: frame.bottom + 38, "text-anchor": "end" }, study.axes[now.x]));
     return nodes;
   }
 
   function levels(now, frame, at) {
     return (isMetric(now) ? study.levels : []).flatMap(({ error, words }) => {
       const y = at.y(height(error, now));
-      const line = svg("line", { class: "level", x1: frame.left, x2: frame.right, y1: y, y2: y });
+      const line = svgElement("line", { class: "level", x1: frame.left, x2: frame.right, y1: y, y2: y });
       return [line, lines(`${words} (${share(height(error, now), now)})`, frame.left + 6, y + 14, frame.right - frame.left)];
     });
   }
@@ -163,15 +135,15 @@
     const half = (found.words.length * LETTER) / 2;
     const middle = Math.min(Math.max(value, half), frame.right - half);
     return [
-      svg("rect", { class: "interval", x: low, y: frame.top, width: high - low, height: frame.bottom - frame.top }),
-      svg("line", { class: "crossing", x1: value, x2: value, y1: frame.top, y2: frame.bottom }),
-      svg("text", { x: middle, y: frame.top - 8, "text-anchor": "middle" }, found.words),
+      svgElement("rect", { class: "interval", x: low, y: frame.top, width: high - low, height: frame.bottom - frame.top }),
+      svgElement("line", { class: "crossing", x1: value, x2: value, y1: frame.top, y2: frame.bottom }),
+      svgElement("text", { x: middle, y: frame.top - 8, "text-anchor": "middle" }, found.words),
     ];
   }
 
   function clip({ left, right, top, bottom }) {
-    const area = svg("rect", { x: left, y: top, width: right - left, height: bottom - top });
-    return svg("clipPath", { id: "frame" }, area);
+    const area = svgElement("rect", { x: left, y: top, width: right - left, height: bottom - top });
+    return svgElement("clipPath", { id: "frame" }, area);
   }
 
   /** Draws a curve through points that cost more with more examples, else the interval of each; clipped, since fits leave the frame. */
@@ -183,15 +155,15 @@
     if (!points.length) return [];
     const rising = points.every((point, index) => !index || points[index - 1][now.x] < point[now.x]);
     const nodes = rising ? [
-      svg("path", { class: "band", d: `${path([...line(1), ...line(2).reverse()])}Z` }),
-      svg("path", { class: "mean", d: path(line(0)) }),
-    ] : shown(1).map((low, index) => svg("path", { class: "spread", d: path([low, shown(2)[index]].map(place)) }));
+      svgElement("path", { class: "band", d: `${path([...line(1), ...line(2).reverse()])}Z` }),
+      svgElement("path", { class: "mean", d: path(line(0)) }),
+    ] : shown(1).map((low, index) => svgElement("path", { class: "spread", d: path([low, shown(2)[index]].map(place)) }));
     if (contestant.fit && now.x === "size" && isMetric(now)) {
       const [a, b, c] = contestant.fit, first = points[0].size, far = (points.at(-1).size / first) * 1.3;
       const sizes = Array.from({ length: 60 }, (_, index) => first * far ** (index / 59));
-      nodes.push(svg("path", { class: "fit", d: path(sizes.map((size) => place([size, a * size ** -b + c]))) }));
+      nodes.push(svgElement("path", { class: "fit", d: path(sizes.map((size) => place([size, a * size ** -b + c]))) }));
     }
-    return [svg("g", { "clip-path": "url(#frame)" }, ...nodes)];
+    return [svgElement("g", { "clip-path": "url(#frame)" }, ...nodes)];
   }
 
   function mark(contestant, point, now, at, frame) {
@@ -199,15 +171,14 @@
     const x = at.x(point[now.x]), y = errors ? at.y(height(errors[0], now)) : frame.top + 8;
     const dots = (errors ? finished(point) : []).map((run) => {
       const place = { cx: at.x(run[now.x] ?? point.size), cy: at.y(height(run.errors[now.y.of], now)) };
-      return svg("circle", { class: "run", r: 2.5, ...place });
+      return svgElement("circle", { class: "run", r: 2.5, ...place });
     });
     const shape = errors ? contestant.path : "M-5-5L5 5M-5 5L5-5";
-    const node = svg("g", {
+    const node = svgElement("g", {
       class: errors ? "point" : "point failed", transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
-      tabindex: 0, role: "img", "aria-label": described({ contestant, point }).join(": "),
-    }, svg("circle", { class: "ring", r: 11 }), svg("path", { d: shape }));
+      tabindex: 0, role: "img", "aria-label": described({ contestant, point }).join(": "), onfocus: () => tell(entry),
+    }, svgElement("circle", { class: "ring", r: 11 }), svgElement("path", { d: shape }));
     const entry = { contestant, point, at: [x, y], node, dots };
-    node.addEventListener("focus", () => tell(entry));
     drawn.push(entry);
     return { dots, node };
   }
@@ -216,14 +187,14 @@
     const now = view(), width = Math.max(plot.clientWidth, 240), tall = Math.min(Math.max(0.62 * width, 300), 560);
     const frame = { left: 56, right: width - 14, top: 44, bottom: tall - 46 }, range = domains(now);
     const at = {
-      x: scale(range.x, [frame.left, frame.right], now.logX), y: scale(range.y, [frame.bottom, frame.top], now.logY),
+      x: scaleOf(range.x, [frame.left, frame.right], now.logX), y: scaleOf(range.y, [frame.bottom, frame.top], now.logY),
     };
-    const figure = svg("svg", {
+    const figure = svgElement("svg", {
       viewBox: `0 0 ${width} ${tall}`, role: "group", "aria-label": `Test ${now.y.words} by ${study.axes[now.x]}`,
     }, clip(frame), ...grid(now, frame, at, range), ...crossing(now, frame, at), ...levels(now, frame, at));
     drawn = [];
     for (const contestant of now.shown) {
-      const group = svg("g", { class: "curve" }, ...curve(contestant, now, at));
+      const group = svgElement("g", { class: "curve" }, ...curve(contestant, now, at));
       group.style.setProperty("--mark", `var(--mark-${study.contestants.indexOf(contestant)})`);
       const there = contestant.points
         .filter((point) => point[now.x] && (point.errors[now.y.of] || !point.errors.score)).map((point) => mark(contestant, point, now, at, frame));
@@ -243,20 +214,11 @@
     }
   }
 
-  function html(name, ...children) {
-    const node = document.createElement(name);
-    node.append(...children);
-    return node;
-  }
-
   function row({ seed, steps, best, rate, seconds, errors, failed }) {
     const cells = [seed, failed ? "failed" : score(errors.score), best && best < steps ? `${steps} (${best})` : steps, rate];
-    const line = html("tr", ...cells.map((cell) => html("td", String(cell))), html("td", seconds?.toFixed(1) ?? "-"));
+    const line = element("tr", {}, ...cells.map((cell) => element("td", {}, String(cell))), element("td", {}, seconds?.toFixed(1) ?? "-"));
     if (!failed) return [line];
-    const cause = html("td", failed);
-    cause.colSpan = 5;
-    cause.className = "failed";
-    return [line, html("tr", cause)];
+    return [line, element("tr", {}, element("td", { colspan: 5, class: "failed" }, failed))];
   }
 
   function tell(entry) {
@@ -264,9 +226,9 @@
     chosen = entry;
     emphasise();
     const [place, found] = described(entry);
-    const head = ["seed", study.measure, "steps (best)", "learning rate", "seconds"].map((title) => html("th", title));
-    const table = html("table", html("thead", html("tr", ...head)), html("tbody", ...entry.point.runs.flatMap(row)));
-    runs.replaceChildren(html("h3", place), html("p", found), table);
+    const head = ["seed", study.measure, "steps (best)", "learning rate", "seconds"].map((title) => element("th", {}, title));
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...entry.point.runs.flatMap(row)));
+    runs.replaceChildren(element("h3", {}, place), element("p", {}, found), table);
   }
 
   /** Tells the runs of the point that is nearest to the pointer, where one is near. */
@@ -283,6 +245,7 @@
     live.hidden = false;
     draw();
     document.getElementById("static").hidden = true;
+    plot.after(element("div", { class: "tools" }, ...saveButtons(() => "data-size", () => rasterised(plot.firstChild), () => standalone(plot.firstChild))));
     controls.addEventListener("change", draw);
     plot.addEventListener("pointermove", point);
     plot.addEventListener("pointerdown", point);

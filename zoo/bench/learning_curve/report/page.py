@@ -1,8 +1,6 @@
 """The page of a study: one HTML file with figure, tables, recipes and a script that draws, and no request at all."""
 
-import hashlib
 import re
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +25,11 @@ from zoo.bench.learning_curve.report.table import (
 from zoo.bench.learning_curve.results.compute import axes_of
 from zoo.bench.learning_curve.results.study import Study
 from zoo.bench.study.marks import marks
+from zoo.pages.parts import script, style
 
 _FOLDER = Path(__file__).parent
+SCRIPTS = tuple(_FOLDER / f"{name}.js" for name in ("figure_file", "page"))
+"""Files of the script, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +57,10 @@ def page(study: Study, command: str, svg: str, decided: Sequence[str] = ()) -> s
         svg: the figure, which is shown where no script runs.
         decided: lines of a decision, which come first.
     """
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
     finished = any("error" not in record for record in study.records)
     return _environment().get_template("page.html").render(
-        script=Markup(script),
-        digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        style=Markup((_FOLDER / "page.css").read_text(encoding="utf-8")),
+        script=script(SCRIPTS),
+        style=Markup(style(_FOLDER / "page.css")),
         study=study,
         title=_title(study),
         found=[*decided, *conclusion(study)] if finished else ["No run has finished."],

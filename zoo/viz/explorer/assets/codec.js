@@ -46,12 +46,11 @@ function largest(store, map) {
   return most;
 }
 
-/** Writes a weight with as many digits as are known: three, or two of 8 bits. */
+/** Writes a weight with as many digits as are known: three behind the point, or of 8 bits the first two. */
 function written(value, bits) {
-  const digits = bits === 16 ? 3 : 2;
   const size = Math.abs(value);
-  if (size !== 0 && size < 0.5 * 10 ** -digits) return value.toExponential(digits - 2);
-  return (bits === 16 ? "" : "≈ ") + value.toFixed(digits);
+  if (bits !== 16) return size < 0.1 && size !== 0 ? `≈ ${+value.toPrecision(2)}` : `≈ ${value.toFixed(2)}`;
+  return size !== 0 && size < 0.0005 ? value.toExponential(1) : value.toFixed(3);
 }
 
 if (typeof module !== "undefined") module.exports = { bytesOf, inflated, split, valueAt, largest, written };

@@ -33,35 +33,17 @@ function svgOf({ size, rows, columns, title, colour, url }) {
   return `${parts.join("")}</svg>`;
 }
 
-/** Lets the browser save a file. */
-function saved(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-}
-
 /** Makes the buttons that save the matrix of a pane. */
 function makeExports(pane, store, colours, matrix) {
-  const name = () => `attention-${idOf(mapOf(pane)).replace(/[^\w.]+/g, "-")}`;
-  const asPng = () => {
-    const paper = document.createElement("canvas");
-    [paper.width, paper.height] = [matrix.canvas.width, matrix.canvas.height];
-    const context = paper.getContext("2d");
-    context.fillStyle = styled("--page");
-    context.fillRect(0, 0, paper.width, paper.height);
-    context.drawImage(matrix.canvas, 0, 0);
-    paper.toBlob((blob) => saved(blob, `${name()}.png`), "image/png");
-  };
-  const asSvg = () => {
+  const named = () => `attention-${idOf(mapOf(pane)).replace(/[^\w.]+/g, "-")}`;
+  const png = () => onPaper(matrix.canvas, parseFloat(matrix.canvas.style.width), matrix.canvas.height / (window.devicePixelRatio || 1));
+  const svg = () => {
     const map = mapOf(pane), most = largest(store, map);
     const colour = (row, column) => `#${colours[levelOf(valueAt(store, map, row, column), most, colours.length)].map((each) => each.toString(16).padStart(2, "0")).join("")}`;
     const words = `${pane.title}: ${map.part}${map.layer ? `, layer ${map.layer}, head ${map.head}` : ""}`;
-    const text = svgOf({ size: map.size, rows: pane.sides[map.rows].names, columns: pane.sides[map.columns].names, title: words, colour, url: matrix.image().toDataURL() });
-    saved(new Blob([text], { type: "image/svg+xml" }), `${name()}.svg`);
+    return svgOf({ size: map.size, rows: pane.sides[map.rows].names, columns: pane.sides[map.columns].names, title: words, colour, url: matrix.image().toDataURL() });
   };
-  return [element("button", { type: "button", onclick: asPng }, "Save PNG"), element("button", { type: "button", onclick: asSvg }, "Save SVG")];
+  return saveButtons(named, png, svg);
 }
 
 if (typeof module !== "undefined") module.exports = { svgOf, escaped };

@@ -109,7 +109,7 @@ function makeSound(pane, colours, box) {
     const width = Math.min(Math.max(box.clientWidth, 200), 720), left = 40, curve = 90, band = 120, bottom = 34;
     const context = sized(node, width, curve + band + bottom), wide = width - left - 6;
     frame = { left, wide, count: found ? found.values.length : 1 };
-    const across = (time) => left + (time / Math.max(seconds, frame.count * step)) * wide;
+    const across = scaleOf([0, Math.max(seconds, frame.count * step)], [left, left + wide]);
     context.font = "11px system-ui, sans-serif";
     if (image.complete && image.naturalWidth) {
       context.imageSmoothingEnabled = false;
@@ -120,8 +120,7 @@ function makeSound(pane, colours, box) {
     context.fillText(`${hertz / 1000} kHz`, left - 3, curve + 9);
     context.fillText("0", left - 3, curve + band);
     context.textAlign = "center";
-    const every = [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60].find((each) => (each / seconds) * wide > 34) ?? 120;
-    for (let time = 0; time <= seconds + 1e-6; time += every) context.fillText(+time.toFixed(1), across(time), curve + band + 13);
+    for (const time of ticksOf([0, seconds], across, 34)) context.fillText(+time.toPrecision(3), across(time), curve + band + 13);
     context.fillText("time (s)", left + wide / 2, curve + band + 28);
     if (!found) return;
     context.textAlign = "right";

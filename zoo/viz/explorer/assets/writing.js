@@ -45,7 +45,7 @@ function makeWriting(pane) {
     title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", title.textContent);
     const taken = steps[step].candidates.find(([, , chosenOne]) => chosenOne)?.[0] ?? "";
-    text.replaceChildren(names.slice(0, steps[step].row + 1).join(""), element("b", {}, taken || " "));
+    text.replaceChildren(...names.slice(0, steps[step].row + 1).map((name) => element("span", {}, name)), element("b", {}, taken || " "));
     table.replaceChildren(...steps[step].candidates.map(([name, probability, chosenOne]) => {
       const bar = element("i");
       bar.style.width = `${100 * probability}%`;
@@ -57,24 +57,17 @@ function makeWriting(pane) {
 }
 
 function drawnTree(tree) {
-  const space = "http://www.w3.org/2000/svg";
-  const make = (name, attributes, text = "") => {
-    const node = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.textContent = text;
-    return node;
-  };
   const { places, lines } = laidOut(tree);
   const wide = 78, high = 32, deepest = Math.max(...places.map(({ depth }) => depth));
   const at = places.map(({ depth, line }) => [8 + depth * wide, 16 + line * high]);
-  const svg = make("svg", { class: "tree", width: (deepest + 1) * wide + 130, height: lines * high + 12, role: "img", "aria-label": `Tree of ${tree.length} tokens` });
+  const svg = svgElement("svg", { class: "tree", width: (deepest + 1) * wide + 130, height: lines * high + 12, role: "img", "aria-label": `Tree of ${tree.length} tokens` });
   tree.forEach(({ parent, best }, place) => {
-    if (parent >= 0) svg.append(make("path", { class: best ? "best" : "", d: `M${at[parent][0] + 4 + 7.3 * Math.min(8, tree[parent].token.length)} ${at[parent][1]}L${at[place][0] - 3} ${at[place][1]}` }));
+    if (parent >= 0) svg.append(svgElement("path", { class: best ? "best" : "", d: `M${at[parent][0] + 4 + 7.3 * Math.min(8, tree[parent].token.length)} ${at[parent][1]}L${at[place][0] - 3} ${at[place][1]}` }));
   });
   tree.forEach(({ token, best, score }, place) => {
     const [x, y] = at[place], probability = stepProbability(tree, place);
-    svg.append(make("text", { x, y: y + 4, class: best ? "best" : "" }, shortened(token, 8) + (score === null ? "" : ` (${score.toFixed(2)})`)));
-    if (probability !== null) svg.append(make("text", { x, y: y + 15, class: "p" }, probability.toFixed(3)));
+    svg.append(svgElement("text", { x, y: y + 4, class: best ? "best" : "" }, shortened(token, 8) + (score === null ? "" : ` (${score.toFixed(2)})`)));
+    if (probability !== null) svg.append(svgElement("text", { x, y: y + 15, class: "p" }, probability.toFixed(3)));
   });
   return svg;
 }

@@ -37,7 +37,7 @@ def test_the_page_names_no_other_file_and_forbids_every_request(make_study: Make
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
     assert policy.split("; ") == [
         "default-src 'none'", "base-uri 'none'", "form-action 'none'", "style-src 'unsafe-inline'",
-        f"script-src 'sha256-{digest}'",
+        "img-src data:", f"script-src 'sha256-{digest}'",
     ]  # fmt: skip
     assert text.index("Content-Security-Policy") < text.index("<style")
     assert not re.search(r"<link|<img|<iframe|<script[^>]+src|\bsrc=|@import|url\((?!#)|href=", text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from zoo.bench.learning_curve.report.page import page as write_page
 from zoo.bench.learning_curve.results.study import Study
@@ -17,6 +18,7 @@ MakeStudy = Callable[..., Study]
 Open = Callable[..., Any]
 BETTER, CROSSING = [0.4, 0.5, 0.6, 0.7], [0.2, 0.4, 0.7, 0.9]
 HOSTILE = "</script><script>document.title='taken'</script><b title=\"'&amp;"
+ASKING = ("file:", "http", "ws")
 LONG = "a-model-with-a-name-that-is-longer-than-any-screen-of-a-telephone-is-wide.and-a-tag"
 
 
@@ -30,9 +32,9 @@ def opened(browser: Open, tmp_path: Path) -> Iterator[Open]:
         path.write_text(write_page(study, "zoo bench data-size", "<svg viewBox='0 0 8 6'><path d='M0 0'/></svg>"))
         context = browser(width, **options)
         contexts.append(context)
-        context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
+        context.route(lambda url: url.startswith("http"), lambda route: route.abort())
         shown = context.new_page()
-        shown.on("request", lambda request: asked.append(request.url))
+        shown.on("request", lambda request: asked.extend([request.url] if request.url.startswith(ASKING) else []))
         shown.on("pageerror", lambda error: errors.append(str(error)))
         shown.goto(path.as_uri())
         return shown
@@ -40,7 +42,7 @@ def opened(browser: Open, tmp_path: Path) -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    assert asked == [(tmp_path / "report.html").as_uri()] * len(contexts)
+    assert set(asked) == {(tmp_path / "report.html").as_uri()}
     assert errors == []
 
 
@@ -210,6 +212,29 @@ def test_print_is_light_and_has_a_legend_but_no_controls(opened: Open, make_stud
     assert not any(shown.locator(each).first.is_visible() for each in ("select", "input", "#runs", ".axis"))
     assert shown.locator(".legend").get_by_text("vit").is_visible()
     assert not shown.locator(".legend").get_by_text("cnn").is_visible()
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", (255, 255, 255)), ("dark", (20, 23, 27))])
+def test_the_figure_is_saved_as_it_looks(
+    opened: Open, make_study: MakeStudy, tmp_path: Path, scheme: str, paper: tuple[int, int, int]
+) -> None:
+    shown = opened(make_study(BETTER, CROSSING), color_scheme=scheme)
+    stroke = colour(shown, ".mean", "stroke")
+    for name, ending in (("Save PNG", "png"), ("Save SVG", "svg")):
+        with shown.expect_download() as download:
+            shown.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == f"data-size.{ending}"
+        download.value.save_as(tmp_path / f"figure.{ending}")
+    svg = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    page = shown.evaluate("styled('--page')")
+    assert f'fill="{page}"' in svg
+    assert f"stroke: {stroke}" in svg
+    with Image.open(tmp_path / "figure.png") as image:
+        size, pixels = image.size, set(image.convert("RGB").get_flattened_data())
+    box = shown.locator("#plot svg").bounding_box()
+    assert size == pytest.approx((box["width"], box["height"]), abs=1)
+    assert paper in pixels
+    assert tuple(map(int, re.findall(r"\d+", stroke))) in pixels
 
 
 def test_without_a_script_there_are_figure_and_tables(opened: Open, make_study: MakeStudy) -> None:

@@ -1,7 +1,7 @@
 "use strict";
 const { test } = require("node:test");
 const assert = require("node:assert");
-const { toAddress, fromAddress } = require(`${process.env.ASSETS}/address.js`);
+const { toAddress, fromAddress } = require(`${process.env.ZOO}/viz/explorer/assets/address.js`);
 
 test("what is chosen comes back from the address", () => {
   const state = { map: "rollout of encoder, mean & max", row: 3, column: 0, step: 12, under: "entropy", way: "read" };

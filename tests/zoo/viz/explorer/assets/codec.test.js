@@ -2,7 +2,7 @@
 const { test } = require("node:test");
 const assert = require("node:assert");
 const { gzipSync } = require("node:zlib");
-const { bytesOf, inflated, split, valueAt, largest, written } = require(`${process.env.ASSETS}/codec.js`);
+const { bytesOf, inflated, split, valueAt, largest, written } = require(`${process.env.ZOO}/viz/explorer/assets/codec.js`);
 
 const store = (bits, scales, levels) => {
   const high = levels.map((level) => (bits === 16 ? level >> 8 : level));
@@ -34,4 +34,5 @@ test("signed weights have their sign in the first bit", () => {
 test("numbers are written with the digits that are known", () => {
   assert.deepStrictEqual([written(0.5412, 16), written(0.5412, 8), written(0, 16)], ["0.541", "≈ 0.54", "0.000"]);
   assert.equal(written(0.00004, 16), "4.0e-5");
+  assert.deepStrictEqual([0.00507, -0.0812, 0].map((value) => written(value, 8)), ["≈ 0.0051", "≈ -0.081", "≈ 0.00"]);
 });

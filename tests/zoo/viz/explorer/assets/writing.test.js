@@ -1,8 +1,8 @@
 "use strict";
 const { test } = require("node:test");
 const assert = require("node:assert");
-const { laidOut, stepProbability } = require(`${process.env.ASSETS}/writing.js`);
-const { svgOf } = require(`${process.env.ASSETS}/exports.js`);
+const { laidOut, stepProbability } = require(`${process.env.ZOO}/viz/explorer/assets/writing.js`);
+const { svgOf } = require(`${process.env.ZOO}/viz/explorer/assets/exports.js`);
 
 const node = (parent, total) => ({ token: "t", parent, total, score: null, best: 0 });
 const tree = [node(-1, Math.log(0.5)), node(0, Math.log(0.2)), node(0, Math.log(0.1)), node(-1, null), node(3, -1)];

@@ -1,0 +1,1 @@
+"""What self-contained pages share: theme, elements, scales and saved pictures, packed without any request."""
