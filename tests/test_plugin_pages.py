@@ -1,9 +1,13 @@
 """docs/plugins.md names each hook, field and member; the tutorial runs word for word."""
 
+import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
@@ -25,6 +29,7 @@ TUTORIAL = (ROOT / "docs" / "new-modality.md").read_text(encoding="utf-8")
 FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", TUTORIAL, re.DOTALL | re.MULTILINE)
 FILES = {match[1]: code for _, code in FENCES if (match := re.match(r"# ([\w.]+)\n", code))}
 COMMANDS = [line for _, code in FENCES if "pip install" in code for line in code.splitlines()]
+SERVING = [line for _, code in FENCES if code.startswith("zoo serve") for line in code.splitlines()]
 
 
 def section(title: str) -> str:
@@ -102,3 +107,23 @@ def test_the_tutorial_runs_word_for_word(tmp_path: Path) -> None:
     assert "spectra: no faults" in told["zoo plugins check spectra"]
     assert re.search(r"\d+ passed", told["python -m pytest test_zoo_spectra.py"])
     assert told["python ask.py"].splitlines() == re.findall(r"^# (data.*|True)$", FILES["ask.py"], re.MULTILINE)
+    if shutil.which("curl") is None:
+        pytest.skip("no curl is installed, with which the served model is asked")
+    served(programs["zoo"], tmp_path, environment)
+
+
+def served(zoo: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run the two commands that serve a model and ask it, on a port that is free."""
+    start, ask = (shlex.split(command)[1:] for command in SERVING)
+    assert start[-2:] == ["--port", "8000"]
+    with subprocess.Popen(
+        [*zoo, *start[:-1], "0"], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        (address,) = re.findall(r"http://\S+", process.stderr.readline())
+        asked = [word.replace("http://127.0.0.1:8000", address) for word in ask]
+        done = subprocess.run(["curl", "--silent", *asked], cwd=folder, capture_output=True, text=True)
+        process.terminate()
+        process.wait(30)
+    answers = [answer["labels"] for answer in json.loads(done.stdout)["answers"]]
+    assert [max(labels, key=labels.get) for labels in answers] == ["a", "c"], done.stdout

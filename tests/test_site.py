@@ -6,10 +6,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,32 @@ def test_every_figure_stands_near_the_command_that_makes_it() -> None:
             near = text[max(0, match.start() - 2500) : match.end() + 1500]
             assert re.search(r"\bzoo [a-z]|docs/\w+\.py", near), f"{page.name}: which command makes {match[1]}?"
             assert (ROOT / "docs" / match[1]).exists()
+
+
+MOST_BYTES = 3_000_000
+"""Of a page with all that it fetches, as it is sent without compression."""
+COLOURS = """() => {
+    const made = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    const numbers = colour => {
+        made.fillStyle = colour; made.fillRect(0, 0, 1, 1);
+        return [...made.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const ground = numbers(getComputedStyle(document.body).backgroundColor);
+    return [numbers(getComputedStyle(document.querySelector("article p")).color), ground];
+}"""
+"""Red, green and blue of a paragraph over the ground of the page, and of that ground."""
+
+
+def contrast(text: Sequence[int], ground: Sequence[int]) -> float:
+    """Give the ratio of luminances that WCAG 2.2 defines; 7 is its strictest wish."""
+    parts = [[(x / 255 + 0.055) ** 2.4 / 1.055**2.4 if x > 10 else x / 3295 for x in each] for each in (text, ground)]
+    low, high = sorted(0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in parts)
+    return (high + 0.05) / (low + 0.05)
+
+
+def size_of(reply: Any) -> int:
+    """Give the bytes that a browser got."""
+    return int(reply.headers.get("content-length", 0))
 
 
 class Resources(HTMLParser):
@@ -94,6 +121,28 @@ def test_no_page_names_a_resource_of_another_host_and_all_names_are_documented(s
     ]
     assert len(wanted) > 100
     assert not [name for name in wanted if f'id="{name}"' not in text]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed: apt-get install chromium")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1600])
+def test_a_page_fits_the_window_is_readable_and_weighs_little(address: str, width: int, scheme: Any) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--disable-gpu", "--no-first-run"])
+        for name in ("index.html", "models.html", "plugins.html", "benchmarks.html", "reference/zoo.core.engine.html"):
+            page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+            weights: list[int] = []
+            page.on("response", lambda reply, to=weights: to.append(size_of(reply)))
+            page.goto(address + name, wait_until="networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
+            text, ground = page.evaluate(COLOURS)
+            assert contrast(text, ground) > 7, f"{name}: text {text} on {ground}"
+            assert (sum(ground) < 382) == (scheme == "dark")
+            assert sum(weights) < MOST_BYTES, f"{name}: {sum(weights) / 1e6:.1f} MB"
+            page.close()
+        browser.close()
 
 
 @pytest.mark.slow

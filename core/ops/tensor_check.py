@@ -28,8 +28,13 @@ def check_tensor(value: Any, name: str) -> None:
 
 
 def values_known(x: Tensor) -> bool:
-    """Tell whether a tensor's values can be read, not on meta, in `torch.compile` or in transforms such as vmap."""
-    return not (x.is_meta or torch.compiler.is_compiling() or transforms_active())
+    """Tell whether a tensor's values can be read: not on meta, in `torch.compile`, in `vmap` or for a CUDA graph."""
+    return not (x.is_meta or torch.compiler.is_compiling() or transforms_active() or captured(x))
+
+
+def captured(x: Tensor) -> bool:
+    """Tell whether what is computed with a tensor is being recorded as a CUDA graph, which may not wait for it."""
+    return x.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def bounds(x: Tensor) -> tuple[int, int]:

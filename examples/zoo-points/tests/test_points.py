@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,12 @@ def test_data_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.xyz").write_text("1 2\n")
     with pytest.raises(InputError, match=r"a\.xyz"):
         read_cloud(tmp_path / "a.xyz")
+
+
+def test_a_cloud_that_was_uploaded_is_read_as_one_of_the_disk() -> None:
+    points, lengths = zoo.preprocess("cloud-tiny")([BytesIO(b"1 2 3 255\n4 5 6 0\n")])
+    assert points.tolist() == [[[1, 2, 3], [4, 5, 6]]]
+    assert lengths.tolist() == [2]
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -69,14 +69,15 @@ def collate(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     return pad_sequence(list(clouds), batch_first=True), torch.tensor([len(cloud) for cloud in clouds])
 
 
-def read_cloud(path: str | Path) -> Tensor:
-    """Read lines `x y z`; what stands behind them, such as colours, is left out.
+def read_cloud(path: str | Path | BinaryIO) -> Tensor:
+    """Read lines `x y z` of a file, or of an open one; what stands behind them, such as colours, is left out.
 
     Raises:
         InputError: If there is a line of another kind, or none.
     """
     try:
-        rows = [line.split()[:3] for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+        data = Path(path).read_bytes() if isinstance(path, str | Path) else path.read()
+        rows = [line.split()[:3] for line in data.decode("utf-8").splitlines() if line.strip()]
         points = torch.tensor([[float(cell) for cell in row] for row in rows])
     except (OSError, ValueError) as error:
         raise InputError(f"{str(path)!r} cannot be read: {error}") from error

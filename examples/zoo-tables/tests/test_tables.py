@@ -81,6 +81,7 @@ def test_rows_are_predicted_as_they_stand_in_the_file(tmp_path: Path) -> None:
     assert [max(answer, key=answer.get) for answer in found.values()] == ["no", "yes"]
     with pytest.raises(InputError, match="has 2 cells, the columns are n, kind, x"):
         list(pipeline.predict(["3,b"]))
+    assert not pipeline.reads_files  # so that `zoo serve` takes rows as texts
 
 
 @pytest.mark.parametrize("word", ["", "NA", "nan", "NaN", "null", "None", "?", " N/A "])

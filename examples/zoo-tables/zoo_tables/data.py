@@ -151,6 +151,7 @@ def preprocess(config: Mapping[str, Any], train: bool) -> Callable[[Any], tuple[
                 raise InputError(f"{','.join(row)!r} has {len(row)} cells, the columns are {', '.join(columns.names)}")
         return columns.inputs([cleaned(row) for row in rows])
 
+    prepared.reads_files = False  # so that `zoo serve` takes a text, which names no file here
     return prepared
 
 

@@ -280,3 +280,58 @@ def test_another_value_of_the_variable_is_an_error(monkeypatch: pytest.MonkeyPat
     names = "auto, mkl, onednn, amd-avx512, amd-zen4, amd-avx2, intel-avx512"
     with pytest.raises(ConfigError, match=f"^ZOO_PRODUCTS='fast' is not one of {names}$"):
         chosen.__wrapped__()
+
+
+def missing(*parts: object) -> Tensor:
+    raise AttributeError("'_OpNamespace' 'mkldnn' object has no attribute '_linear_pointwise'")
+
+
+def refusing(*parts: object) -> Tensor:
+    raise RuntimeError("mkldnn_linear_pointwise: this processor is not supported")
+
+
+@pytest.mark.parametrize("operator", [missing, refusing])
+def test_every_rule_multiplies_where_the_operator_is_missing_or_refuses(
+    rule: str, operator: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onednn, "_operator", operator)
+    monkeypatch.setattr(onednn, "_right", onednn._right.__wrapped__)
+    x, weight = torch.randn(16, 2048), torch.randn(2048, 2048, requires_grad=True)
+    wanted = gelu(linear(x, weight))
+    torch.testing.assert_close(multiply(x, weight, None, gelu), wanted)
+    (found,) = torch.autograd.grad(multiply(x, weight, None, gelu).sum(), weight)
+    torch.testing.assert_close(found, torch.autograd.grad(wanted.sum(), weight)[0], rtol=1e-4, atol=1e-4)
+    with torch.no_grad():
+        torch.testing.assert_close(multiply(x, weight, None, gelu), wanted)
+
+
+def test_every_rule_gives_shapes_without_memory(rule: str) -> None:
+    x, weight, bias = (torch.empty(*shape, device="meta") for shape in ((16, 2048), (2048, 2048), (2048,)))
+    y = multiply(x, weight.requires_grad_(), bias, gelu)
+    assert (y.shape, y.device.type, y.requires_grad) == ((16, 2048), "meta", True)
+
+
+def test_every_rule_is_followed_by_transforms_of_functions(rule: str) -> None:
+    x, weight = torch.randn(3, 16, 512).double(), torch.randn(3, 512, 512).double() / 512**0.5
+    single = x.float(), weight.float()
+    found = torch.func.vmap(lambda x, weight: multiply(x, weight, None, gelu))(*single)
+    torch.testing.assert_close(found.double(), gelu(x @ weight.mT), rtol=1e-4, atol=1e-4)
+
+    def loss(weight: Tensor, x: Tensor, way: Callable[..., Tensor]) -> Tensor:
+        return way(x, weight).square().sum()
+
+    grads = torch.func.vmap(torch.func.grad(lambda w, x: loss(w, x, lambda x, w: multiply(x, w, None))))(*single[::-1])
+    wanted = torch.func.vmap(torch.func.grad(lambda w, x: loss(w, x, linear)))(weight, x)
+    torch.testing.assert_close(grads.double(), wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_every_rule_has_second_derivatives(rule: str) -> None:
+    x, weight, along = torch.randn(16, 512), torch.randn(512, 512) / 512**0.5, torch.randn(512, 512)
+
+    def along_twice(way: Callable[..., Tensor], dtype: torch.dtype) -> Tensor:
+        parts = [part.to(dtype) for part in (x, weight, along)]
+        _, found = torch.autograd.functional.hvp(lambda w: way(parts[0], w).tanh().pow(3).sum(), parts[1], parts[2])
+        return found
+
+    found, wanted = along_twice(lambda x, w: multiply(x, w, None), torch.float32), along_twice(linear, torch.float64)
+    torch.testing.assert_close(found.double(), wanted, rtol=1e-3, atol=1e-3 * float(wanted.abs().max()))

@@ -27,6 +27,12 @@ def net(num_classes=3, dim=8):
 def anything(**keywords):
     return net(**keywords)
 
+def needy(dim):
+    return net(dim=dim)
+
+def broken(dim=8):
+    raise RuntimeError("no net")
+
 def example(config, batch_size, seed):
     return (torch.randn(batch_size, 5, 2, generator=torch.Generator().manual_seed(seed)),)
 
@@ -164,6 +170,27 @@ def test_a_sound_plugin_has_no_fault(found: Found) -> None:
             "lists for tuples",
         ),
         (models(a=("config={}", "config={'dim': {1}}")), "error", "mine", "is no JSON", "lists and dictionaries"),
+        (
+            models(a=("_net:net", "_net:needy")),
+            "error",
+            "mine",
+            "needs 'dim', which config lacks",
+            "add them to config",
+        ),
+        (
+            models(a=("_net:net", "_net:broken")),
+            "error",
+            "mine",
+            "cannot be built: RuntimeError: no net",
+            r"zoo\.create\('mine', device='meta'\)",
+        ),
+        (
+            models(a=('name="mine"', "name=mine()")).replace("ZOO_PLUGIN_API = 1", "ZOO_PLUGIN_API = 1; mine = None"),
+            "error",
+            "zoo_models",
+            "raises 'NoneType' object is not callable",
+            r"run zoo_models\(\) alone",
+        ),
         (models(', task="generate"'), "error", "mine", "not among tasks", "add 'generate'"),
         (models(', claims=("causel",)'), "error", "mine", "'causel' is not known. Did you mean 'causal'", "causal"),
         (models(', weights={"a": "org/name"}'), "error", "mine", "'org/name'", "hf-hub:org/name"),
@@ -203,6 +230,18 @@ def test_a_plugin_is_found_by_name_distribution_and_module(install: Callable[...
     assert [each.name for each in candidates("vision")] == ["vision"]
     with pytest.raises(ConfigError, match=r"no plugin 'mien' is installed\. Did you mean 'mine'"):
         candidates("mien")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("my plugin", "'my plugin' is not legal"), ("hf-hub", "is a reserved name")]
+)
+def test_an_entry_point_whose_name_nobody_can_write_is_told(name: str, told: str, install: Callable[..., None]) -> None:
+    distribution = f"zoo-called-{name.replace(' ', '-')}"
+    install(distribution, name, HEAD)
+    (candidate,) = candidates(distribution)
+    found = [each for each in check_plugin(candidate) if each.where == f"entry point '{name}'"]
+    assert [(each.level, told in each.fault) for each in found] == [("error", True)], found
+    assert "rename it in pyproject.toml" in found[0].mend
 
 
 def test_two_distributions_with_one_name_are_told(install: Callable[..., None]) -> None:

@@ -59,6 +59,13 @@ def test_an_extra_that_is_not_there_is_told(found: Found) -> None:
     assert "has no extra [tres]. Did you mean 'trees'" in finding.fault
 
 
+def test_an_extra_of_a_distribution_that_is_not_installed_is_told(found: Found) -> None:
+    (finding,) = found(install_text="zoo-mien[trees]")
+    assert (finding.level, finding.where) == ("warning", "m")
+    assert "tells users to install 'zoo-mien[trees]', and zoo-mien is not installed" in finding.fault
+    assert finding.mend == "correct its name"
+
+
 def test_a_module_that_no_distribution_has_has_none() -> None:
     assert distribution_of("", "zoo_mine_module") is None
     assert distribution_of("not-there", "x") is None

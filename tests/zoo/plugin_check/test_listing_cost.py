@@ -54,6 +54,15 @@ def test_a_module_that_raises_or_ends_the_process_is_told(tmp_path: Path) -> Non
     assert "code 9" in finding.fault
 
 
+def test_a_module_whose_import_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.plugin_check.listing_cost._TIMEOUT", 0.5)
+    (tmp_path / "zoo_waits.py").write_text("import time; time.sleep(60)\n")
+    (finding,) = check_cost("zoo_waits", ())
+    assert (finding.level, finding.where) == ("error", "zoo_waits")
+    assert "did not end within 0.5 s" in finding.fault
+    assert "python -c 'import zoo_waits'" in finding.mend
+
+
 def test_the_importer_of_a_module_is_read_from_its_indentation() -> None:
     rows = ("100 |        100 |     c", "200 |        300 |   b", "5 |          5 |   d", "10 |        315 | a")
     found = importers("\n".join(f"import time:       {row}" for row in rows))

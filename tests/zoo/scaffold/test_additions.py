@@ -1,7 +1,10 @@
 """`zoo new model` and `zoo new attention` in a plugin that is there."""
 
 import importlib
+import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,8 @@ from zoo.registry.lookup import using
 from zoo.scaffold.additions import new_attention, new_model
 from zoo.scaffold.package import new_plugin
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture(params=["kit", "zoo-timeseries"])
@@ -60,6 +64,18 @@ def test_a_new_attention_is_found_by_name(plugin: tuple[Path, str]) -> None:
         name = next(spec.name for spec in registry.models)
         model = zoo.create(name, attention="sharp:2")
         assert any(key.endswith("q_norm.log") for key in model.state_dict())
+
+
+@pytest.mark.slow
+def test_the_tests_that_are_written_pass(plugin: tuple[Path, str]) -> None:
+    folder, _ = plugin
+    written = [*new_model("walk-linear", folder), *new_attention("sharp", folder)]
+    tests = [str(path) for path in written if path.name.startswith("test_")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\b7 passed", done.stdout), done.stdout
 
 
 def test_a_model_that_is_there_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from zoo.bench.gpu import decoding
 from zoo.bench.gpu.decoding import Writer, recorded
@@ -36,6 +38,28 @@ def test_a_step_does_not_wait_for_the_device_and_keeps_its_addresses() -> None:
     now = [x for layer in writer.state.layers for x in layer.own.tensors.values()]
     assert len(kept) == 4
     assert all(before is after for before, after in zip(kept, now, strict=True))
+
+
+class Unread(TorchFunctionMode):
+    """Refuse what waits for the values of tensors, as a GPU does while it records a graph."""
+
+    WAITS = (Tensor.tolist, Tensor.item, Tensor.__bool__, Tensor.__int__, Tensor.__float__, Tensor.__index__,
+             Tensor.nonzero, torch.nonzero, Tensor.cpu, Tensor.numpy)  # fmt: skip
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        masks = [part for part in args[1:2] if func is Tensor.__getitem__ and isinstance(part, Tensor)]
+        if func in self.WAITS or any(mask.dtype is torch.bool for mask in masks):
+            raise AssertionError(f"{func} waits for values")
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_step_that_is_recorded_reads_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = create.create(decoding.NAME, **TINY).eval()
+    writer = Writer(model, torch.zeros(2, 1, dtype=torch.long), 4)
+    writer.step()
+    monkeypatch.setattr("zoo.core.ops.tensor_check.captured", lambda x: True)
+    with Unread():
+        writer.step()
 
 
 @pytest.mark.parametrize("build", [decoding.beside_steps, decoding.beside_peer])
