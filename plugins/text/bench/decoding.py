@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from zoo.bench import Case, Job
+from zoo.core import Generated
 from zoo.plugins.text.bench.peer import ids, pair
 
 NAME, VOCABULARY = "gpt2-small", 50_257
@@ -14,15 +15,17 @@ PROMPT, NEW = 16, 64
 """Tokens of the prompt, and tokens that are written behind it."""
 
 
-def write(model: Any, prompt: Tensor, beam: int) -> None:
+def write(model: Any, prompt: Tensor, beam: int) -> Generated:
     """Let our model write; what ends a text is no token it could choose, so all rows have one length."""
-    model.generate(prompt, max_len=NEW, beam=beam)
+    found: Generated = model.generate(prompt, max_len=NEW, beam=beam)
+    return found
 
 
-def peer_write(model: Any, prompt: Tensor, beam: int) -> None:
-    """Let the peer write as many."""
-    mask = torch.ones_like(prompt)
-    model.generate(prompt, attention_mask=mask, max_new_tokens=NEW, min_new_tokens=NEW, num_beams=beam, do_sample=False)
+def peer_write(model: Any, prompt: Tensor, beam: int) -> Tensor:
+    """Let the peer write as many, behind the prompt."""
+    counts = {"max_new_tokens": NEW, "min_new_tokens": NEW, "num_beams": beam}
+    found: Tensor = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, **counts)
+    return found
 
 
 def generate(dtype: torch.dtype, rows: int, beam: int = 1) -> tuple[Job, Job]:

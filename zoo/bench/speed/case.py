@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 Job = Callable[[], object]
 Seconds = float
@@ -22,6 +23,7 @@ class Case:
             seconds of a sound may stand in the peer's place, or a limit in bytes.
         memory: whether peak bytes are compared instead of seconds; of a limit, those of a process of its own.
         repeats: of the function for one measurement, where one run is too short to time.
+        quality: says what our way changes, from our answer and the peer's, where ours is no equal of it.
     """
 
     name: str
@@ -30,3 +32,4 @@ class Case:
     build: Callable[[], Built]
     memory: bool = False
     repeats: int = 1
+    quality: Callable[[Any, Any], str] | None = None

@@ -6,7 +6,7 @@ A suite is a package that a plugin names (`zoo_suites`); each of its modules lis
 import gc
 import pkgutil
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +39,7 @@ class Row:
         theirs: the peer's.
         ratio: ours over the peer's, round by round.
         missing: why there are no figures; empty if there are.
+        quality: what our way changes in the answers; empty if it is not compared.
     """
 
     case: Case
@@ -47,6 +48,7 @@ class Row:
     theirs: float = 0.0
     ratio: Spread | None = None
     missing: str = ""
+    quality: str = ""
 
     @property
     def reached(self) -> str:
@@ -115,7 +117,7 @@ def execute(config: Mapping[str, Any]) -> dict[str, Any]:
         row = measure(case, config["threads"], config["rounds"], config["device"])
     finally:
         gc.collect()
-    found = {"ours": row.ours, "theirs": row.theirs, "missing": row.missing}
+    found = {"ours": row.ours, "theirs": row.theirs, "missing": row.missing, "quality": row.quality}
     return found | ({"ratio": astuple(row.ratio)} if row.ratio else {})
 
 
@@ -135,7 +137,7 @@ def _row_of(case: Case, record: Record) -> Row:
     if "error" in record:
         return Row(case, count, missing=f"{FAILED} {record['error'].strip().splitlines()[0][:200]}")
     ratio = Spread(*record["ratio"]) if "ratio" in record else None
-    return Row(case, count, record["ours"], record["theirs"], ratio, record["missing"])
+    return Row(case, count, record["ours"], record["theirs"], ratio, record["missing"], record.get("quality", ""))
 
 
 def measure(case: Case, count: int, rounds: int = 15, device: str = "cpu") -> Row:
@@ -145,7 +147,12 @@ def measure(case: Case, count: int, rounds: int = 15, device: str = "cpu") -> Ro
             built: Built = case.build()
     except ImportError as error:
         return Row(case, count, missing=f"does not import: {error}")
-    return Row(case, count, missing=built) if isinstance(built, str) else _timed(case, built, count, rounds, device)
+    if isinstance(built, str):
+        return Row(case, count, missing=built)
+    row = _timed(case, built, count, rounds, device)
+    if case.quality is None or not callable(built[1]):
+        return row
+    return replace(row, quality=case.quality(built[0](), built[1]()))
 
 
 def _timed(case: Case, built: tuple[Job, Job | float], count: int, rounds: int, device: str) -> Row:
@@ -199,6 +206,7 @@ def cells(row: Row) -> list[str]:
     show = _megabytes if row.case.memory else _milliseconds
     exact = f"{row.ratio.median:.3g}"
     ratio = exact if row.case.memory else f"{exact} ({row.ratio.low:.3g}-{row.ratio.high:.3g})"
+    head[0] += f"; {row.quality}" if row.quality else ""
     return [*head, show(row.ours), show(row.theirs), ratio, target, row.reached]
 
 

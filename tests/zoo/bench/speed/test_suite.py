@@ -133,6 +133,17 @@ def test_the_ratio_is_ours_over_the_peers() -> None:
     assert row.ours < row.theirs
 
 
+def test_what_a_way_changes_in_the_answers_stands_beside_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = case(lambda: (lambda: 3, lambda: 5), quality=lambda ours, theirs: f"{ours} for {theirs}")
+    monkeypatch.setattr(suite, "_named", lambda *_: {("toys: fills", "itself"): fast})
+    (config,) = configurations("zoo.bench.engine", thread_counts=[1], rounds=2)
+    (row,) = rows_of([{"config": config, **execute(config)}])
+    assert row.quality == "3 for 5"
+    assert cells(row)[0] == "fills; 3 for 5"
+    alone = Case("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), quality=lambda ours, theirs: "no")
+    assert cells(measure(alone, 1, rounds=2))[0] == "hears"
+
+
 def test_a_duration_may_stand_in_the_peers_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "seconds", lambda job: 0.5)
     row = measure(Case("hears", "the sound", 0.1, build=lambda: (fill(1), 2.0), repeats=5), 1, rounds=3)

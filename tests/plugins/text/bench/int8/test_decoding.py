@@ -1,5 +1,6 @@
 """The suite `int8`: its cases are listed, and both sides write as many tokens."""
 
+import re
 from typing import Any, cast
 
 import pytest
@@ -27,9 +28,11 @@ def test_ours_has_int8_weights_and_both_sides_run(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(module, "VOCABULARY", 40)
     monkeypatch.setattr(texts, "NEW", 3)
     monkeypatch.setattr(decoding, "LONG", 5)
-    for built in (decoding.generate(2), decoding.prefill()):
+    said = []
+    for built, quality in ((decoding.generate(2), decoding.written), (decoding.prefill(), decoding.understood)):
         mine, other = cast(Any, built)
         assert is_quantized(mine.args[0])
         assert other.args[0] in (theirs, theirs.net)
-        mine()
-        other()
+        said.append(cast(Any, quality)(mine(), other()))
+    assert re.fullmatch(r"\d of 6 tokens the same", said[0])
+    assert re.fullmatch(r"[\d.]+% the same best, error [\d.]+ of the deviation, perplexity [+-]0\.\d\d%", said[1])
