@@ -15,14 +15,15 @@ from zoo.core.ops.autocast import no_autocast
 from zoo.core.ops.bfloat16 import fast_bfloat16, fast_vectors
 from zoo.core.ops.first_order import only_once, transforms_active
 from zoo.core.ops.fused_attention import fused_attention
+from zoo.core.ops.onednn import traced
 from zoo.core.patterns.basic import Causal
 from zoo.core.patterns.pattern import Full
 from zoo.core.scoring.relative_bias import Relative
 
 LONGEST_PRODUCT = 1024
-"""Keys up to which the plain products may store every weight for the backward pass."""
+"""Keys, and queries where no gradient is wanted, up to which plain products may hold all weights of a head."""
 SCORES = 1 << 20
-"""Scores that are computed at once where no gradient is wanted: 2 MiB in bfloat16."""
+"""Scores that are computed at once where no gradient is wanted, 2 MiB in bfloat16, but a head for each thread."""
 FEWEST, NARROWEST = 1 << 16, 32
 """Scores of all rows and heads, and channels of a head, from which on products without gradients are faster."""
 QUERIES = 100
@@ -149,12 +150,12 @@ def in_float32(call: Call) -> Call:
 def may_multiply(call: Call) -> bool:
     """Tell whether plain products of all pairs can serve: on a CPU, everything that is there is read, not too long."""
     return (
-        call.q.device.type == "cpu"
+        not torch.compiler.is_compiling()  # before sizes, which a program has for all
+        and call.q.device.type == "cpu"
         and call.pattern == Full()
         and call.dropout == 0
         and call.q.shape[1] == call.k.shape[1]
         and call.k.shape[2] <= LONGEST_PRODUCT
-        and not torch.compiler.is_compiling()
         and not transforms_active()
     )
 
@@ -169,29 +170,30 @@ def prefers_products(call: Call) -> bool:
 
     Without gradients in bfloat16, forward at (8, 6 heads, 197, 64), (4, 12, 128, 64), (4, 12, 512, 64) and (32, 3, 65,
     64) takes 0.57, 0.56, 0.58 and 0.46 of the kernel's time on an AMD EPYC (Zen 4) with one thread, and 0.55 to 0.59,
-    0.44 with two; in float32 1.2 to 1.3. Processors with AMX, whose kernel has it too, have not been measured.
+    0.44 with two; in float32 1.0 to 1.3. Processors with AMX, which the kernel uses as well, have not been measured.
     """
     return (
         (call.q.dtype is torch.bfloat16 if call.bias is None else isinstance(call.bias, Relative))
-        and (call.needs_grad or prefers_products_forward(call))
         and all(part is None for part in (call.valid, call.segments))
         and may_multiply(call)
+        and (call.needs_grad or prefers_products_forward(call))
     )
 
 
 def prefers_products_forward(call: Call) -> bool:
     """Tell whether they do where no gradient is wanted: without a bias, in bfloat16 that AVX-512 multiplies fast."""
+    if call.bias is not None or not fast_vectors() or traced():
+        return False
     b, h, n, m = *call.q.shape[:3], call.k.shape[2]
-    large = b * h * n * m >= FEWEST and call.q.shape[3] >= NARROWEST
-    return call.bias is None and fast_vectors() and large and n <= LONGEST_PRODUCT
+    return b * h * n * m >= FEWEST and call.q.shape[3] >= NARROWEST and n <= LONGEST_PRODUCT
 
 
 def by_heads(
     q: Float[Tensor, "b q d"], k: Float[Tensor, "b k d"], v: Float[Tensor, "b k e"], scale: float
 ) -> Float[Tensor, "b q e"]:
-    """Attend without gradients by products, so many heads at a time that their scores stay in the cache."""
+    """Attend without gradients by products, so many heads at a time that their scores stay in the last cache."""
     y = v.new_empty(*q.shape[:2], v.shape[2])
-    step = max(1, SCORES // (q.shape[1] * k.shape[1]))
+    step = max(torch.get_num_threads(), SCORES // (q.shape[1] * k.shape[1]))
     for at in (slice(first, first + step) for first in range(0, len(q), step)):
         y[at] = _Products.apply(q[at], k[at], v[at], None, scale)
     return y

@@ -32,17 +32,20 @@ def serves(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
 
     It reads a bias as if it were contiguous, and has no batching rule, no derivative and no shape for tracers.
     """
+    return x.dtype in (torch.float32, torch.bfloat16) and plain(x, weight, bias) and works(x.dtype)
+
+
+def plain(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Tell whether these are dense tensors of one precision on a CPU, and neither autocast nor tracers are at work."""
     parts = (x, weight) if bias is None else (x, weight, bias)
     return (
-        x.dtype in (torch.float32, torch.bfloat16)
-        and all(type(part) in (Tensor, nn.Parameter) and part.dtype is x.dtype and part.is_cpu for part in parts)
+        all(type(part) in (Tensor, nn.Parameter) and part.dtype is x.dtype and part.is_cpu for part in parts)
         and x.layout is weight.layout is torch.strided
         and weight.dim() == 2
         and min(x.numel(), weight.numel()) > 0
         and (bias is None or bias.is_contiguous())
         and not torch.is_autocast_enabled("cpu")
         and not traced()
-        and works(x.dtype)
     )
 
 

@@ -30,7 +30,7 @@ MANY = 32
 
 @dataclass(frozen=True)
 class Rule:
-    """Tell what oneDNN multiplies on a processor; PyTorch's `linear` multiplies the rest.
+    """Tell what oneDNN multiplies on a processor; PyTorch (`linear`, panels, columns) multiplies the rest.
 
     Args:
         rows: vectors from which on it does.
@@ -39,8 +39,8 @@ class Rule:
         fused: activations that it computes with the product where no gradient is wanted.
         large: numbers of a matrix from which on it does with less work too.
         gradients: whether it computes products whose gradients are wanted, and these.
-        upright: whether it computes the gradients of matrices that have no more columns than rows.
-        columns: vectors up to which such a matrix is multiplied with them as columns, by neither (`columns.py`).
+        tall: whether it computes a weight's gradient too where the matrix has no more columns than rows.
+        columns: vectors up to which PyTorch multiplies them as columns of a product (`columns.py`), before all else.
     """
 
     rows: int
@@ -49,7 +49,7 @@ class Rule:
     fused: frozenset[Activation]
     large: float = inf
     gradients: bool = True
-    upright: bool = True
+    tall: bool = True
     columns: int = 0
 
 
@@ -57,7 +57,7 @@ RULES = {
     "mkl": Rule(rows=0, work=0.0, plain=False, fused=frozenset()),
     "onednn": Rule(rows=1, work=0.0, plain=True, fused=frozenset(FUSED)),
     "amd-avx512": Rule(rows=2, work=4e6, plain=True, fused=frozenset(FUSED)),
-    "amd-zen4": Rule(rows=1, work=1.6e7, plain=True, fused=frozenset(FUSED), large=4e5, upright=False, columns=4),
+    "amd-zen4": Rule(rows=1, work=1.6e7, plain=True, fused=frozenset(FUSED), large=4e5, tall=False, columns=4),
     "amd-avx2": Rule(rows=2, work=inf, plain=True, fused=frozenset(), large=4e6, gradients=False),
     "intel-avx512": Rule(rows=16, work=4e6, plain=False, fused=frozenset({gelu_tanh})),
 }
@@ -82,7 +82,7 @@ def multiply(
         y = weight.multiply(x, bias)
         return activation(y) if activation else y
     rule = RULES["mkl" if torch.compiler.is_compiling() else chosen()]  # a compiler could not follow the choice
-    if rule.columns and in_columns(x, weight, rule.columns):
+    if rule.columns and in_columns(x, weight, bias, rule.columns):
         y = by_columns(x, weight, bias)
         return activation(y) if activation else y
     if not (rule.plain or activation in rule.fused):
@@ -96,7 +96,7 @@ def multiply(
     if not (x.is_cpu and wanted and _worthwhile(rule, x, weight) and onednn.serves(x, weight, bias)):
         y = _by_pytorch(x, weight, bias)
     elif differentiated:
-        y = onednn.differentiable(x, weight, bias, rule.upright or len(weight) < weight.shape[1])
+        y = onednn.differentiable(x, weight, bias, rule.tall or len(weight) < weight.shape[1])
     else:
         y = onednn.multiply(x, weight, bias, fused)
         activation = None if fused else activation
@@ -145,6 +145,6 @@ def of_processor() -> str:
     maker = "amd" if can.get("sse4a") else "intel"
     width = "avx512" if can.get("avx512_f") else "avx2" if can.get("avx2") else ""
     if maker == "amd" and can.get("avx512_bf16") and not can.get("avx_vnni"):
-        width = "zen4"  # AVX-512 in halves: no more float32 operations than by AVX2
+        width = "zen4"  # units of 256 bits: no more float32 operations by AVX-512 than by AVX2
     name = f"{maker}-{width}"
     return name if can.get("architecture") == "x86_64" and name in RULES else "mkl"

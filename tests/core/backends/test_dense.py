@@ -1,6 +1,7 @@
 """The dense backend: plain products and the fused kernel are the same function."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -62,13 +63,35 @@ def test_products_compute_answers_in_bfloat16_where_vectors_are_fast(
         assert prefers_products(call()) is vectors
         assert not prefers_products(call(torch.float32))
         assert not prefers_products(replace(call(), bias=ALiBi(torch.rand(3))))
-        monkeypatch.setattr(dense, "FEWEST", 2 * 3 * 5 * 5 + 1)
-        assert not prefers_products(call())
+        for bound, value in (("FEWEST", 2 * 3 * 5 * 5 + 1), ("NARROWEST", 5), ("LONGEST_PRODUCT", 4)):
+            with monkeypatch.context() as other:
+                other.setattr(dense, bound, value)
+                assert not prefers_products(call())
+
+
+def test_answers_by_products_in_bfloat16_are_those_of_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "fast_vectors", lambda: True)
+    monkeypatch.setattr(dense, "fast_bfloat16", lambda: True)
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 96, 4, 32).bfloat16() for _ in range(3))
+    used: list[int] = []
+    by_heads = dense.by_heads
+
+    def counted(q: torch.Tensor, *rest: Any) -> torch.Tensor:
+        used.append(len(q))
+        return by_heads(q, *rest)
+
+    monkeypatch.setattr(dense, "by_heads", counted)
+    found = attend(q, k, v, backend="dense")
+    assert used == [8]
+    wanted = attend(q.double(), k.double(), v.double(), backend="reference")
+    torch.testing.assert_close(found.double(), wanted, rtol=2e-2, atol=2e-2)
 
 
 def test_answers_by_products_need_not_all_scores_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     q, k, v = (torch.randn(5, n, 4, dtype=torch.float64) for n in (3, 6, 6))
     monkeypatch.setattr(dense, "SCORES", 2 * 3 * 6)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     seen: list[int] = []
     softmax = torch.softmax
 

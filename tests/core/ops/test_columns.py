@@ -25,32 +25,35 @@ def test_the_answer_is_that_of_linear_and_contiguous(shape: tuple[int, ...], bia
     assert found.is_contiguous()
 
 
-def test_a_row_alone_has_the_answer_that_it_has_beside_its_equal() -> None:
-    x, weight = torch.randn(1, 16), torch.randn(20, 16)
-    assert torch.equal(by_columns(x, weight, None), by_columns(x.repeat(2, 1), weight, None)[:1])
+class Sub(Tensor):
+    """A tensor of a class of its own, such as a sharded one."""
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda x, w: (x.expand(5, 4), w),
-        lambda x, w: (x[:0], w),
-        lambda x, w: (x.double(), w.double()),
-        lambda x, w: (x, w[:3]),
-        lambda x, w: (x, w.T.contiguous().T),
-        lambda x, w: (x, w.clone().requires_grad_()),
+        lambda x, w, b: (x.expand(5, 4), w, b),
+        lambda x, w, b: (x[:0], w, b),
+        lambda x, w, b: (x.double(), w.double(), b.double()),
+        lambda x, w, b: (x, w, b.double()),
+        lambda x, w, b: (x, w[:3], b[:3]),
+        lambda x, w, b: (x, w.T.contiguous().T, b),
+        lambda x, w, b: (x, w.clone().requires_grad_(), b),
+        lambda x, w, b: (x, w, b.clone().requires_grad_()),
+        lambda x, w, b: (x, w.as_subclass(Sub), b),
+        lambda x, w, b: (x, w.to_sparse(), b),
     ],
-    ids=["many", "none", "float64", "wide", "turned", "gradient"],
+    ids=["many", "none", "float64", "mixed", "wide", "transposed", "gradient", "bias-gradient", "subclass", "sparse"],
 )
-def test_all_else_is_left(change: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
-    x, weight = torch.randn(1, 4), torch.randn(6, 4)
-    assert in_columns(x, weight, 4)
-    assert not in_columns(*change(x, weight), 4)
+def test_all_else_is_left(change: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> None:
+    x, weight, bias = torch.randn(1, 4), torch.randn(6, 4), torch.randn(6)
+    assert in_columns(x, weight, bias, 4)
+    assert not in_columns(*change(x, weight, bias), 4)
 
 
 def test_autocast_and_counters_of_operations_see_linear() -> None:
     x, weight = torch.randn(1, 4), torch.randn(6, 4)
     with torch.autocast("cpu", torch.bfloat16):
-        assert not in_columns(x, weight, 4)
+        assert not in_columns(x, weight, None, 4)
     with torch.utils.flop_counter.FlopCounterMode(display=False):
-        assert not in_columns(x, weight, 4)
+        assert not in_columns(x, weight, None, 4)

@@ -14,19 +14,19 @@ from zoo.bench.speed.case import Built, Case, Job
 from zoo.core.ops import columns, onednn, panels
 from zoo.core.ops.activations import gelu, gelu_tanh, silu
 from zoo.core.ops.onednn import Activation
+from zoo.core.ops.products import RULES
 
 MATRICES = (
     ("Transformer base, MLP", 512, 2048),
     ("ViT-S, MLP", 384, 1536),
     ("BERT and GPT-2, MLP", 768, 3072),
+    ("BERT and GPT-2, MLP back", 3072, 768),
     ("Conformer, small", 144, 576),
 )
 """Name, channels in and out: arXiv:1706.03762, arXiv:2012.12877, arXiv:1810.04805, arXiv:2005.08100."""
 VOCABULARY = ("GPT-2, head", 768, 50257)
-ROWS = (1, 4, 8, 16, 64, 512, 1576)
+ROWS = (1, 2, 4, 8, 16, 64, 512, 1576)
 """Tokens of a step, of a beam, of a batch; 1,576 are 8 images of 224 pixels in ViT-S/16."""
-COLUMNS = 4
-"""Rows up to which they are taken as columns."""
 WORK = 2e8
 """Multiply-adds of one measurement at least: what is smaller is repeated."""
 
@@ -84,11 +84,11 @@ def _without_gradients(ours: Job, theirs: Job) -> Built:
 def _cases() -> list[Case]:
     found = []
     for name, wide, out in (*MATRICES, VOCABULARY):
-        for rows in ROWS if name != VOCABULARY[0] else ROWS[:5]:
+        for rows in ROWS if name != VOCABULARY[0] else ROWS[:6]:
             shape = f"{name}, {rows:,} x {wide} to {out:,}"
             add = partial(_case, shape, max(1, round(WORK / (rows * wide * out))))
             found.append(add("oneDNN", partial(forward, rows, wide, out, by_onednn)))
-            if rows <= COLUMNS:
+            if rows <= max(rule.columns for rule in RULES.values()) and out >= wide:
                 found.append(add("columns", partial(forward, rows, wide, out, columns.by_columns)))
             if panels.FEW[0] <= rows <= panels.FEW[1]:
                 found.append(add("panels", partial(forward, rows, wide, out, panels.by_panels)))
