@@ -57,6 +57,7 @@ def _panel(panel: Axes, study: Study, axis: str) -> None:
         panel.plot(
             at, value, marker=mark.marker, ms=6, ls="-" if joined else "", lw=2, color=mark.light, label=name, zorder=3
         )
+    _widen(panel)
     _crossover(panel, study, axis)
     span = max(costs.values()) / min(costs.values())
     panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7) if span < 10 else (1, 3) if span < 300 else (1,)))
@@ -69,6 +70,13 @@ def _panel(panel: Axes, study: Study, axis: str) -> None:
     panel.grid(color="#dddddd", lw=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def _widen(panel: Axes) -> None:
+    """Give room to points at one place, whose limits differ by rounding alone: matplotlib widens only equal ones."""
+    for limits, widen in ((panel.get_xlim(), panel.set_xlim), (panel.get_ylim(), panel.set_ylim)):
+        if limits[1] < limits[0] * (1 + 1e-6):
+            widen(limits[0] / 2, limits[1] * 2)
 
 
 def _crossover(panel: Axes, study: Study, axis: str) -> None:
