@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from zoo.bench.speed.case import Built, Case
-from zoo.bench.speed.quality import of_scores
+from zoo.bench.speed.quality import compare_scores
 from zoo.core.errors import ZooError
 from zoo.deploy.bundle import described
 from zoo.deploy.check import Runs, runner
@@ -127,7 +127,7 @@ CASES = (
             "eager PyTorch",
             target,
             partial(compared, name, kind == "int8"),
-            quality=of_scores if kind == "int8" else None,
+            quality=compare_scores if kind == "int8" else None,
         )
         for name, *targets in FAMILIES
         for kind, target in zip(("float32", "int8"), targets, strict=True)
@@ -138,7 +138,7 @@ CASES = (
             "eager PyTorch",
             target,
             partial(compared, "gpt2-small", kind == "int8", 0),
-            quality=of_scores if kind == "int8" else None,
+            quality=compare_scores if kind == "int8" else None,
         )
         for kind, target in (("float32", 1.1), ("int8", 0.7))
     ),

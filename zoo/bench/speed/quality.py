@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 
-def of_scores(found: object, wanted: object) -> str:
+def compare_scores(found: object, wanted: object) -> str:
     """Compare scores, classes last: how often the best class is the same, and the largest error over their deviation.
 
     Args:
@@ -19,7 +19,7 @@ def of_scores(found: object, wanted: object) -> str:
     return f"{same:.1%} the same best, error {error:.2g} of the deviation"
 
 
-def of_choices(found: Tensor, wanted: Tensor) -> str:
+def compare_choices(found: Tensor, wanted: Tensor) -> str:
     """Tell how many numbers, such as tokens that were written, are the same.
 
     Args:

@@ -8,8 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 import zoo
-from zoo.bench import Case, Job
-from zoo.bench.speed.quality import of_choices, of_scores
+from zoo.bench import Case, Job, compare_choices, compare_scores
 from zoo.core import Generated
 from zoo.plugins.text.bench.decoding import NAME, NEW, PROMPT, VOCABULARY, peer_write, write
 from zoo.plugins.text.bench.peer import ids, pair
@@ -43,14 +42,14 @@ def prefill() -> tuple[Job, Job]:
 
 def written(found: Generated, wanted: Tensor) -> str:
     """Compare the tokens that were written."""
-    return of_choices(found.ids[:, 0], wanted[:, PROMPT:])
+    return compare_choices(found.ids[:, 0], wanted[:, PROMPT:])
 
 
 def understood(found: Tensor, wanted: Tensor) -> str:
     """Compare the scores of a prompt, and its perplexity by them."""
     prompt = ids(VOCABULARY, 1, LONG)[0, 1:]
     before, after = (float(cross_entropy(scores[0, :-1].double(), prompt).exp()) for scores in (wanted, found))
-    return f"{of_scores(found, wanted)}, perplexity {after / before - 1:+.2%}"
+    return f"{compare_scores(found, wanted)}, perplexity {after / before - 1:+.2%}"
 
 
 CASES = [
