@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isqrt
 from typing import Any, Literal
 
 import torch
@@ -107,6 +108,23 @@ def record(model: Any, inputs: Sequence[Any], chosen: Selection = Selection()) -
     return recorder.found
 
 
+def check_length(tokens: int, most: int) -> None:
+    """Refuse a text of which not even one head can be shown, before a model writes behind it.
+
+    Args:
+        tokens: of the text, each of which may read each.
+        most: weights that can be shown.
+
+    Raises:
+        InputError: If one head has more.
+    """
+    if tokens**2 > most:
+        raise InputError(
+            f"{tokens:,} tokens: one head alone has {tokens**2:,} weights, and {most:,} can be shown; --layers and "
+            f"--heads do not help: give at most {isqrt(most):,} tokens"
+        )
+
+
 class _Recorder:
     """Keeps weights, and counts what was there to choose from.
 
@@ -146,9 +164,11 @@ class _Recorder:
         self.total += len(self.chosen.of(heads)) * queries * keys
         if self.total > self.chosen.most or heads * queries * keys > AT_ONCE:
             most = min(self.chosen.most, AT_ONCE)
+            choose = "choose with --layers and --heads (layers= and heads=), or give a shorter input"
+            too_long = f"--layers and --heads do not help, one head has room for {isqrt(most):,} vectors"
             raise InputError(
                 f"{queries:,} vectors read {keys:,}, in {heads} heads: that is more than the {most:,} weights that "
-                "can be shown; choose with --layers and --heads (layers= and heads=), or give a shorter input"
+                f"can be shown; {choose if queries * keys <= most else too_long}"
             )
 
     def keep(self, part: Part, layer: int, weights: Tensor, valid: Tensor | None) -> None:

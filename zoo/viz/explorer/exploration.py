@@ -16,7 +16,7 @@ from zoo.factory import create
 from zoo.viz.explorer.generation import Names, following, steps_of, write
 from zoo.viz.explorer.page import page
 from zoo.viz.explorer.pane import MOST, Pane, Read, pane_of
-from zoo.viz.recorder import Selection
+from zoo.viz.recorder import Selection, check_length
 
 HEIGHT = 900
 """Pixels of a page in a notebook."""
@@ -127,6 +127,8 @@ def read_of(
     tokens: list[tuple[int, int]] = []
     if isinstance(model, Generator) and not _float_targets(model):
         prompt, tree, end = 1, [], None
+        if not has_encoder and _is_ids(inputs[0]):
+            check_length(inputs[0].shape[1], MOST)
         if not has_encoder or not _answered(inputs):
             bound = TOKENS if max_len is None else max_len
             found = write(model, _first_row(inputs), min(bound, model.max_len or bound), beam, names)

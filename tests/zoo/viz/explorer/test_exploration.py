@@ -16,6 +16,7 @@ from zoo.core import Encoder, Model, Tokens
 from zoo.core.layers.heads import head
 from zoo.core.mechanisms.gated_cross import open_gates
 from zoo.errors import ConfigError, InputError
+from zoo.viz.explorer import exploration
 from zoo.viz.explorer.exploration import explore, visible
 from zoo.viz.methods.gradient_weighted import gradient_weighted, scores_of
 
@@ -61,6 +62,13 @@ def test_an_answer_that_is_given_is_not_written_again() -> None:
     model: Any = zoo.create("transformer-tiny", **SIZE)
     with pytest.raises(ConfigError, match="beam=2: the input holds the answer"):
         model.explore(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]]), beam=2)
+
+
+def test_a_text_that_is_too_long_is_refused_before_a_model_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = zoo.create("decoder-tiny", **SIZE)
+    monkeypatch.setattr(exploration, "write", None)
+    with pytest.raises(InputError, match=r"^40,000 tokens: .* --layers and --heads do not help: give at most 4,898"):
+        model.explore(torch.zeros(1, 40_000, dtype=torch.long))
 
 
 def test_a_writer_is_explored_while_it_writes() -> None:

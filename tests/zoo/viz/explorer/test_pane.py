@@ -68,7 +68,8 @@ def test_a_choice_leaves_methods_out_and_says_so() -> None:
 def test_a_page_of_too_many_tokens_names_layers_and_heads() -> None:
     model: Any = zoo.create("decoder-tiny", **SIZE).eval()
     ids = torch.zeros(1, 40_000, dtype=torch.long)
-    with pytest.raises(InputError, match=r"40,000 vectors read 40,000, .* 24,000,000 weights .* --layers and --heads"):
+    told = r"40,000 vectors read 40,000, .* 24,000,000 weights .* --layers and --heads do not help, .* 4,898 vectors"
+    with pytest.raises(InputError, match=told):
         pane_of(model, Read("long", (ids,)), Selection(most=MOST))
 
 
