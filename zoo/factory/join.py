@@ -1,8 +1,9 @@
 """`join`: any encoder with any decoder, by their names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zoo.errors import ConfigError
 from zoo.factory.create import create
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ def join(
     decoder: str,
     bridge: str = "linear",
     *,
-    freeze: str = "",
+    freeze: str | Sequence[str] = "",
     pretrained: bool | None = None,
     weights: Any = None,
     encoder_weights: Any = None,
@@ -34,7 +35,7 @@ def join(
         bridge: to the decoder's channels: `linear`; `pool:N`, the means of N stretches of vectors through a linear
             layer; or `none`, for equal channels.
         freeze: what stays as it is in a training: `encoder`, `decoder` (but for what is new), or a pattern of
-            parameters' names such as `decoder.blocks.[0-3].*`; several with a comma between.
+            parameters' names such as `decoder.blocks.[0-3].*`; several in a list, or with a comma between.
         pretrained: load the published weights of both.
         weights: of the whole, as for `zoo.create`; also a state dict of Hugging Face's `VisionEncoderDecoderModel`,
             `SpeechEncoderDecoderModel` or `EncoderDecoderModel`.
@@ -53,8 +54,19 @@ def join(
     parts = {"encoder_weights": encoder_weights, "decoder_weights": decoder_weights}
     chosen: dict[str, Any] = {
         "bridge": bridge,
-        "freeze": freeze or None,
+        "freeze": (freeze if isinstance(freeze, str) else ",".join(freeze)) or None,
         "decoder_config": dict(decoder_config or {}) or None,
     }
     given |= chosen | parts | options
-    return create(f"joined:{encoder}+{decoder}", pretrained, weights=weights, **given)
+    name = f"joined:{_named('encoder', encoder)}+{_named('decoder', decoder)}"
+    return create(name, pretrained, weights=weights, **given)
+
+
+def _named(part: str, value: object) -> str:
+    """Give the name of a part; a model in its place is refused."""
+    if isinstance(value, str):
+        return value
+    raise ConfigError(
+        f"{part}: a {type(value).__name__} in place of a name such as 'vit-micro' or 'local-dir:runs/mine'; weights of "
+        f"your own are {part}_weights="
+    )

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import zoo
+from zoo.factory.join import _named
 
 ENCODER: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 DECODER: dict[str, Any] = {**ENCODER, "max_len": 64}
@@ -22,6 +23,22 @@ def test_joining_is_creating_by_name() -> None:
     other = zoo.create(name, bridge="pool:4", decoder_config=DECODER, **ENCODER)
     assert one.spec == other.spec
     assert all(torch.equal(x, y) for x, y in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_what_is_frozen_may_be_a_list() -> None:
+    one, other = (
+        zoo.join("bert-micro", "decoder-tiny", freeze=freeze, encoder_config=ENCODER, decoder_config=DECODER)
+        for freeze in ("encoder,decoder.norm.*", ["encoder", "decoder.norm.*"])
+    )
+    assert one.spec == other.spec
+    wanted = [name for name, value in one.named_parameters() if value.requires_grad]
+    assert wanted == [name for name, value in other.named_parameters() if value.requires_grad] != []
+
+
+def test_a_model_in_place_of_a_name_is_refused() -> None:
+    told = "^encoder: a Linear in place of a name such as 'vit-micro' .* encoder_weights=$"
+    with pytest.raises(zoo.ConfigError, match=told):
+        _named("encoder", torch.nn.Linear(2, 2))
 
 
 def test_a_joined_model_of_texts_is_trained_saved_and_writes(tmp_path: Path) -> None:
