@@ -146,6 +146,7 @@ from zoo.core.models.encoder_decoder import (
     encoder_decoder_parts as encoder_decoder_parts,
     of_vocabulary as of_vocabulary,
 )
+from zoo.core.models.explorable import Explorable as Explorable
 from zoo.core.models.generator import Generator as Generator
 from zoo.core.models.inspection import check_fit as check_fit, cross_attention_maps as cross_attention_maps
 from zoo.core.models.model import (

@@ -101,7 +101,7 @@ class Pipeline:
         Raises:
             InputError: If one cannot be read.
         """
-        return self.placed(_Reader(self.preprocess).prepared(raw))
+        return self.placed(prepared(self.preprocess, raw))
 
     def read(
         self, parts: Iterable[Any], skip: Callable[[str, InputError], None] | None = None
@@ -223,11 +223,14 @@ class Pipeline:
         told = getattr(self.preprocess, "reads_files", None)
         return self.spec.reads not in ("encoder", "source", "prompt") if told is None else bool(told)
 
-    def generate(self, raw: Sequence[str], **options: Any) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    def generate(
+        self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None = None, **options: Any
+    ) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """Yield each input with its answers and their scores, best first.
 
         Args:
             raw: texts, or names of files.
+            skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
             options: of the model's `generate`, such as `beam` and `max_len`; `stop` takes strings, too.
 
         Raises:
@@ -236,9 +239,8 @@ class Pipeline:
         """
         self.check_generates()
         options = self._with_stop(options)
-        for first in range(0, len(raw), BATCH):
-            part = raw[first : first + BATCH]
-            found = self.model.generate(*self.inputs(list(part)), **options)
+        for part, inputs in self.read(self._parts(raw), skip):
+            found = self.model.generate(*inputs, **options)
             for line, ids, lengths, scores in zip(part, found.ids, found.lengths, found.scores, strict=True):
                 rows = [row[:length].tolist() for row, length in zip(ids, lengths.tolist(), strict=True)]
                 pairs = zip(self.postprocess(rows), scores.tolist(), strict=True)
@@ -345,6 +347,18 @@ class Pipeline:
         return [Filled(text, each) for text, each in zip(answers, found, strict=True)]
 
 
+def prepared(preprocess: Any, raw: Any) -> Any:
+    """Prepare a raw input, or several together.
+
+    Raises:
+        InputError: If one cannot be read.
+    """
+    try:
+        return preprocess(raw)
+    except OSError as error:  # of a file that is named
+        raise InputError(f"an input cannot be read: {error}") from error
+
+
 class _Reader:
     """Reads raw inputs, here or in a worker.
 
@@ -356,21 +370,10 @@ class _Reader:
     def __init__(self, preprocess: Any, skips: bool = False) -> None:
         self.preprocess, self.skips = preprocess, skips
 
-    def prepared(self, part: Any) -> Any:
-        """Prepare a raw input, or several together.
-
-        Raises:
-            InputError: If one cannot be read.
-        """
-        try:
-            return self.preprocess(part)
-        except OSError as error:  # of a file that is named
-            raise InputError(f"an input cannot be read: {error}") from error
-
     def read(self, part: Any) -> list[tuple[Any, Any]]:
         """Give raw inputs with what is made of them: together, or one by one where one of them cannot be read."""
         try:
-            return [(part, self.prepared(part))]
+            return [(part, prepared(self.preprocess, part))]
         except InputError as error:
             if not self.skips:
                 raise

@@ -81,7 +81,7 @@ def new_token_limits(prompt: Prompt, max_len: int | None, room: int | None) -> l
     longest = max(counts)
     if longest >= room:
         raise InputError(
-            f"a prompt of {longest} tokens in row {counts.index(longest)}: the model holds max_len={room} with what "
+            f"a prompt of {longest} tokens in row {counts.index(longest)}: the model holds {room} with what "
             "it writes, so the prompt has to be shorter"
         )
     return [room - count if max_len is None else min(max_len, room - count) for count in counts]

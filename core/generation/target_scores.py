@@ -98,7 +98,7 @@ def score_targets(
     count, flat = lengths.flatten(), ids.flatten(0, 1)
     longest = int((before + count).max())
     if model.max_len is not None and longest > model.max_len:
-        raise InputError(f"prompt and target of {longest} tokens: the model holds max_len={model.max_len}")
+        raise InputError(f"prompt and target of {longest} tokens: the model holds {model.max_len}")
     place = torch.arange(m, device=ids.device)
     inside = place < count[:, None]
     flat = flat.masked_fill(~inside, 0)

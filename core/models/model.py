@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import torch
@@ -16,6 +15,7 @@ from zoo.core.generation.keywords import check_input_keywords
 from zoo.core.layers.pooling import pooled
 from zoo.core.layers.transformer import Decoder, Stack
 from zoo.core.losses.loss import cross_entropy
+from zoo.core.models.explorable import Explorable
 from zoo.core.models.inspection import attention_maps
 from zoo.core.ops.tensor_check import check_tensor
 from zoo.core.tokens import Tokens
@@ -37,7 +37,7 @@ class SourceTarget(NamedTuple):
     target: tuple[Any, ...] = ()
 
 
-class Composition(nn.Module):
+class Composition(Explorable, nn.Module):
     """Base of all models: a stem, stacks of blocks and a head; features, intermediate states and the loss of training.
 
     A sub-class says how its inputs are split, and which stack of blocks stands before the head.
@@ -55,8 +55,6 @@ class Composition(nn.Module):
     """`Tokens` to the answer; it has a `dim`, a `num_classes` and a `reset`."""
     criterion: Criterion = staticmethod(cross_entropy)
     """Loss of the answer."""
-    explorer: str | None = None
-    """Where the function is that `explore` calls, as `package.module:name`; set by what makes models by name."""
     new_parts: tuple[str, ...] = ()
     """Names of the parts that no weights of joined models hold: the bridge, and cross-attention that was inserted."""
     grad_checkpointing = False
@@ -180,23 +178,6 @@ class Composition(nn.Module):
         """
         return inputs
 
-    def explore(self, *inputs: Any, **options: Any) -> Any:
-        """Give a page that shows the attention of the model, in a notebook or by `.save(path)` as an HTML file.
-
-        Args:
-            inputs: as for the model, or one raw input, such as a text.
-            options: of `zoo.viz.explorer.exploration.explore`: `layers`, `heads`, `part`, `max_len`, `beam`, `title`.
-
-        Raises:
-            ConfigError: If the model was not made by name, has no attention weights, or not the chosen ones.
-            InputError: If there are more weights than a page holds.
-        """
-        if self.explorer is None:
-            raise ConfigError(
-                f"{type(self).__name__} was not made by zoo.create: zoo.viz.explorer.exploration.explore(model, ...)"
-            )
-        return resolve_name(self.explorer)(self, *inputs, **options)
-
     def reset_classifier(self, num_classes: int) -> None:
         """Replace the classifier by a fresh one, 0 for none; a head that writes refuses another vocabulary."""
         self.head.reset(num_classes)
@@ -265,7 +246,10 @@ def source_and_ids(inputs: tuple[Any, ...]) -> SourceTarget:
     for ids in inputs[-1:]:
         check_tensor(ids, "ids")
     if len(inputs) < 2:
-        raise InputError(f"{len(inputs)} inputs of a model with an encoder: give the source's, then the target's ids")
+        raise InputError(
+            f"{len(inputs)} given of the inputs of a model with an encoder and a decoder: give the source's, "
+            "then the ids of the target; where it is to write these itself, give *model.with_answer(*source)"
+        )
     return SourceTarget(inputs[:-1], inputs[-1:])
 
 

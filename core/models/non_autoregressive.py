@@ -117,7 +117,7 @@ class NonAutoregressive(Composition):
             return places
         if int(target_lengths.max()) > self.max_len:
             raise InputError(
-                f"an answer of {int(target_lengths.max())} tokens: the model writes at most max_len={self.max_len}"
+                f"an answer of {int(target_lengths.max())} tokens: the model writes at most {self.max_len}"
             )
         return places.clamp(max=self.max_len)
 

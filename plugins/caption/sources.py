@@ -19,6 +19,7 @@ SOURCES = (
         ),
         pairs="zoo.plugins.caption.data.caption_pairs:open_pairs",
         tasks=("generate",),
+        reads=(".tsv", ".token"),
         requires=(TIMM, TOKENIZERS, SACREBLEU),
     ),
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from zoo import ModelSpec, hookimpl
-from zoo.plugins.joined.spec import PREFIX, joined_spec, settled
+from zoo.plugins.joined.spec import PREFIX, check_given, joined_spec, settled
 
 
 @hookimpl
@@ -13,6 +13,13 @@ def zoo_resolve(name: str) -> ModelSpec | None:
     if not plus and not name.startswith(PREFIX):
         return None
     return joined_spec(encoder, decoder)
+
+
+@hookimpl
+def zoo_before_create(spec: ModelSpec, overrides: dict[str, Any]) -> None:
+    """Refuse keywords of heads, which a joined model has none of."""
+    if spec.name.startswith(PREFIX):
+        check_given(spec, overrides)
 
 
 @hookimpl

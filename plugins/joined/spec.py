@@ -1,10 +1,12 @@
 """The record of a joined model, made of those of its encoder and decoder; what cannot be joined is refused here."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from zoo import ConfigError, ModelSpec, Reads, UnknownModelError, info, list_models
+from zoo.errors import KeywordError
+from zoo.names import listed
 from zoo.weights import is_repository
 
 PREFIX = "joined:"
@@ -24,9 +26,11 @@ def joined_spec(encoder: str, decoder: str) -> ModelSpec:
 
     Raises:
         UnknownModelError: If there is no such model.
-        ConfigError: If the encoder gives no vectors, or the decoder writes nothing.
+        ConfigError: If there are more than two, the encoder gives no vectors, or the decoder writes nothing.
     """
     name = f"{PREFIX}{encoder}+{decoder}"
+    if "+" in decoder and not (decoder.startswith(PREFIX) or is_repository(decoder)):
+        raise ConfigError(f"'{name}' joins {name.count('+') + 1} models: a join takes two, joined:ENCODER+DECODER")
     source, target = _found(encoder, "encoder", name), _found(decoder, "decoder", name)
     check_encoder(source, name)
     check_decoder(target, name)
@@ -58,6 +62,21 @@ def joined_spec(encoder: str, decoder: str) -> ModelSpec:
         source=" + ".join(dict.fromkeys(part for part in (source.source, target.source) if part)),
         description=f"The decoder of {target.name} reads the vectors of {source.name}.",
     )
+
+
+def check_given(spec: ModelSpec, given: Collection[str]) -> None:
+    """Check that keywords of a caller are for parts that a joined model has.
+
+    Raises:
+        KeywordError: If one is for a head of the encoder, which would have no effect; the text lists what there is.
+    """
+    for keyword in given:
+        if keyword.removeprefix("encoder.") in OWN and keyword != "task":
+            raise KeywordError(
+                f"Model '{spec.name}' has no keyword '{keyword}': its encoder has no head, and the decoder writes. It "
+                f"takes {listed(sorted(spec.config))}, and the decoder's own behind 'decoder.'",
+                keyword,
+            )
 
 
 def check_encoder(spec: ModelSpec, name: str) -> None:

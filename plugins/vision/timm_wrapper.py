@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from zoo.core import (
     POOLED,
     ConfigError,
+    Explorable,
     Model,
     Tokens,
     check_fit,
@@ -114,7 +115,7 @@ def _stage(inplanes: int, planes: int, count: int, stride: int) -> list[nn.Modul
     return [first, *(BasicBlock(planes, planes) for _ in range(count - 1))]
 
 
-class TimmModel(nn.Module):
+class TimmModel(Explorable, nn.Module):
     """Give a timm network the surface of the zoo's models; its own head answers the tasks `classify` and `multi-label`.
 
     Args:

@@ -13,6 +13,7 @@ from zoo.cli.answering import chat, generate, predict, serve
 from zoo.cli.authoring import new, plugins
 from zoo.cli.looking import attention, explore
 from zoo.cli.models import export, listing, plan, push
+from zoo.cli.option_names import in_options
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -48,7 +49,7 @@ def main() -> None:
     except ZooError as error:
         if debug:
             raise
-        typer.echo(f"zoo: {error}", err=True)
+        typer.echo(f"zoo: {in_options(str(error), _command(app, arguments))}", err=True)
         raise SystemExit(2) from None
 
 
@@ -89,6 +90,14 @@ def keep_chosen(app: typer.Typer, arguments: list[str]) -> None:
         app.registered_commands, app.registered_groups = commands, groups
 
 
+def _command(app: typer.Typer, arguments: list[str]) -> Any:
+    """Find the command that arguments name."""
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    return command
+
+
 def _version(wanted: bool | None) -> None:
     if wanted:
         typer.echo(f"zoo {__version__}")
@@ -105,4 +114,4 @@ def _options(
 
 
 def _show_warning(message: Any, *where: Any, **more: Any) -> None:
-    typer.echo(f"warning: {message}", err=True)
+    typer.echo(f"warning: {in_options(str(message))}", err=True)

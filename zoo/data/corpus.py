@@ -178,7 +178,8 @@ def _guesses(paths: list[str], spec: ModelSpec) -> list[SourceSpec]:
     """
     reading = [each for each in registry().sources if _reads(each, paths)]
     own = [each for each in reading if each.modality == spec.modality]
-    own = own or [each for each in reading if not each.modality] or reading
+    fitting = [each for each in own if spec.task in (each.tasks or (spec.task,))]
+    own = fitting or [each for each in reading if not each.modality] or own or reading
     named = [each for each in own if spec.task in each.tasks] or own
     return named if {spec.modality, ""} & {each.modality for each in named} or len(named) == 1 else []
 

@@ -131,7 +131,7 @@ class Subject:
         """
         data = str(self.record.get("data", ""))
         if not data:
-            raise ConfigError(f"{self.name!r} tells no data that it was trained on: name some with data= (--data)")
+            raise ConfigError(f"{self.name!r} tells no data that it was trained on: name some with data=")
         if data == NAME:
             raise ConfigError(
                 f"{self.name!r} was trained on {NAME}, which no run stores: give examples to judge, as data="
@@ -140,7 +140,7 @@ class Subject:
             find_source(data, self.spec)
         except DataError as error:
             raise ConfigError(
-                f"{self.name!r} was trained on {data!r}, which cannot be opened again: give data= (--data), such as "
+                f"{self.name!r} was trained on {data!r}, which cannot be opened again: give data=, such as "
                 f"a corpus of your own: {error}"
             ) from error
         return data

@@ -120,8 +120,8 @@ def check_length(tokens: int, most: int) -> None:
     """
     if tokens**2 > most:
         raise InputError(
-            f"{tokens:,} tokens: one head alone has {tokens**2:,} weights, and {most:,} can be shown; --layers and "
-            f"--heads do not help: give at most {isqrt(most):,} tokens"
+            f"{tokens:,} tokens: one head alone has {tokens**2:,} weights, and {most:,} can be shown; layers= and "
+            f"heads= do not help: give at most {isqrt(most):,} tokens"
         )
 
 
@@ -164,8 +164,8 @@ class _Recorder:
         self.total += len(self.chosen.of(heads)) * queries * keys
         if self.total > self.chosen.most or heads * queries * keys > AT_ONCE:
             most = min(self.chosen.most, AT_ONCE)
-            choose = "choose with --layers and --heads (layers= and heads=), or give a shorter input"
-            too_long = f"--layers and --heads do not help, one head has room for {isqrt(most):,} vectors"
+            choose = "choose with layers= and heads=, or give a shorter input"
+            too_long = f"layers= and heads= do not help, one head has room for {isqrt(most):,} vectors"
             raise InputError(
                 f"{queries:,} vectors read {keys:,}, in {heads} heads: that is more than the {most:,} weights that "
                 f"can be shown; {choose if queries * keys <= most else too_long}"
@@ -201,9 +201,9 @@ class _Recorder:
             )
         part = self.chosen.part
         if part is not None and part not in self.layers:
-            raise ConfigError(f"--part {part}: this model has {' and '.join(self.layers)}")
+            raise ConfigError(f"part={part!r}: this model has {' and '.join(self.layers)}")
         most = max(count for each, count in self.layers.items() if part in (None, each))
         for option, numbers, last in (("layers", self.chosen.layers, most), ("heads", self.chosen.heads, self.heads)):
             for number in numbers:
                 if not 1 <= number <= last:
-                    raise ConfigError(f"--{option} {number}: there are {option} 1 … {last}")
+                    raise ConfigError(f"{option}={number}: there are {option} 1 … {last}")

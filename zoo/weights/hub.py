@@ -159,7 +159,11 @@ def _without_network(place: str, filenames: tuple[str, ...], error: Exception) -
         return _cached(repository, revision, filenames)
     what = "a file of weights" if filenames == FILES else " or ".join(filenames)
     why = "HF_HUB_OFFLINE is set" if constants.is_offline_mode() else "the hub cannot be reached"
-    hint = ", or download a file and pass weights='PATH.safetensors'" if filenames == FILES else ""
+    hint = (
+        ", or download a file and give it to zoo.create or zoo train as weights='PATH.safetensors'"
+        if filenames == FILES
+        else ""
+    )
     raise WeightsError(
         f"{what} of 'hf-hub:{place}' is not in the cache {constants.HF_HUB_CACHE} and {why}: fetch it once with a "
         f"network, or set HF_HUB_CACHE to a cache that has it{hint}"

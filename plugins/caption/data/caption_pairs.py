@@ -1,6 +1,7 @@
 """Pairs of a picture and its captions that a program gives: paths, PIL images, arrays and tensors."""
 
 import hashlib
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Pairs, complete, described_item, fingerprint
+from zoo.data import DatasetInfo, Pairs, Skipped, complete, described_item, fingerprint
+from zoo.plugins.caption.data.absent import notes_of
 from zoo.plugins.caption.data.corpus import CaptionCorpus, Captioned
 from zoo.plugins.shared.text.choose_tokenizer import choose_tokenizer
 
@@ -21,9 +23,10 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Capt
     picture.
 
     Raises:
-        DataError: If an item is no such pair, or there is no such file.
+        DataError: If an item is no such pair, or none of the files is there; those that are not are named and counted.
     """
-    found = {part: [(_key(item), item) for item in _part(pairs, part)] for part in pairs.parts}
+    there = {part: _part(pairs, part) for part in pairs.parts}
+    found = {part: [(_key(item), item) for item in items] for part, (items, _) in there.items()}
     keyed = complete(found, itemgetter(0), seed, pairs.name).by_name()
     parts = {part: [item for _, item in items] for part, items in keyed.items()}
     chosen = choose_tokenizer(tokenizer, "bpe:8000", [text for item in parts["train"] for text in item.texts])
@@ -32,11 +35,14 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Capt
     about = DatasetInfo(
         pairs.name, f"{pairs.name} are {count:,} pictures with captions.", fingerprint([*pieces, chosen.content])
     )
-    return CaptionCorpus(about, spec, chosen, parts)
+    notes = tuple(chain.from_iterable(notes for _, notes in there.values()))
+    return CaptionCorpus(about, spec, chosen, parts, known_notes=notes)
 
 
-def _part(pairs: Pairs, part: str) -> list[Captioned]:
+def _part(pairs: Pairs, part: str) -> tuple[list[Captioned], tuple[str, ...]]:
+    """Give the pictures of a part that are there, and a note of those that are not."""
     found: dict[Any, Captioned] = {}
+    absent: dict[Path, Skipped] = {}
     for picture, said, place in pairs.pairs(part):
         texts = _texts(said, place)
         if not isinstance(picture, str | Path):
@@ -44,11 +50,12 @@ def _part(pairs: Pairs, part: str) -> list[Captioned]:
             continue
         path = Path(picture).expanduser()
         if not path.is_file():
-            raise DataError(f"{place}: there is no file {str(picture)!r}")
+            absent[path] = Skipped(str(picture), f"{place}: there is no such file")
+            continue
         before = found.get(path)
         texts = (*before.texts, *texts) if before else texts
         found[path] = Captioned(path, tuple(dict.fromkeys(texts)), place=before.place if before else place)
-    return list(found.values())
+    return list(found.values()), notes_of(list(absent.values()), len(found) + len(absent), f"{pairs.name}, {part}")
 
 
 def _pixels(picture: Any, place: str) -> Any:

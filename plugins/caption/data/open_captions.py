@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Skipped, complete, fingerprint, list_skipped, parse, shown
+from zoo.data import DatasetInfo, Skipped, complete, fingerprint, parse, shown
+from zoo.plugins.caption.data.absent import notes_of
 from zoo.plugins.caption.data.caption_files import FileCaption, read_captions
 from zoo.plugins.caption.data.corpus import EXACT, UNSEEN, CaptionCorpus, Captioned
 from zoo.plugins.caption.data.scenes import draw_scene
@@ -59,11 +60,7 @@ def _of_file(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Capti
         raise DataError(f"captions:{argument}: there is no folder {str(folder)!r}")
     found, skipped = _present(captions, folder)
     total = len({each.picture for each in captions})
-    if not found:
-        raise DataError(
-            f"{path}: of {total:,} pictures none is in {folder}, such as {skipped[0].name}: "
-            "say where they are by ?images=FOLDER"
-        )
+    notes = notes_of(skipped, total, str(path), "; ?images=FOLDER says where they are")
     parts = complete(_parts(found), lambda item: str(item.picture), seed, str(path)).by_name()
     texts = [text for item in parts["train"] for text in item.texts]
     chosen = choose_tokenizer(tokenizer, "bpe:8000", texts)
@@ -72,7 +69,6 @@ def _of_file(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Capti
         f"captions:{argument}", f"`{path.name}` has {total - len(skipped):,} pictures with captions.",
         fingerprint([*pieces, chosen.content]),
     )  # fmt: skip
-    notes = (list_skipped(skipped, total, "pictures"),) if skipped else ()
     return CaptionCorpus(about, spec, chosen, parts, known_notes=notes)
 
 

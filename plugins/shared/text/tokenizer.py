@@ -371,8 +371,8 @@ class Tokenizer:
             if max_len is not None and len(ids) + len(around) > max_len:
                 if not truncate:
                     raise InputError(
-                        f"text {number} of {len(ids) + len(around)} tokens is longer than max_len={max_len}: "
-                        "pass truncate=True to cut it"
+                        f"text {number} of {len(ids) + len(around)} tokens is longer than the {max_len} that fit: "
+                        "make it shorter, or cut it in Python by truncate=True"
                     )
                 _check_room(around, max_len)
                 ids, offsets = ids[: max_len - len(around)], offsets[: max_len - len(around)]

@@ -104,7 +104,10 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
         return Tokenizer.byte_level().of_model(wanted, "bytes")
     path = fetch_tokenizer(where)
     if path is None:
-        raise WeightsError(f"{where!r} has no tokenizer.json")
+        raise WeightsError(
+            f"{where!r} has no tokenizer.json, without which no text is read, whatever the weights: put that of its "
+            "vocabulary beside config.json; `zoo explore` and `zoo attention` take a random input where none is given"
+        )
     return Tokenizer.load(path).of_model(wanted, where)
 
 

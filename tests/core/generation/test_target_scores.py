@@ -92,7 +92,7 @@ def test_a_target_without_tokens_has_no_probability(writer: Maker) -> None:
         ([], "target=[]: give the ids of each row"),
         ([[3], [7]], "token 7 of a target: the vocabulary has 7"),
         (torch.ones(2), "target of shape (2,) of torch.float32: whole numbers (batch, tokens)"),
-        ([[3] * 9, [3]], "prompt and target of 12 tokens: the model holds max_len=9"),
+        ([[3] * 9, [3]], "prompt and target of 12 tokens: the model holds 9"),
     ],
 )
 def test_targets_that_do_not_fit_are_refused(writer: Maker, target: Any, text: str) -> None:

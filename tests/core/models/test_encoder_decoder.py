@@ -53,7 +53,7 @@ def test_only_learned_positions_limit_the_length() -> None:
     learned = EncoderDecoderConfig(vocab_size=9, dim=8, depth=1, num_heads=2, mlp_dim=16, position="learned", max_len=4)
     model = Generator(**encoder_decoder_parts(learned, learned.encoder(), learned.decoder()))
     assert model.max_len == 4
-    with pytest.raises(InputError, match="the model holds max_len=4"):
+    with pytest.raises(InputError, match="the model holds 4"):
         model.generate(IDS, prompt=torch.ones(4, dtype=torch.long))
 
 

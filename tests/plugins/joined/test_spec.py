@@ -7,6 +7,7 @@ import pytest
 
 import zoo
 from zoo import ConfigError, UnknownModelError
+from zoo.errors import KeywordError
 from zoo.plugins.joined.spec import joined_spec
 
 
@@ -42,12 +43,26 @@ def test_a_decoder_that_writes_nothing_is_refused_and_others_are_named() -> None
     [
         ("joined:vit-micro", "names no decoder"),
         ("joined:+decoder-tiny", "names no encoder"),
+        ("joined:a+b+c", r"'joined:a\+b\+c' joins 3 models: a join takes two, joined:ENCODER\+DECODER"),
         ("joined:vit-micro+joined:vit-micro+decoder-tiny", "is a joined model itself"),
     ],
 )
 def test_a_name_that_lacks_a_part_is_refused(name: str, text: str) -> None:
     with pytest.raises((ConfigError, UnknownModelError), match=text):
         zoo.info(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "keyword"),
+    [
+        ("joined:vit-micro+decoder-tiny", "num_classes"),
+        ("joined:vit-micro+decoder-tiny", "encoder.num_classes"),
+        ("joined:speech-micro+decoder-tiny", "by"),
+    ],
+)
+def test_a_keyword_of_a_head_is_refused_and_what_there_is_listed(name: str, keyword: str) -> None:
+    with pytest.raises(KeywordError, match=f"no keyword '{keyword}': .* 'bridge', .* 'num_heads'.* behind 'decoder.'"):
+        zoo.create(name, **{keyword: 3})  # type: ignore[arg-type]
 
 
 def test_an_unknown_part_is_named_with_its_place() -> None:

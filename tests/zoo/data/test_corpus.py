@@ -32,6 +32,8 @@ def _sources() -> Any:
                 source("spell", "[MIN-MAX]"),
                 source("noise", ""),
                 source("folder", "PATH", "vision", folder=True),
+                source("described", "FILE", "vision", reads=(".tsv",), tasks=("generate",)),
+                source("csv", "FILE", "", reads=(".tsv", ".csv")),
                 source("npz", "PATH", "vision", reads=(".npz",)),
             ]
 
@@ -56,6 +58,12 @@ def test_the_kind_of_a_file_is_guessed_by_its_ending_and_the_task(
     (tmp_path / file).write_text("")
     found, argument = find_source(str(tmp_path / file), model(task))
     assert (found.name, argument) == (expected, str(tmp_path / file))
+
+
+@pytest.mark.parametrize(("task", "expected"), [("generate", "described"), ("classify", "csv")])
+def test_a_source_of_the_modality_that_has_another_task_is_no_guess(tmp_path: Path, task: str, expected: str) -> None:
+    (tmp_path / "a.tsv").write_text("")
+    assert find_source(str(tmp_path / "a.tsv"), model(task, "vision"))[0].name == expected
 
 
 @pytest.mark.parametrize("place", ["", "/manifest.jsonl"])

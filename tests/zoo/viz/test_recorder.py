@@ -46,7 +46,9 @@ def test_chosen_layers_and_heads_alone_are_kept() -> None:
 
 def test_more_than_fits_is_refused_before_it_is_made_and_a_choice_may_fit() -> None:
     model = writer()
-    with pytest.raises(InputError, match=r"3 vectors read 3, in 2 heads: that is more than the 17 weights .*--layers"):
+    with pytest.raises(
+        InputError, match=r"3 vectors read 3, in 2 heads: that is more than the 17 weights .*layers= and heads="
+    ):
         record(model, INPUTS, Selection(most=17))
     assert len(record(model, INPUTS, Selection("cross", most=24))) == 2
 
@@ -54,9 +56,9 @@ def test_more_than_fits_is_refused_before_it_is_made_and_a_choice_may_fit() -> N
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        (Selection(layers=(3,)), "--layers 3: there are layers 1 … 2"),
-        (Selection(heads=(0,)), "--heads 0: there are heads 1 … 2"),
-        (Selection("other"), "--part other: this model has encoder and decoder and cross"),
+        (Selection(layers=(3,)), "layers=3: there are layers 1 … 2"),
+        (Selection(heads=(0,)), "heads=0: there are heads 1 … 2"),
+        (Selection("other"), "part='other': this model has encoder and decoder and cross"),
     ],
 )
 def test_what_is_not_there_is_told(chosen: Selection, told: str) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from zoo.cli.answering.asked import Asked
 from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, read_inputs
 from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
@@ -89,13 +90,15 @@ def generate(
             typer.echo()
         return
     options |= {"beam": beam, "length_penalty": length_penalty, "n_best": n_best}
-    for line, answers in pipeline.generate(lines, **accepted_options(pipeline.model, options)):
+    asked = Asked(iter(lines), pipeline.batch_size)
+    for line, answers in pipeline.generate(asked.given(), asked.skip, **accepted_options(pipeline.model, options)):
         if as_json:
             found = [{"text": text, "score": score} for text, score in answers]
             typer.echo(json.dumps({"input": line, "answers": found}, ensure_ascii=False))
         else:
             for text, score in answers:
                 typer.echo(f"{score:.4f}\t{text}" if n_best > 1 else text)
+    asked.end()
 
 
 def _print_scores(pipeline: Pipeline, lines: list[str], target: str, as_json: bool) -> None:

@@ -1,17 +1,15 @@
 """`zoo predict CHECKPOINT INPUT`: labels with their probabilities, a label for each word, or feature vectors."""
 
-from collections import Counter
-from collections.abc import Iterator
-from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from zoo.cli.answering.answer_lines import FORMATS, AnswerLines
+from zoo.cli.answering.asked import Asked
 from zoo.cli.answering.thresholds import Thresholds
 from zoo.cli.arguments import Checkpoint, Device, Int8, ReadWorkers, check_not_empty, check_out, stream_inputs
-from zoo.errors import ConfigError, InputError
+from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import BATCH, Pipeline
 
@@ -65,7 +63,7 @@ def predict(
         )
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
     pipeline.batch_size = batch_size
-    asked = _Asked(iter(check_not_empty(stream_inputs(inputs, file))), pairs, batch_size)
+    asked = Asked(iter(check_not_empty(stream_inputs(inputs, file))), batch_size, pairs)
     if features is None:
         for given, answer in pipeline.predict(asked.given(), asked.skip, masks=top):
             typer.echo(lines.line(given, answer), nl=False)
@@ -74,55 +72,10 @@ def predict(
     asked.end()
 
 
-def _write_features(path: Path, pipeline: Pipeline, asked: "_Asked") -> None:
+def _write_features(path: Path, pipeline: Pipeline, asked: Asked) -> None:
     from zoo.cli.answering.feature_file import feature_file
 
     with feature_file(path) as rows:
         for given, row in pipeline.features(asked.given(), asked.skip):
             rows.add("\t".join(given) if isinstance(given, tuple) else given, row)
     typer.echo(f"{counted(rows.count, 'vector')} of {rows.channels} channels in {path}", err=True)
-
-
-class _Asked:
-    """Inputs as they are read, and a count of those that cannot be.
-
-    Args:
-        lines: of the inputs.
-        pairs: whether each is two.
-        batch_size: inputs computed together: with 1, none is read before another is answered.
-    """
-
-    def __init__(self, lines: Iterator[str], pairs: bool, batch_size: int) -> None:
-        first = list(islice(lines, 2)) if batch_size > 1 else []
-        self.lines, self.pairs, self.counts = chain(first, lines), pairs, Counter[str]()
-        self.skip = None if len(first) == 1 else self._skip
-
-    def given(self) -> Iterator[Any]:
-        """Give the inputs, counted.
-
-        Raises:
-            ConfigError: If one is no pair, and should be.
-        """
-        for line in self.lines:
-            self.counts["all"] += 1
-            pair = tuple(line.split("\t"))
-            if self.pairs and len(pair) != 2:
-                raise ConfigError(f"--pairs: input {self.counts['all']}, {line!r}, is not two with a tab between")
-            yield pair if self.pairs else line
-
-    def _skip(self, line: Any, error: InputError) -> None:
-        self.counts["skipped"] += 1
-        typer.echo(f"zoo: skipped {line!r}: {error}", err=True)
-
-    def end(self) -> None:
-        """Tell what was skipped, with exit code 1.
-
-        Raises:
-            InputError: If all was.
-        """
-        total = counted(self.counts["all"], "input")
-        if self.counts["skipped"] == self.counts["all"]:
-            raise InputError(f"no input can be read, of {total}")
-        if self.counts["skipped"]:
-            typer.echo(f"zoo: {self.counts['skipped']} of {total} skipped", err=True)
-            raise typer.Exit(1)

@@ -215,13 +215,13 @@ def check_same(record: Mapping[str, Any], facts: Mapping[str, Any], folder: Path
         if "steps" in differ:
             notes.append(
                 "The learning rate follows the number of steps, so that with another the training is another: to train "
-                f"on from what was learned, begin from weights={str(folder)!r} (--weights) into another out"
+                f"on from what was learned, begin from weights={str(folder)!r} into another out"
             )
         if (ended := record.get("ended", UNENDED)) != UNENDED:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / RECORD).stat().st_mtime))
             notes.append(
                 f"It was finished on {when} ({ended}, {record.get('steps_done', 0):,} steps), and its model is in the "
-                f"folder: to fine-tune that, begin from weights={str(folder)!r} (--weights) into another out"
+                f"folder: to fine-tune that, begin from weights={str(folder)!r} into another out"
             )
         first = f"the training in {str(folder)!r} was another, and goes on as it began:"
         raise ConfigError("\n".join([first, *lines, *notes]))

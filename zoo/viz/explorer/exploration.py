@@ -11,8 +11,9 @@ import torch
 from zoo.atomic_write import atomic_path
 from zoo.core.models.generator import Generator
 from zoo.core.models.non_autoregressive import NonAutoregressive
-from zoo.errors import ConfigError, ZooError
+from zoo.errors import ConfigError, InputError, ZooError
 from zoo.factory import create
+from zoo.pipeline import prepared
 from zoo.viz.explorer.generation import Names, following, steps_of, write
 from zoo.viz.explorer.page import page
 from zoo.viz.explorer.pane import MOST, Pane, Read, pane_of
@@ -22,6 +23,8 @@ HEIGHT = 900
 """Pixels of a page in a notebook."""
 TOKENS = 64
 """New tokens at most where the caller sets no bound."""
+SIDES = 2
+"""Inputs that a page shows side by side."""
 
 
 class Exploration:
@@ -38,7 +41,7 @@ class Exploration:
 
     def beside(self, other: "Exploration") -> "Exploration":
         """Give a page with this exploration and another, side by side: two inputs, checkpoints or mechanisms."""
-        return Exploration([*self.panes, *other.panes][:2])
+        return Exploration([*self.panes, *other.panes][:SIDES])
 
     def save(self, path: str | Path) -> Path:
         """Save the page.
@@ -65,8 +68,8 @@ class Exploration:
 def explore(
     model: Any,
     *inputs: Any,
-    layers: Sequence[int] = (),
-    heads: Sequence[int] = (),
+    layers: Any = (),
+    heads: Any = (),
     part: str | None = None,
     max_len: int | None = None,
     beam: int = 1,
@@ -76,7 +79,8 @@ def explore(
 
     Args:
         model: of any kind with attention weights.
-        inputs: as for the model, or one raw input (a text, a file) that its preprocessing reads.
+        inputs: as for the model; or raw, as its preprocessing reads them: a text, a file, a PIL image. Two raw inputs,
+            or a list of them, stand side by side.
         layers: numbers of the layers that are shown, from 1; all if empty.
         heads: numbers of the heads; all if empty.
         part: `encoder`, `decoder` or `cross`; all if None.
@@ -86,25 +90,61 @@ def explore(
 
     Raises:
         ConfigError: If the model has no attention weights, or not the chosen ones.
-        InputError: If there are more weights than a page holds, or the input cannot be read.
+        InputError: If there are more weights than a page holds, or an input cannot be read.
     """
-    name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
-    preprocess = _known(create.preprocess, model)
-    raw = len(inputs) == 1 and isinstance(inputs[0], str | Path)
-    if raw:
-        if preprocess is None:
-            raise ConfigError(f"'{name}' has no preprocessing: give tensors, as for the model")
-        made = preprocess([str(inputs[0])])
-        title = title or f"{name}: {inputs[0]}"
-        inputs = made if isinstance(made, tuple) else (made,)
-    chosen = Selection(part, tuple(layers), tuple(heads), MOST)
+    title = title or getattr(getattr(model, "spec", None), "name", type(model).__name__)
+    chosen = Selection(part, _numbers("layers", layers), _numbers("heads", heads), MOST)
+    preprocess, postprocess = _known(create.preprocess, model), _known(create.postprocess, model)
     training = model.training
     model.eval()
     try:
-        read = read_of(model, title or name, inputs, preprocess, _known(create.postprocess, model), max_len, beam)
-        return Exploration([pane_of(model, read, chosen)])
+        panes = [
+            pane_of(model, read_of(model, shown, ready, preprocess, postprocess, max_len, beam), chosen)
+            for shown, ready in _prepared(model, inputs, title)
+        ]
     finally:
         model.train(training)
+    return Exploration(panes)
+
+
+def _numbers(keyword: str, given: Any) -> tuple[int, ...]:
+    """Give the numbers of layers or heads.
+
+    Raises:
+        ConfigError: If they are none.
+    """
+    if isinstance(given, Sequence) and all(type(number) is int for number in given):
+        return tuple(given)
+    raise ConfigError(f"{keyword}={given!r} is no list of numbers: write {keyword}=[1, 3], counted from 1")
+
+
+def _prepared(model: Any, inputs: tuple[Any, ...], title: str) -> list[tuple[str, tuple[Any, ...]]]:
+    """Give the inputs of each pane with its title; raw ones are prepared as the command prepares them.
+
+    Raises:
+        InputError: If there are none, more than a page shows, or one cannot be read.
+        ConfigError: If the model has no preprocessing.
+    """
+    raw = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], list) else inputs
+    if len(raw) == 0:
+        wanted = ", ".join(model.input_names())
+        raise InputError(f"explore() of '{title}' without an input: give {wanted}, or a text, a file or a PIL image")
+    if any(hasattr(each, "to") for each in inputs):  # tensors, and what else moves between devices
+        for each in inputs:
+            if isinstance(each, str | Path):
+                raise InputError(f"explore() of '{title}': {str(each)!r} beside tensors: give tensors, or it alone")
+        return [(title, inputs)]
+    if len(raw) > SIDES:
+        raise InputError(f"explore() of {len(raw)} inputs: a page shows {SIDES} side by side")
+    preprocess = create.preprocess(model)
+    device = next(model.parameters()).device
+    found = []
+    for number, each in enumerate(raw, 1):
+        made = prepared(preprocess, [str(each) if isinstance(each, Path) else each])
+        label = str(each) if isinstance(each, str | Path) else f"input {number}" if len(raw) > 1 else ""
+        ready = tuple(part.to(device) for part in (made if isinstance(made, tuple) else (made,)))
+        found.append((f"{title}: {label}" if label else title, ready))
+    return found
 
 
 def read_of(
@@ -124,21 +164,22 @@ def read_of(
     has_encoder = getattr(model, "encoder", None) is not None
     names = _names(writer if has_encoder else reader)
     generation, written = None, tuple(inputs)
+    bound = f"beam={beam}" if beam > 1 else f"max_len={max_len}"
     tokens: list[tuple[int, int]] = []
     if isinstance(model, Generator) and not _float_targets(model):
         prompt, tree, end = 1, [], None
         if not has_encoder and _is_ids(inputs[0]):
             check_length(inputs[0].shape[1], MOST)
         if not has_encoder or not _answered(inputs):
-            bound = TOKENS if max_len is None else max_len
-            found = write(model, _first_row(inputs), min(bound, model.max_len or bound), beam, names)
+            most = TOKENS if max_len is None else max_len
+            found = write(model, _first_row(inputs), min(most, model.max_len or most), beam, names)
             written, prompt, tree, end = found.inputs, found.prompt, found.tree, found.end
         elif beam > 1 or max_len is not None:
-            raise ConfigError(f"max_len={max_len}, beam={beam}: the input holds the answer, so nothing is written")
+            raise ConfigError(f"{bound}: the input holds the answer, so nothing is written")
         generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names, end), "tree": tree}
         tokens = following(model, written, prompt, end)
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
-        raise ConfigError(f"max_len={max_len}, beam={beam}: '{title}' writes no tokens one by one")
+        raise ConfigError(f"{bound}: '{title}' writes no tokens one by one")
     elif hasattr(model, "generate") and not _answered(inputs):
         written = model.with_answer(*inputs, max_len=max_len)
     if isinstance(model, NonAutoregressive):

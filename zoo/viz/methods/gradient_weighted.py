@@ -163,7 +163,10 @@ def _probed(model: nn.Module) -> Iterator[list[_Used]]:
             continue
         layer: Any = module
         if type(layer).forward not in FORWARDS or layer.norm != "softmax":
-            raise ConfigError(f"gradient-weighted attention of {type(layer).__name__}: it is for softmax attention")
+            raise ConfigError(
+                "gradients weight softmax attention only, and this model attends in another way, as recurrent decoders "
+                "and linear attention do"
+            )
         hooks.append(layer.register_forward_pre_hook(partial(note, path), with_kwargs=True))
         hooks.append(layer.out.register_forward_pre_hook(probe))
     try:

@@ -42,6 +42,14 @@ def test_files_are_read_when_needed_and_one_that_comes_again_has_several_caption
     assert [item.texts for item in corpus.parts["test"]] == [("picture number 0",), ("picture number 1",)]
 
 
+def test_files_that_are_absent_are_named_and_counted_and_the_others_read(tmp_path: Path) -> None:
+    corpus = opened([*files(tmp_path, 12), (tmp_path / "gone.png", "a"), (tmp_path / "gone.png", "b")])
+    (note,) = corpus.notes
+    assert "1 of 13 pictures" in note
+    assert "gone.png" in note
+    assert sum(map(len, corpus.parts.values())) == 12
+
+
 @pytest.mark.parametrize(
     "made",
     [lambda x: x, Image.fromarray, lambda x: torch.from_numpy(x).permute(2, 0, 1)],
@@ -76,7 +84,7 @@ def test_the_fingerprint_holds_pixels_and_captions() -> None:
         ((pixels(0), []), "the caption is a list of 0"),
         ((pixels(0), "  "), "an empty caption"),
         ((5, "a"), "the picture is int 5; a path, a PIL image or an array is wanted"),
-        (("gone.png", "a"), "there is no file 'gone.png'"),
+        (("gone.png", "a"), r"of 1 pictures none can be used, such as gone.png: train\[0\]: there is no such file"),
         (pixels(0), r"train\[0\] is ndarray of shape \(30, 40, 3\): a pair"),
     ],
 )

@@ -92,7 +92,7 @@ def test_an_empty_caption_is_counted(tmp_path: Path) -> None:
 
 def test_where_no_picture_is_there_the_error_says_how_to_name_their_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("a.png\ta\nb.png\tb\n")
-    with pytest.raises(DataError, match=r"of 2 pictures none is in .*such as a.png: .*\?images=FOLDER"):
+    with pytest.raises(DataError, match=r"of 2 pictures none can be used, such as a.png: .*\?images=FOLDER"):
         opened(f"captions:{tmp_path / 'mine.tsv'}")
     with pytest.raises(DataError, match="there is no folder '/none'"):
         opened(f"captions:{tmp_path / 'mine.tsv'}?images=/none")

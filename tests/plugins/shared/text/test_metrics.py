@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from zoo.plugins.shared.text.metrics import edit_distance, normalised, token_f1
+from zoo.plugins.shared.text.metrics import bleu, edit_distance, normalised, token_f1
 
 
 def test_edit_distance_is_that_of_torchaudio() -> None:
@@ -13,6 +13,18 @@ def test_edit_distance_is_that_of_torchaudio() -> None:
     for _ in range(50):
         one, other = (rng.choices("abc", k=rng.randint(0, 6)) for _ in range(2))
         assert edit_distance(one, other) == peer(one, other)
+
+
+def test_right_texts_have_full_bleu_however_short() -> None:
+    assert bleu(["a red cat", "two dogs"], ["a red cat", "two dogs"], "13a") == pytest.approx(100)
+    assert 0 < bleu(["a red cat", "two cats"], ["a red cat", "two dogs"], "13a") < 100
+    assert bleu(["", ""], ["a red cat", "two dogs"], "13a") == 0
+
+
+def test_bleu_is_that_of_sacrebleu_where_four_words_follow_each_other() -> None:
+    sacrebleu = pytest.importorskip("sacrebleu")
+    written, wanted = ["a red cat sat down", "no"], ["a red cat sits down", "no"]
+    assert bleu(written, wanted, "13a") == sacrebleu.corpus_bleu(written, [wanted]).score
 
 
 def test_words_count_in_any_order_without_case_punctuation_and_articles() -> None:

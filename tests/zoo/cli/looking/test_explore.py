@@ -79,7 +79,7 @@ def test_examples_of_data_and_random_inputs_are_explored(run: Run) -> None:
         (["vit-micro", "lost.png"], "an input cannot be read: [Errno 2] No such file or directory"),
         (["vit-micro", "--layers", "2"], "--layers 2: there are layers 1 … 1"),
         (["vit-micro", "--heads", "x"], "--heads x: 'x' is neither a number nor a range such as 2-4"),
-        (["vit-micro", "--beam", "2"], "beam=2: 'vit-micro: random input' writes no tokens one by one"),
+        (["vit-micro", "--beam", "2"], "zoo: --beam 2: 'vit-micro: random input' writes no tokens one by one"),
         (["resnet-micro"], "'resnet-micro' has no attention weights: convolutions and recurrent cells make none"),
         (["no/model"], "there is no folder 'no/model'"),
     ],

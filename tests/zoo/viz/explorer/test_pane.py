@@ -56,7 +56,7 @@ def test_weights_that_are_no_shares_have_neither_method() -> None:
     found = pane("decoder-tiny", attention="delta")
     assert [each.layer for each in found.maps] == [1, 1, 2, 2]
     assert any("some are negative" in note for note in found.notes)
-    assert any("DeltaAttention: it is for softmax attention" in note for note in found.notes)
+    assert any("gradients weight softmax attention only" in note and "Delta" not in note for note in found.notes)
 
 
 def test_a_choice_leaves_methods_out_and_says_so() -> None:
@@ -68,7 +68,7 @@ def test_a_choice_leaves_methods_out_and_says_so() -> None:
 def test_a_page_of_too_many_tokens_names_layers_and_heads() -> None:
     model: Any = zoo.create("decoder-tiny", **SIZE).eval()
     ids = torch.zeros(1, 40_000, dtype=torch.long)
-    told = r"40,000 vectors read 40,000, .* 24,000,000 weights .* --layers and --heads do not help, .* 4,898 vectors"
+    told = r"40,000 vectors read 40,000, .* 24,000,000 weights .* layers= and heads= do not help, .* 4,898 vectors"
     with pytest.raises(InputError, match=told):
         pane_of(model, Read("long", (ids,)), Selection(most=MOST))
 

@@ -170,7 +170,7 @@ def test_another_number_is_explained_otherwise() -> None:
 
 
 def test_other_mechanisms_are_refused_with_their_name() -> None:
-    with pytest.raises(ConfigError, match="gradient-weighted attention of DeltaAttention: it is for softmax attention"):
+    with pytest.raises(ConfigError, match=r"gradients weight softmax attention only, and this model .* linear"):
         gradient_weighted(encoder(DeltaAttention), (torch.randn(1, 4, 8),))
     with pytest.raises(ConfigError, match="without attention"):
         gradient_weighted(nn.Linear(3, 2), (torch.randn(1, 3),))

@@ -1,0 +1,57 @@
+"""`Asked`: inputs of a command as they are read, and those that cannot be, which the others do not wait for."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import typer
+
+from zoo.cli.option_names import in_options
+from zoo.errors import ConfigError, InputError
+from zoo.names import counted
+
+
+class Asked:
+    """Inputs as they are read, and a count of those that cannot be.
+
+    Args:
+        lines: of the inputs.
+        batch_size: inputs computed together: with 1, none is read before another is answered.
+        pairs: whether each is two.
+    """
+
+    def __init__(self, lines: Iterator[str], batch_size: int, pairs: bool = False) -> None:
+        first = list(islice(lines, 2)) if batch_size > 1 else []
+        self.lines, self.pairs, self.counts = chain(first, lines), pairs, Counter[str]()
+        self.skip = None if len(first) == 1 else self._skip
+
+    def given(self) -> Iterator[Any]:
+        """Give the inputs, counted.
+
+        Raises:
+            ConfigError: If one is no pair, and should be.
+        """
+        for line in self.lines:
+            self.counts["all"] += 1
+            pair = tuple(line.split("\t"))
+            if self.pairs and len(pair) != 2:
+                raise ConfigError(f"--pairs: input {self.counts['all']}, {line!r}, is not two with a tab between")
+            yield pair if self.pairs else line
+
+    def _skip(self, line: Any, error: InputError) -> None:
+        self.counts["skipped"] += 1
+        typer.echo(f"zoo: skipped {line!r}: {in_options(str(error))}", err=True)
+
+    def end(self) -> None:
+        """Tell what was skipped, with exit code 1.
+
+        Raises:
+            InputError: If all was.
+        """
+        total = counted(self.counts["all"], "input")
+        if self.counts["skipped"] == self.counts["all"]:
+            raise InputError(f"no input can be read, of {total}")
+        if self.counts["skipped"]:
+            typer.echo(f"zoo: {self.counts['skipped']} of {total} skipped", err=True)
+            raise typer.Exit(1)
