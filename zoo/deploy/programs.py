@@ -111,8 +111,9 @@ def inputs_of(model: Any, case: int) -> tuple[Any, ...]:
     raw = entry_loading.load(spec, spec.example)(spec.config, ROWS[case], case)
     precomputed = getattr(model, "precomputed", getattr(getattr(model, "stem", None), "precomputed", None))
     if precomputed is not None:
+        source, target = model.split(tuple(raw))
         with torch.no_grad():
-            raw = tuple(precomputed(*raw))
+            raw = (*precomputed(*source), *target)
     return _shortened(raw, SHARES[case]) if spec.modality != "graph" else tuple(raw)
 
 

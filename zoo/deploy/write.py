@@ -142,9 +142,13 @@ def _loops() -> Iterator[None]:
     PyTorch has the loops in a private place, not in every version; where they are missing, `_reason` names the layer.
     """
     loops = [getattr(_patches, f"register_{kind}_while_loop_decomposition", None) for kind in ("lstm", "gru")]
+    layers = (torch.ops.aten.lstm.input, torch.ops.aten.gru.input)
     with contextlib.ExitStack() as stack:
         for loop in filter(None, loops):
             stack.enter_context(loop())
+        for layer in layers:
+            layer._dispatch_cache.clear()  # remembers how an earlier trace wrote it
+            stack.callback(layer._dispatch_cache.clear)
         yield
 
 

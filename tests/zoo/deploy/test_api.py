@@ -200,6 +200,7 @@ STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "norma
         ("rnn-attention-tiny", {"dim": 16, "score": "general", "feeding": True, "copy": True}),
         ("caption-rnn-tiny", {"dim": 16, "choice": "hard"}),
         ("nat-base", {**TINY, "vocab_size": 300}),
+        ("joined:speech-micro+transformer-tiny", {}),
     ],
 )
 @pytest.mark.parametrize("to", ["onnx", "pt2"])
