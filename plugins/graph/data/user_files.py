@@ -121,7 +121,25 @@ def _given(store: GraphStore, targets: Targets, name: str, given: Given | None) 
     parts = {part: targets.good[of == part] for part in np.unique(of).tolist()}
     if "train" not in parts:
         raise DataError(f"{name}: no graph that can be read is for training")
+    if targets.kind == "class":
+        _check_trained(targets, parts, name)
     return parts
+
+
+def _check_trained(targets: Targets, parts: Places, name: str) -> None:
+    """Check that what is validated and tested has classes that are trained.
+
+    Raises:
+        DataError: If there is another.
+    """
+    classes = {part: set(targets.values.numpy()[places].tolist()) for part, places in parts.items()}
+    for part, found in classes.items():
+        if strange := [targets.labels[place] for place in sorted(found - classes["train"])]:
+            known = ", ".join(targets.labels[place] for place in sorted(classes["train"])[:20])
+            raise DataError(
+                f"{name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no training "
+                f"example, which have {known}"
+            )
 
 
 def _one_by_one(
@@ -163,7 +181,7 @@ def _by_scaffold(
         raise DataError(
             f"{name}: {len(pool)} molecules with {scaffolds} different scaffolds (ring systems) cannot be parted into "
             "training, validation and test with scaffolds of their own: graphs:FILE?split=random parts them molecule "
-            "by molecule (behind csv: and other tables, ?draw=random)"
+            "by molecule (behind csv: and other tables, ?draw=random; from Python, columns={'draw': 'random'})"
         )
     return parts
 

@@ -51,6 +51,9 @@ class Table:
     def __post_init__(self) -> None:
         if not len(self):
             raise DataError(f"{self.name} is empty: it has no rows")
+        if empty := [part for part, rows in self.sections.items() if not len(rows)]:
+            hint = "" if "train" in empty else f"; leave it out, and {empty[0]} is drawn from the training examples"
+            raise DataError(f"{self.name}: {' and '.join(empty)} has no rows{hint}")
 
     def __len__(self) -> int:
         return int(self._ends[-1])
