@@ -116,8 +116,7 @@ def _of_json(body: bytes) -> tuple[list[Any], dict[str, Any]]:
         raise Refusal(400, f"the body is no JSON: {error}") from error
     if not isinstance(found, dict) or ("inputs" in found) == ("input" in found):
         raise Refusal(422, 'send {"inputs": […]}, or {"input": …} with one')
-    one = found.pop("input", None)
-    inputs = found.pop("inputs", None) if one is None else [one]
+    inputs = [found.pop("input")] if "input" in found else found.pop("inputs")
     if not isinstance(inputs, list):
         raise Refusal(422, '"inputs" is a list; "input" is one')
     return inputs, found

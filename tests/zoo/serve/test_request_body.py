@@ -28,6 +28,7 @@ def test_json_has_one_input_or_several_and_options() -> None:
     body = json.dumps({"inputs": ["a", {"edges": []}], "top": 2}).encode()
     assert read(body, kind("application/json; charset=utf-8")) == (["a", {"edges": []}], {"top": 2})
     assert read(b'{"input": "a"}', kind("application/json"), b"top=3") == (["a"], {"top": "3"})
+    assert read(b'{"input": null}', kind("application/json")) == ([None], {})
 
 
 def test_forms_have_files_and_fields(form_of: Callable[..., Any]) -> None:

@@ -2,10 +2,12 @@
 
 import base64
 import io
+import json
 import socket
 import struct
 import threading
 import time
+import urllib.request
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -53,6 +55,13 @@ def test_health_page_and_schema(pictures: Any) -> None:
     assert "<title>zoo serve</title>" in page
     assert "http" not in page.replace("content-http", "")  # nothing is fetched from elsewhere
     assert set(pictures("/openapi.json")[1]["paths"]) >= {"/predict", "/features", "/health", "/metrics"}
+
+
+def test_health_of_a_model_of_numbers_names_a_regression(tmp_path: Any) -> None:
+    zoo.weights.save(zoo.create("graph-tiny", depth=1, num_classes=1, target="numbers"), tmp_path)
+    (tmp_path / "labels.json").write_text('["solubility"]')
+    with running(application(Pipeline(str(tmp_path)))) as url, urllib.request.urlopen(f"{url}/health") as reply:
+        assert json.load(reply)["task"] == "regression"
 
 
 def bomb(side: int) -> bytes:
@@ -122,6 +131,8 @@ def test_models_that_write_answer_with_the_options_of_generate(writing: Any) -> 
         ({"input": "a", "max_len": 21}, "max_len=21 is more than 20 new tokens"),
         ({"input": "a", "top": 1}, "there is no option 'top'"),
         ({"input": "a" * 51}, "input 1 has 51 characters, more than 50"),
+        ({"input": 42}, "input 1 is 42: send a text"),
+        ({"input": {}}, "input 1 is {}: send a text"),
     ):
         status, found = writing("/predict", sent)
         assert status in (413, 422)
@@ -225,7 +236,6 @@ def test_a_thousand_requests_of_fifty_clients_are_all_answered_alike(labeller: s
 
         def ask(number: int) -> float:
             import http.client
-            import json
 
             connection = http.client.HTTPConnection(place, timeout=60)
             body, headers = form_of(drawn[number % 20])
