@@ -10,12 +10,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
 from zoo.pipeline import Pipeline
 from zoo.serve.batcher import Batcher
 from zoo.serve.body_limit import BodyLimit
+from zoo.serve.known_hosts import KnownHosts
 from zoo.serve.limits import Limits
 from zoo.serve.metrics import Measured, Metrics
 from zoo.serve.raw_inputs import check_amount, raw_input
@@ -128,7 +128,7 @@ def application(pipeline: Pipeline, limits: Limits | None = None, hosts: Sequenc
     _add_routes(app, server)
     _add_errors(app)
     app.add_middleware(BodyLimit, max_bytes=limits.max_bytes)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(KnownHosts, hosts=hosts)
     app.add_middleware(Measured, metrics=server.metrics)
     return app
 

@@ -145,7 +145,11 @@ def test_pages_of_other_sites_that_resolve_to_this_machine_are_refused(labeller:
     app = application(Pipeline(labeller), hosts=("127.0.0.1",))
     with running(app) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
-        assert connection.recv(1000).startswith(b"HTTP/1.1 400")
+        answer = b""
+        while more := connection.recv(1000):
+            answer += more
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"""{"error":"Host 'example.com': this server answers for 127.0.0.1 only""" in answer
 
 
 class Slow(Pipeline):
