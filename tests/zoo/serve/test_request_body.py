@@ -79,7 +79,7 @@ def test_options_are_checked_and_given_as_they_were_set() -> None:
         (WritingOptions, {"stop": [""]}, "stop.0='': String should have at least 1 character"),
         (WritingOptions, {"repetition_penalty": 0}, "repetition_penalty=0: Input should be greater than 0"),
         (LabelOptions, {"top": 0}, "top=0: Input should be greater than or equal to 1"),
-        (LabelOptions, {"tip": 1}, "there is no option 'tip': top"),
+        (LabelOptions, {"tpo": 1}, r"there is no option 'tpo'. Did you mean 'top'\? Options are: top"),
         (WritingOptions, {"beam": "many"}, "beam='many': Input should be a valid integer"),
         (WritingOptions, {"temperature": float("nan")}, "temperature=nan"),
     ):
