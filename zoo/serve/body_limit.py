@@ -8,8 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zoo.serve.refusal import Refusal
 
-DRAINED, PAUSE = 10, 2.0
-"""Bodies up to so many times the limit are read to their end behind a refusal; seconds that a client may pause."""
+DRAINED, PAUSE, LONGEST = 10, 2.0, 30.0
+"""Bodies up to so many times the limit are read to their end behind a refusal; seconds of a pause, and of all."""
 
 
 class BodyLimit:
@@ -66,7 +66,8 @@ class _Body:
         if self.drains and message["type"] == "http.response.body" and not message.get("more_body", False):
             await self._send({**message, "more_body": True})
             with suppress(TimeoutError):
-                await self._drain()
+                async with asyncio.timeout(LONGEST):
+                    await self._drain()
             message = {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)
 
