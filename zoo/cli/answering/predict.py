@@ -64,6 +64,7 @@ def predict(
             f"--top {top} of a model of task 'multi-label', whose inputs have any number: see --threshold"
         )
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
+    lines.numbers = pipeline.spec.config.get("target") == "numbers"
     pipeline.batch_size = batch_size
     asked = _Asked(iter(check_not_empty(stream_inputs(inputs, file))), pairs, batch_size)
     if features is None:
