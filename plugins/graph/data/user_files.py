@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, LineColumns, Skipped, by_hash, fingerprint, hash_names, list_skipped, parse
+from zoo.data import (
+    DatasetInfo,
+    LineColumns,
+    Skipped,
+    by_hash,
+    fingerprint,
+    for_training,
+    hash_names,
+    list_skipped,
+    parse,
+)
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import StoredExamples
 from zoo.plugins.graph.data.storage.graph_file import GraphFile
@@ -151,7 +161,7 @@ def _one_by_one(
         DataError: If a part would be empty.
     """
     keys = store.arrays["keys"][pool]
-    if (different := len(np.unique(keys))) <= len(missing):
+    if (different := len(np.unique(keys))) <= len(missing) and for_training():
         needed = ", ".join(["training", *missing[:-1]])
         raise DataError(
             f"{name} has {len(pool)} examples, of which {different} differ; {needed} and {missing[-1]} need one each"
@@ -176,7 +186,7 @@ def _by_scaffold(
     ringed, free = pool[rings], pool[~rings]
     parts = {part: ringed[places] for part, places in by_hash(groups[rings], seed, None, missing).items()}
     parts["train"] = np.sort(np.concatenate([parts["train"], free]))
-    if not all(len(places) for places in parts.values()):
+    if for_training() and not all(len(places) for places in parts.values()):
         scaffolds = len(np.unique(groups[rings]))
         raise DataError(
             f"{name}: {len(pool)} molecules with {scaffolds} different scaffolds (ring systems) cannot be parted into "

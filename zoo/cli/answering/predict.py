@@ -64,11 +64,13 @@ def predict(
             f"--top {top} of a model of task 'multi-label', whose inputs have any number: see --threshold"
         )
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
+    lines.numbers = pipeline.spec.config.get("target") == "numbers"
     pipeline.batch_size = batch_size
-    asked = _Asked(iter(check_not_empty(stream_inputs(inputs, file))), pairs, batch_size)
+    given = stream_inputs(inputs, file)
+    asked = _Asked(given if isinstance(given, Iterator) else iter(check_not_empty(given)), pairs, batch_size)
     if features is None:
-        for given, answer in pipeline.predict(asked.given(), asked.skip, masks=top):
-            typer.echo(lines.line(given, answer), nl=False)
+        for each, answer in pipeline.predict(asked.given(), asked.skip, masks=top):
+            typer.echo(lines.line(each, answer), nl=False)
     else:
         _write_features(features, pipeline, asked)
     asked.end()
@@ -105,6 +107,9 @@ class _Asked:
         """
         for line in self.lines:
             self.counts["all"] += 1
+            if not line.strip() and self.skip is not None:
+                self.skip(line, InputError("there is nothing to read"))
+                continue
             pair = tuple(line.split("\t"))
             if self.pairs and len(pair) != 2:
                 raise ConfigError(f"--pairs: input {self.counts['all']}, {line!r}, is not two with a tab between")
