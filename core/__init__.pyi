@@ -173,6 +173,7 @@ from zoo.core.patterns.canonical import canonical as canonical
 from zoo.core.patterns.edge_types import EdgeKinds as EdgeKinds
 from zoo.core.patterns.edge_index import Duplicates as Duplicates
 from zoo.core.patterns.edges import Edges as Edges
+from zoo.core.patterns.front import front_order as front_order, front_places as front_places, vectors_at as vectors_at
 from zoo.core.patterns.local import Chunk as Chunk, Neighbourhood as Neighbourhood, Window as Window
 from zoo.core.patterns.padding import Keys as Keys, Lengths as Lengths, Segments as Segments, Valid as Valid
 from zoo.core.patterns.pattern import (

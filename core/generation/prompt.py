@@ -9,6 +9,7 @@ from torch import Tensor
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.token_embedding import ValidMask, as_keys
 from zoo.core.ops.tensor_check import check_tensor
+from zoo.core.patterns.front import front_order
 from zoo.core.patterns.padding import Segments
 from zoo.core.special_tokens import Symbols
 
@@ -54,7 +55,7 @@ def prompt_of(ids: Tensor, valid: ValidMask, symbols: Symbols) -> Prompt:
     shortest, longest = int(lengths.min()), int(lengths.max())
     if shortest == n:
         return Prompt(ids)
-    front = (~mask).long().argsort(dim=1, stable=True)[:, :longest]
+    front = front_order(mask)[:, :longest]
     ids = ids.gather(1, front)
     return Prompt(ids) if shortest == longest else Prompt(ids, lengths)
 

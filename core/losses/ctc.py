@@ -16,6 +16,7 @@ from zoo.core.errors import ConfigError, InputError
 from zoo.core.layers.token_embedding import check_ids
 from zoo.core.losses.loss import IGNORED
 from zoo.core.ops.autocast import precise
+from zoo.core.patterns.front import front_order
 from zoo.core.patterns.padding import Lengths
 from zoo.core.special_tokens import SYMBOLS, Symbols
 
@@ -114,7 +115,7 @@ def fronted(
 ) -> tuple[Shaped[Tensor, "*rows m"], Int[Tensor, "*rows"]]:
     """Move what is kept to the front of its row, and say how much that is; the filler stands behind it."""
     counts = kept.sum(-1)
-    order = (~kept).long().argsort(dim=-1, stable=True)[..., : int(counts.max())]
+    order = front_order(kept)[..., : int(counts.max())]
     return x.masked_fill(~kept, filler).gather(-1, order), counts
 
 

@@ -18,6 +18,7 @@ from zoo.core.losses.ctc import ctc_loss
 from zoo.core.losses.loss import count_targets
 from zoo.core.models.generator import check_whole
 from zoo.core.models.model import Model, SourceTarget
+from zoo.core.patterns.front import front_order, vectors_at
 from zoo.core.patterns.padding import Lengths
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens
@@ -130,7 +131,7 @@ def ctc_logits(encoded: Tokens, head: nn.Module) -> tuple[Float[Tensor, "b n voc
     scores: Tensor = head(encoded)
     valid = encoded.valid()
     if valid is not None and not isinstance(encoded.keys, Lengths):
-        scores = scores.take_along_dim((~valid).long().argsort(dim=1, stable=True)[..., None], 1)
+        scores = vectors_at(scores, front_order(valid))
     return scores, counts(encoded)
 
 

@@ -15,6 +15,7 @@ from zoo.core.layers.heads import NextToken
 from zoo.core.losses.loss import IGNORED, cross_entropy
 from zoo.core.models.model import Composition, SourceTarget, source_and_ids
 from zoo.core.ops.autocast import precise
+from zoo.core.patterns.front import front_order, vectors_at
 from zoo.core.patterns.padding import Lengths
 from zoo.core.special_tokens import SYMBOLS, Symbols
 from zoo.core.tokens import Tokens, rows
@@ -121,17 +122,24 @@ class NonAutoregressive(Composition):
             )
         return places.clamp(max=self.max_len)
 
-    def copies(self, source: Tokens, places: Int[Tensor, " b"]) -> Tokens:
-        """Copy a source's vectors evenly over places: place t of T gets vector ⌊t s / T⌋ of s."""
-        t = torch.arange(int(places.max()), device=source.x.device)
+    def copies(self, source: Tokens, places: Int[Tensor, " b"], n: int | None = None) -> Tokens:
+        """Copy a source's vectors evenly over places: place t of T gets vector ⌊t s / T⌋ of s.
+
+        Args:
+            source: its vectors.
+            places: T of each row.
+            n: T of the longest row, where it is known; counted if None.
+        """
+        n = int(places.max()) if n is None else n
+        t = torch.arange(n, device=source.x.device)
         index = t * counts(source)[:, None] // places[:, None].clamp(min=1)
         index = index.clamp(max=source.x.shape[1] - 1)  # behind a row's last place there is padding
         valid = source.valid()
         if valid is not None:  # the vectors that are there may stand anywhere
-            index = (~valid).long().argsort(dim=1, stable=True).gather(1, index)
-        x = source.without_padding().x.take_along_dim(index[..., None], 1)
+            index = front_order(valid).gather(1, index)
+        x = vectors_at(source.without_padding().x, index)
         if self.position is not None:
-            x = x + self.position((len(t),)).to(x.dtype)
+            x = x + self.position((n,)).to(x.dtype)
         return Tokens(x, None, Lengths(places))
 
     def training_loss(

@@ -94,9 +94,13 @@ class Source(nn.Module):
             )
         self.model: Any = model
         self.bridge = bridge
-        spacing = getattr(getattr(model, "stem", None), "spacing", None)
+        stem = getattr(model, "stem", None)
+        spacing = getattr(stem, "spacing", None)
         if spacing is not None and bridge.pool is None:
             self.spacing = spacing
+        precomputed = getattr(model, "precomputed", getattr(stem, "precomputed", None))
+        if precomputed is not None:
+            self.precomputed = precomputed
 
     def forward(self, *inputs: Any) -> Tokens:
         """Give the vectors that a decoder reads, each set in a row of its own; all others are padding."""

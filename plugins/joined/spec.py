@@ -5,8 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from zoo import ConfigError, ModelSpec, Reads, UnknownModelError, info, list_models
-from zoo.errors import KeywordError
-from zoo.names import listed
 from zoo.weights import is_repository
 
 PREFIX = "joined:"
@@ -68,14 +66,13 @@ def check_given(spec: ModelSpec, given: Collection[str]) -> None:
     """Check that keywords of a caller are for parts that a joined model has.
 
     Raises:
-        KeywordError: If one is for a head of the encoder, which would have no effect; the text lists what there is.
+        ConfigError: If one is for a head of the encoder, which would have no effect; the text lists what there is.
     """
     for keyword in given:
-        if keyword.removeprefix("encoder.") in OWN and keyword != "task":
-            raise KeywordError(
+        if keyword.removeprefix("encoder.") in OWN and keyword.rpartition(".")[2] != "task":
+            raise ConfigError(
                 f"Model '{spec.name}' has no keyword '{keyword}': its encoder has no head, and the decoder writes. It "
-                f"takes {listed(sorted(spec.config))}, and the decoder's own behind 'decoder.'",
-                keyword,
+                f"takes {', '.join(sorted(spec.config))}, and the decoder's own behind 'decoder.'"
             )
 
 

@@ -64,6 +64,7 @@ SOURCES = (
         "any number of labels by FILE?labels=A,B,C, columns of 0 and 1, or FILE?separator=, for several in one column; "
         "or a folder of texts for each class, train/pos/*.txt, as IMDb has",
         reads=TABLES,
+        folder=True,
         tables="zoo.plugins.text.data.text_table:open_table",
         pairs="zoo.plugins.text.data.text_pairs:open_pairs",
         tasks=("classify", "multi-label", "tag", "masked-token", "link", "features"),

@@ -1,5 +1,7 @@
 """The reader of images: files, PIL images, arrays and tensors become PIL images of 8 bits, upright, without alpha."""
 
+import math
+import re
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,7 +46,7 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
 
     Raises:
         InputError: If it is none of these, or its pixels are negative, not finite or beyond every depth.
-        OSError: If a file is not there or is no image.
+        OSError: If a file is not there, is no image, or lacks its end.
     """
     from PIL import Image
 
@@ -59,11 +61,11 @@ def read_image(image: Any, mode: str = "RGB") -> "Image":
         raise InputError(f"{str(image)!r} cannot be read: {error}") from error
 
 
-def size_of(image: "str | Path | BytesIO") -> tuple[int, int]:
-    """Give width and height of an image file, as its header tells.
+def pixels_of(image: "str | Path | BytesIO") -> int:
+    """Count the pixels of an image file, as its header tells, also where they are so many that Pillow refuses them.
 
     Raises:
-        InputError: If this is no image file, or has so many pixels that Pillow refuses it.
+        InputError: If this is no image file.
     """
     from PIL import Image
 
@@ -71,8 +73,12 @@ def size_of(image: "str | Path | BytesIO") -> tuple[int, int]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # nothing is decoded
             with Image.open(image, formats=_formats(image)) as opened:
-                return opened.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+                return math.prod(opened.size)
+    except Image.DecompressionBombError as error:
+        if told := re.search(r"\((\d+) pixels\)", str(error)):  # Pillow tells the size in its sentence only
+            return int(told[1])
+        raise InputError(f"{str(image)!r} cannot be read: {error}") from error
+    except (OSError, ValueError, SyntaxError) as error:
         raise InputError(f"{str(image)!r} cannot be read: {error}") from error
 
 

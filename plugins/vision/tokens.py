@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from zoo.core import ConfigError, Tokens
 from zoo.plugins.shared.images.patch_embed import PatchStem, check_images, pair
-from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image, size_of
+from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, pixels_of, read_image
 from zoo.plugins.vision.sources import TIMM
 from zoo.registry import require
 from zoo.weights import read_config
@@ -147,8 +147,7 @@ class Preprocess:
         Raises:
             InputError: If this is no image file.
         """
-        width, height = size_of(image)
-        return width * height, "pixels"
+        return pixels_of(image), "pixels"
 
     def portable(self) -> dict[str, Any]:
         """Describe the steps outside of training as JSON values, for exported models."""

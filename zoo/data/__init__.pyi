@@ -44,6 +44,7 @@ from zoo.data.labelling.known_classes import (
 from zoo.data.items import Columns as Columns, Written as Written
 from zoo.data.batches.packed import Packed as Packed, unpacked as unpacked
 from zoo.data.progress import shown as shown
+from zoo.data.purpose import for_training as for_training
 from zoo.data.python.collated import collated_corpus as collated_corpus
 from zoo.data.python.given import GivenData as GivenData, open_given as open_given
 from zoo.data.python.pairs import (

@@ -168,6 +168,7 @@ def _own_folders(text: str, spec: ModelSpec) -> str:
     if name != "folder" or (named and named.modality == spec.modality):
         return text
     own = [each for each in registry().sources if each.folder and each.modality == spec.modality]
+    own = [each for each in own if spec.task in each.tasks] or own
     return f"{registry().sources.short(own[0])}:{rest}" if len(own) == 1 else text
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Int, Int64, UInt64
 
+from zoo.data.purpose import for_training
 from zoo.errors import DataError
 from zoo.names import counted
 
@@ -82,12 +83,12 @@ def complete(
         draw: chooses the keys that are held out.
 
     Raises:
-        DataError: If there are too few different examples.
+        DataError: If there are too few different examples to learn from.
     """
     train, parts = list(given["train"]), dict(given)
     wanted = [part for part in ("test", "validation") if part not in parts]
     keys = list(dict.fromkeys(key(example) for example in train))
-    if len(keys) <= len(wanted):
+    if for_training() and len(keys) <= len(wanted):
         raise DataError(
             f"{name} has {counted(len(train), 'example')}, of which {len(keys)} differ; "
             f"training{''.join(f' and {part}' for part in wanted[::-1])} need one each"

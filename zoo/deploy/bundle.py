@@ -126,6 +126,7 @@ def _describe(model: Any, assets: Assets, found: Mapping[Program, Path]) -> dict
         "input": assets.input,
         "labels": assets.labels,
         "symbols": None if symbols is None else dict(zip(("pad", "bos", "eos"), symbols[:3], strict=True)),
+        "silent": [] if assets.tokenizer is None else sorted(assets.tokenizer.silent),
         "max_len": getattr(model, "max_len", None),
         "ctc": hasattr(model, "emit"),
         "writes": spec.task == "generate",

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.core import Composition, Decoder, Generator
+from zoo.core import Composition, Decoder, Generator, NonAutoregressive, RecurrentLayers
+from zoo.deploy.at_once import AtOnce, Places
 from zoo.deploy.decoding import Decode, Encode
+from zoo.deploy.stepping import Begin, Step
 from zoo.errors import ConfigError
 from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
@@ -83,8 +85,13 @@ def programs(model: Any) -> list[Program]:
     Args:
         model: made by `zoo.create`, in evaluation mode.
     """
-    if isinstance(model, Generator) and model.spec.task == "generate" and isinstance(model.decoder, Decoder):
-        return _writing(model)
+    if isinstance(model, Generator) and model.spec.task == "generate":
+        if isinstance(model.decoder, Decoder):
+            return _writing(model)
+        if isinstance(model.decoder, RecurrentLayers):
+            return _stepping(model)
+    if isinstance(model, NonAutoregressive):
+        return _at_once(model)
     cases = [inputs_of(model, case) for case in range(CASES)]
     given = [x is not None for x in cases[0]]
     tensors = [tuple(x for x in case if x is not None) for case in cases]
@@ -104,8 +111,9 @@ def inputs_of(model: Any, case: int) -> tuple[Any, ...]:
     raw = entry_loading.load(spec, spec.example)(spec.config, ROWS[case], case)
     precomputed = getattr(model, "precomputed", getattr(getattr(model, "stem", None), "precomputed", None))
     if precomputed is not None:
+        source, target = model.split(tuple(raw))
         with torch.no_grad():
-            raw = tuple(precomputed(*raw))
+            raw = (*precomputed(*source), *target)
     return _shortened(raw, SHARES[case]) if spec.modality != "graph" else tuple(raw)
 
 
@@ -163,6 +171,51 @@ def _writing(model: Generator) -> list[Program]:
     masks = ("source_mask",) if crossing else ()
     names = ("ids", "mask", *cache, *masks, *crossing)
     return [*found, Program("decode", decode, names, outputs, cases)]
+
+
+def _stepping(model: Generator) -> list[Program]:
+    """Give `decode` of a recurrent decoder, which reads one id, and in front of it `encode` with an encoder."""
+    sources = [inputs_of(model, case) for case in range(CASES)]
+    found, contexts = list[Program](), [tuple[Tensor, ...]()] * CASES
+    if model.encoder is None:
+        decode = Step(model, ("hidden",))
+        states = [decode.empty(rows) for rows in ROWS]
+    else:
+        begin, reads = Begin(model), [tuple(case[:-1]) for case in sources]
+        with torch.no_grad():
+            parts = [begin.parts(*case) for case in reads]
+        carried, kept = (tuple(part) for part in parts[0])
+        names = _input_names(model, sources[0])[: len(reads[0])]
+        outputs = (*carried, *(f"source_{name}" for name in kept))
+        found.append(Program("encode", begin, names, outputs, reads))
+        decode = Step(model, carried, kept)
+        states, contexts = [list(own.values()) for own, _ in parts], [tuple(source.values()) for _, source in parts]
+    cases = []
+    for source, state, context, read in zip(sources, states, contexts, KEPT, strict=True):
+        row, place = source[0 if model.encoder is None else -1], torch.zeros(len(state[0]), 1, dtype=torch.long)
+        for step in range(read):
+            with torch.no_grad():
+                _, *state = decode(row[:, step % row.shape[1], None], place + step, *state, *context)
+        cases.append((row[:, read % row.shape[1], None], place + read, *state, *context))
+    names = ("ids", "position", *decode.carried, *(f"source_{name}" for name in decode.kept))
+    return [*found, Program("decode", decode, names, ("scores", *(f"new_{name}" for name in decode.carried)), cases)]
+
+
+def _at_once(model: NonAutoregressive) -> list[Program]:
+    """Give `encode`, which says how many places there are, and `decode`, which gives the scores of all of them."""
+    sources = [inputs_of(model, case) for case in range(CASES)]
+    encode, reads = Places(model), [tuple(case[:-1]) for case in sources]
+    with torch.no_grad():
+        contexts = [encode(*case)[1:] for case in reads]
+    kept = ("source_mask", "source_vectors", "source_encoded")
+    cases = []
+    for context, most in zip(contexts, TOKENS, strict=True):
+        slots = torch.arange(most) <= torch.arange(len(context[0]))[:, None] + most // 2
+        slots[-1] = True
+        cases.append((slots, *context))
+    names = _input_names(model, sources[0])[: len(reads[0])]
+    first = Program("encode", encode, names, ("places", *kept), reads)
+    return [first, Program("decode", AtOnce(model), ("slots", *kept), ("scores",), cases)]
 
 
 def _streaming(model: Any, features: Sequence[Tensor]) -> list[Program]:

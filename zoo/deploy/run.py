@@ -94,23 +94,29 @@ class Exported:
     def generate(self, given: dict[str, Any]) -> list[int]:
         """Write greedily behind a prompt, or from a source: the cache goes from call to call."""
         symbols, about = self.about["symbols"], self.about["programs"]["decode"]
-        kept = {}
+        kept, read = {}, [int(one) for one in given["ids"][0]] if "ids" in given else []
         if "encode" in self.about["programs"]:
-            kept = self.run("encode", given)
-            given = {"ids": [[symbols["bos"]]]}
-        ids, names = given["ids"], [name.removeprefix("new_") for name in about["outputs"][1:]]
+            kept, read = self.run("encode", given), [symbols["bos"]]
+        if "places" in kept:  # all are written at once
+            slots = np.ones((1, int(kept["places"][0])), bool)
+            written = self.run("decode", {"slots": slots, **kept})["scores"][0].argmax(-1).tolist()
+            return written[: written.index(symbols["eos"])] if symbols["eos"] in written else written
+        names = [name.removeprefix("new_") for name in about["outputs"][1:]]
         shapes = {one["name"]: one["shape"] for one in about["inputs"]}
-        cache = {name: np.zeros((1, 0, *shapes[name][2:]), np.float32) for name in names}
-        read, written = len(ids[0]), list[int]()
-        most = min(NEW_TOKENS, (self.about["max_len"] or read + NEW_TOKENS) - read)
+        kept |= {name: np.zeros([1, *(size or 0 for size in shapes[name][1:])]) for name in names if name not in kept}
+        at_once = shapes["ids"][1] or len(read)  # a recurrent decoder reads one token at a time
+        seen, written, most = 0, list[int](), min(NEW_TOKENS, (self.about["max_len"] or MANY) - len(read))
         while len(written) < most:
-            mask = np.ones((1, read + len(written)), bool)
-            scores, *new = self.run("decode", {"ids": ids, "mask": mask, **cache, **kept}).values()
-            token = int(scores[0].argmax())
-            if token == symbols["eos"]:
-                break
-            written.append(token)
-            ids, cache = [[token]], dict(zip(names, new, strict=True))
+            ids, read = read[:at_once], read[at_once:]
+            seen += len(ids)
+            given = {"ids": [ids], "mask": np.ones((1, seen), bool), "position": [[seen - 1]]}
+            scores, *new = self.run("decode", given | kept).values()
+            kept |= dict(zip(names, new, strict=True))
+            if not read:
+                read = [int(scores[0].argmax())]
+                if read[0] == symbols["eos"]:
+                    break
+                written += read
         return written
 
     def text(self, ids: list[int]) -> str:
@@ -121,16 +127,16 @@ class Exported:
         from tokenizers import Tokenizer
 
         tokenizer: Any = Tokenizer.from_file(str(path))
+        ids = [one for one in ids if one not in self.about["silent"]]  # what is unknown shows
         if json.loads(tokenizer.to_str())["decoder"] == BYTES:
             return text_of_bytes(ids, tokenizer)
-        found: str = tokenizer.decode(ids)
+        found: str = tokenizer.decode(ids, skip_special_tokens=False)
         return found
 
 
 def text_of_bytes(ids: list[int], tokenizer: Any) -> str:
     """Join the bytes of tokens; the library makes all of a run unreadable that ends within a character."""
-    special = {place for place, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-    tokens = [tokenizer.id_to_token(one) or "" for one in ids if one not in special]
+    tokens = [tokenizer.id_to_token(one) or "" for one in ids]
     parts = [bytes.fromhex(one[3:5]) if re.fullmatch("<0x[0-9A-F]{2}>", one) else one.encode() for one in tokens]
     return b"".join(parts).decode(errors="replace")
 

@@ -19,6 +19,11 @@ from zoo.errors import ConfigError, ExportError
 from zoo.registry import require
 from zoo.spec import Requirement
 
+try:
+    from torch.export import _patches
+except ImportError:  # an older torch
+    _patches = None  # type: ignore[assignment]
+
 OPSET = 18
 EXTRA = "attention-zoo[export]"
 LIBRARIES = tuple(Requirement(module=name, distribution=name, install=EXTRA) for name in ("onnx", "onnxscript"))
@@ -48,8 +53,8 @@ def traced(program: Program) -> Any:
         ExportError: If a part of the model cannot be traced; the text names part and reason.
     """
     axes = tuple(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) for axes in program.dynamic_axes())
-    whole, inputs = _Positional(program.module), program.cases[0]
-    with torch.no_grad(), _quiet():
+    whole, inputs = _Positional(program.module), tuple(x.clone() for x in program.cases[0])  # none with sizes of a base
+    with torch.no_grad(), _quiet(), _loops():
         try:
             return torch.export.export(whole, inputs, dynamic_shapes=(axes,), strict=False)
         except ConfigError as error:
@@ -74,7 +79,7 @@ def write_onnx(exported: Any, program: Program, path: Path) -> None:
     require("exporting to ONNX", LIBRARIES)
     names, outputs = list(program.names), list(program.outputs)
     exported._guards_code = []  # torch.onnx 2.14 stumbles over guards of positional inputs; `check` tries sizes
-    with _quiet():
+    with _quiet(), _loops():
         try:
             torch.onnx.export(
                 exported,
@@ -128,6 +133,23 @@ def _batched(path: Path) -> list[str]:
     graph = onnx.load(path, load_external_data=False).graph
     several = {one.name for one in graph.initializer if len(one.dims) > 2}
     return [node.name for node in graph.node if node.op_type == "MatMul" and node.input[1] in several]
+
+
+@contextlib.contextmanager
+def _loops() -> Iterator[None]:
+    """Let `torch.export` write LSTM and GRU as loops over any number of steps; without, it writes out one number.
+
+    PyTorch has the loops in a private place, not in every version; where they are missing, `_reason` names the layer.
+    """
+    loops = [getattr(_patches, f"register_{kind}_while_loop_decomposition", None) for kind in ("lstm", "gru")]
+    layers = (torch.ops.aten.lstm.input, torch.ops.aten.gru.input)
+    with contextlib.ExitStack() as stack:
+        for loop in filter(None, loops):
+            stack.enter_context(loop())
+        for layer in layers:
+            layer._dispatch_cache.clear()  # remembers how an earlier trace wrote it
+            stack.callback(layer._dispatch_cache.clear)
+        yield
 
 
 @contextlib.contextmanager

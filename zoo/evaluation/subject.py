@@ -11,6 +11,7 @@ from typing import Any
 from zoo.data.corpus import Corpus, check_task, find_source, open_corpus
 from zoo.data.corpus_options import PreparesInputs
 from zoo.data.labelling.labels import labels_of
+from zoo.data.purpose import to_judge
 from zoo.data.python.given import NAME, GivenData, is_given, open_given
 from zoo.data.tables.table import PARTS
 from zoo.errors import ConfigError, DataError, WeightsError, ZooError
@@ -151,7 +152,7 @@ class Subject:
             where = next(iter(self.spec.weights.values()), "")
         tokenizer = fetch_tokenizer(where) if where else None
         seed = int(self.record.get("settings", {}).get("seed", 0))
-        with tempfile.TemporaryDirectory() as folder:
+        with to_judge(), tempfile.TemporaryDirectory() as folder:
             if (own := self.record.get("tokenizer")) is not None:  # of a training that was saved nowhere
                 tokenizer = Path(folder) / "tokenizer.json"
                 own.save(tokenizer)

@@ -34,7 +34,7 @@ class Upload(BytesIO):
         return self.filename
 
 
-def raw_input(item: Any, number: int, reads_files: bool, numbers: str = "float32") -> Any:
+def raw_input(item: Any, number: int, reads_files: bool, numbers: str = "float32", only_texts: bool = False) -> Any:
     """Make what a model's preprocessing reads of an input of a request.
 
     Args:
@@ -42,6 +42,7 @@ def raw_input(item: Any, number: int, reads_files: bool, numbers: str = "float32
         number: of the input, from 1, for errors.
         reads_files: whether the model reads files: a text would name one.
         numbers: type of an array of numbers, the attribute `numbers` of the model's preprocessing.
+        only_texts: whether the model reads texts and pairs of them, and neither arrays nor objects.
 
     Raises:
         Refusal: If it is none of what the model reads.
@@ -52,13 +53,13 @@ def raw_input(item: Any, number: int, reads_files: bool, numbers: str = "float32
         if not reads_files:
             raise Refusal(422, f"input {number}: the model reads no files: send texts as JSON, or lines as text/plain")
         return item
-    if _is_numbers(item):
+    if _is_array(item) and not only_texts:
         return _array(item, number, numbers)
     if reads_files:
         raise Refusal(422, f"input {number}: {UPLOAD}")
     if isinstance(item, list) and len(item) == 2 and all(isinstance(each, str) for each in item):
         return tuple(item)
-    if isinstance(item, Mapping):
+    if isinstance(item, Mapping) and not only_texts:
         return json.dumps(item)
     if not isinstance(item, str):
         raise Refusal(422, f"input {number} is {json.dumps(item)[:80]}: send a text")
@@ -122,7 +123,9 @@ def _array(item: Any, number: int, kind: str) -> Any:
     return found.numpy().astype(np.uint8)
 
 
-def _is_numbers(item: Any) -> bool:
-    while isinstance(item, list) and item:
-        item = item[0]
-    return isinstance(item, int | float) and not isinstance(item, bool)
+def _is_array(item: Any) -> bool:
+    """Tell whether this is a list that begins with a number, however deep; a number alone is no array."""
+    first = item
+    while isinstance(first, list) and first:
+        first = first[0]
+    return isinstance(item, list) and isinstance(first, int | float) and not isinstance(first, bool)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException
 
+from zoo.names import did_you_mean
 from zoo.serve.raw_inputs import Upload
 from zoo.serve.refusal import Refusal
 
@@ -87,8 +88,13 @@ def checked(kind: type[BaseModel], options: dict[str, Any]) -> dict[str, Any]:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise Refusal(422, f"there is no option {name!r}: {', '.join(kind.model_fields) or 'none'}") from error
+            raise Refusal(422, _unknown(name, list(kind.model_fields))) from error
         raise Refusal(422, f"{name}={first['input']!r}: {first['msg']}") from error
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    text = f"there is no option {name!r}.{did_you_mean(name, known)}"
+    return f"{text} Options are: {', '.join(known)}" if known else f"{text} The request takes none"
 
 
 async def _form(request: Request) -> tuple[list[Any], dict[str, Any]]:
@@ -116,8 +122,7 @@ def _of_json(body: bytes) -> tuple[list[Any], dict[str, Any]]:
         raise Refusal(400, f"the body is no JSON: {error}") from error
     if not isinstance(found, dict) or ("inputs" in found) == ("input" in found):
         raise Refusal(422, 'send {"inputs": […]}, or {"input": …} with one')
-    one = found.pop("input", None)
-    inputs = found.pop("inputs", None) if one is None else [one]
+    inputs = [found.pop("input")] if "input" in found else found.pop("inputs")
     if not isinstance(inputs, list):
         raise Refusal(422, '"inputs" is a list; "input" is one')
     return inputs, found

@@ -10,12 +10,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
 from zoo.pipeline import Pipeline
 from zoo.serve.batcher import Batcher
 from zoo.serve.body_limit import BodyLimit
+from zoo.serve.known_hosts import KnownHosts
 from zoo.serve.limits import Limits
 from zoo.serve.metrics import Measured, Metrics
 from zoo.serve.raw_inputs import check_amount, raw_input
@@ -84,20 +84,20 @@ class _Server:
         )
 
     def _raw(self, inputs: list[Any]) -> list[Any]:
-        preprocess, reads_files = self.model.pipeline.preprocess, self.model.reads_files
-        numbers = getattr(preprocess, "numbers", "float32")
-        raw = [raw_input(item, number, reads_files, numbers) for number, item in enumerate(inputs, start=1)]
+        model, preprocess = self.model, self.model.pipeline.preprocess
+        reads = model.reads_files, getattr(preprocess, "numbers", "float32"), model.only_texts
+        raw = [raw_input(item, number, *reads) for number, item in enumerate(inputs, start=1)]
         for number, each in enumerate(raw, start=1):
             check_amount(each, number, preprocess, self.limits.amounts)
         return raw
 
     def health(self) -> dict[str, Any]:
-        """Say that the server answers, and what: the model, its task, and what it reads."""
+        """Say that the server answers, and what: the model, its task, and what it reads; numbers are a regression."""
         spec = self.model.pipeline.spec
         return {
             "status": "ok",
             "model": spec.name,
-            "task": spec.task,
+            "task": "regression" if spec.config.get("target") == "numbers" else spec.task,
             "reads_files": self.model.reads_files,
             "answers": self.model.answers_by is not None,
             "zoo_version": __version__,
@@ -128,7 +128,7 @@ def application(pipeline: Pipeline, limits: Limits | None = None, hosts: Sequenc
     _add_routes(app, server)
     _add_errors(app)
     app.add_middleware(BodyLimit, max_bytes=limits.max_bytes)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(KnownHosts, hosts=hosts)
     app.add_middleware(Measured, metrics=server.metrics)
     return app
 

@@ -39,6 +39,7 @@ class ServedModel:
         if self.task == "generate" and not hasattr(model, "symbols"):
             raise ConfigError(f"{pipeline.name!r} writes no tokens, but {type(model).__name__}'s own kind of answer")
         self.reads_files = pipeline.reads_files
+        self.only_texts = pipeline.spec.reads in ("encoder", "source", "prompt")
         if self.answers_by is not None:
             pipeline.postprocess  # noqa: B018  labels that do not fit are refused before a request comes
         elif not hasattr(model, "pooled_features"):
@@ -124,7 +125,7 @@ class ServedModel:
         try:
             yield from self.pipeline.stream(raw, **dict(options[1]))
         except ZooError as error:
-            raise Refusal(422, str(error)) from error
+            raise _refusal(error, raw) from error
         except UNREADABLE as error:
             raise self._fault(raw) or error from error
 
@@ -135,7 +136,7 @@ class ServedModel:
             return self._together(inputs, *options)
         except Exception as error:
             if len(inputs) == 1:
-                return [Refusal(422, str(error)) if isinstance(error, ZooError) else self._fault(inputs[0]) or error]
+                return [_refusal(error, inputs[0]) if isinstance(error, ZooError) else self._fault(inputs[0]) or error]
         found = [self._fault(each) for each in inputs]
         good = [each for each, fault in zip(inputs, found, strict=True) if fault is None]
         if len(good) == len(inputs):  # they do not fit together
@@ -148,7 +149,7 @@ class ServedModel:
         try:
             self.pipeline.inputs(_rewound([raw]))
         except ZooError as error:
-            return Refusal(422, str(error))
+            return _refusal(error, raw)
         except UNREADABLE as error:
             return Refusal(422, f"{str(raw)[:80]!r} cannot be read: {type(error).__name__}: {error}")
         except Exception as error:
@@ -163,6 +164,12 @@ class ServedModel:
             return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs, options.get("top"))]
         found = self.pipeline.generate(inputs, **options)
         return [{"answers": [{"text": text, "score": score} for text, score in answers]} for _, answers in found]
+
+
+def _refusal(error: ZooError, raw: Any) -> Refusal:
+    """Refuse with an error's text; an upload whose decoder names no file, as of one that is truncated, is named."""
+    unnamed = isinstance(raw, Upload) and isinstance(error.__cause__, OSError) and str(raw) not in str(error)
+    return Refusal(422, f"{str(raw)[:80]!r} cannot be read: {error.__cause__}" if unnamed else str(error))
 
 
 def _rewound(inputs: list[Any]) -> list[Any]:

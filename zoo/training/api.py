@@ -11,7 +11,7 @@ from warnings import warn
 from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.registry.entry_loading import require
 from zoo.spec import Requirement
-from zoo.training.config import Devices, Settings, split_off
+from zoo.training.config import Devices, Settings, check_type, split_off
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,8 +59,8 @@ def train(
     name: str,
     train: "str | Corpus | Any" = None,
     validation: Any = None,
-    *,
     test: Any = None,
+    *,
     columns: Mapping[str, str] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
@@ -103,6 +103,7 @@ def train(
         WeightsError: If weights or checkpoints cannot be read or written.
         MissingLibraryError: If a library is not installed.
     """
+    check_type("name", name, str)
     require("zoo train", TRAIN)
     from zoo.factory.keywords import handed_on
     from zoo.training.distributed.devices import is_first_process

@@ -6,7 +6,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from typing import Any, NamedTuple, get_args
 
 from zoo.errors import ConfigError
 
@@ -49,6 +50,24 @@ def setting(default: Any, help: str, *limits: Limit, shown: str | None = None) -
         shown: what help shows as the default, where it is chosen when the training starts.
     """
     return field(default=default, metadata={"help": help, "limits": limits, "shown": shown})
+
+
+def check_type(name: str, value: Any, declared: Any) -> None:
+    """Check that a value has the type of its field; whole numbers are numbers, truth values are not.
+
+    Raises:
+        ConfigError: If it has not.
+    """
+    kinds = get_args(declared) or (declared,)
+    wider: dict[Any, type[Any]] = {int: Integral, float: Real}
+    fits = isinstance(value, tuple(wider.get(kind, kind) for kind in kinds))
+    if fits and not (isinstance(value, bool) and bool not in kinds):
+        return
+    words = {int: "a whole number", float: "a number", str: "a text", bool: "True or False"}
+    wanted = " or ".join(words[kind] for kind in kinds if kind in words)
+    written = f", such as {name}={str(value)!r}" if str in kinds and isinstance(value, int) else ""
+    shown = repr(value) if isinstance(value, str | int | float | list | tuple) else type(value).__name__
+    raise ConfigError(f"{name}={shown}: {wanted} is wanted{written}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +227,7 @@ class Settings:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
+            check_type(each.name, value, each.type)
             for limit in each.metadata["limits"] if value is not None else ():
                 if not limit.holds(value):
                     raise ConfigError(limit.error.format(name=each.name, value=value))

@@ -15,6 +15,7 @@ from zoo.core.cache.fixed import FixedState
 from zoo.core.errors import ConfigError
 from zoo.core.mechanisms.alignment.alignment import Memory
 from zoo.core.mechanisms.alignment.cell import RecurrentCell
+from zoo.core.patterns.front import front_order, front_places, vectors_at
 from zoo.core.tokens import Tokens, tokens_of
 
 Carried = dict[str, Tensor]
@@ -77,9 +78,10 @@ class RecurrentLayers(nn.Module):
         valid = tokens_of(tokens).valid()
         if state is not None or valid is None:
             return tokens.with_x(self.dropout(self.run(tokens, context, state).x))
-        order = (~valid).long().argsort(dim=1, stable=True)  # padding comes last, where nothing reads its state
-        x = self.run(Tokens(_taken(tokens.without_padding().x, order)), context, None).x
-        return tokens.with_x(self.dropout(_taken(x, order.argsort(1)))).without_padding()
+        # padding comes last, where nothing reads its state
+        front = vectors_at(tokens.without_padding().x, front_order(valid))
+        x = self.run(Tokens(front), context, None).x
+        return tokens.with_x(self.dropout(vectors_at(x, front_places(valid)))).without_padding()
 
     def states(
         self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None
@@ -151,7 +153,3 @@ class RecurrentLayers(nn.Module):
 def chosen(which: Bool[Tensor, " b"], left: Carried, right: Carried) -> Carried:
     """Take rows of the left where they are wanted, else of the right."""
     return {name: torch.where(which.view(-1, *[1] * (x.ndim - 1)), x, right[name]) for name, x in left.items()}
-
-
-def _taken(x: Float[Tensor, "b n d"], order: Int[Tensor, "b n"]) -> Float[Tensor, "b n d"]:
-    return x.gather(1, order[..., None].expand_as(x))

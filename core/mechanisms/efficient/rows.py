@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from zoo.core.errors import InputError
+from zoo.core.patterns.front import front_order
 from zoo.core.patterns.padding import Lengths, Segments, Unpacked
 from zoo.core.scoring.normalizers import upcast
 from zoo.core.tokens import Tokens
@@ -45,7 +46,7 @@ class Rows:
             return cls(taken, unpacked=keys.unpacked)
         if taken is None or isinstance(keys, Lengths):
             return cls(taken)
-        return cls(taken, order=(~taken).byte().argsort(dim=1, stable=True))
+        return cls(taken, order=front_order(taken))
 
     def front(self, x: Float[Tensor, "b n h d"]) -> Float[Tensor, "r h m d"]:
         """Move vectors to the front of their rows, heads first; padding is 0, half precision becomes float32."""

@@ -115,8 +115,10 @@ class GraphsCorpus(BatchedCorpus):
         return Batch(graphs, targets[0] if len(targets) == 1 else torch.cat(list(targets)))
 
     def classes_of(self, split: str) -> Int[Tensor, " n"]:
-        """See `KnowsClasses.classes_of`: of graphs with a class each."""
+        """See `KnowsClasses.classes_of`: of graphs with a class each, or of all their nodes."""
         targets = self.parts[split].targets()
+        if self.task == "tag":
+            return torch.cat([each.reshape(-1) for each in targets]).long()
         return (targets if isinstance(targets, Tensor) else torch.stack(list(targets))).long()
 
     def loss(self, answer: Tensor, target: Tensor, smoothing: float) -> Tensor:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from zoo import DataError, InputError, ModelSpec
 from zoo.data import Pairs, cached_file, described_item, fingerprint, is_pair, label_cell
 from zoo.plugins.graph.data.corpus import GraphsCorpus
+from zoo.plugins.graph.data.labelled_nodes import LABELS, open_labelled_nodes
 from zoo.plugins.graph.data.molecule_table import open_table
 from zoo.plugins.graph.data.storage.graph_files import LinesFile
 from zoo.plugins.graph.data.user_files import corpus_of
@@ -23,16 +25,20 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
     """Make a corpus of pairs (graph, target), or of PyG's `Data` whose `y` is the target.
 
     A graph is a `Data`, a tuple of tensors (x, edge_index[, edge_attr]), a graph of networkx, a line of JSON, or a
-    molecule as SMILES. A target is a name or a whole number: a class; fractions: numbers; or a list of names: labels of
-    the nodes.
+    molecule as SMILES. A target is a name or a whole number: a class; fractions: numbers; or a list of names: a label
+    for each node. Of molecules, any numbers are numbers, and 0 and 1 labels, as in a table.
 
     Raises:
         DataError: If an item is no such pair, or a graph cannot be read.
     """
     first = pairs.first()[0]
     if is_pair(first) and isinstance(first[0], str) and not first[0].lstrip().startswith("{"):
+        if isinstance(first[1], str):  # a table of texts does not say which of them is predicted
+            pairs = replace(pairs, options={"target": "target", **pairs.options})
         return open_table(pairs.table(smiles=_smiles, target=_target), spec, seed, tokenizer)
     lines = {part: [*map(_line, _examples(pairs, part))] for part in pairs.parts}
+    if LABELS in json.loads(lines["train"][0]):
+        return open_labelled_nodes(pairs.name, lines, spec, seed)
     every = [line for part in lines.values() for line in part]
     file = cached_file(f"tables/graphs-{fingerprint(every)}.jsonl", lambda path: _write(path, every))
     ends = np.cumsum([len(part) for part in lines.values()])
@@ -85,7 +91,7 @@ def _told(target: Any, nodes: int, place: str) -> dict[str, Any]:
         if all(isinstance(each, float) for each in target):
             return {"target": list(target)}
         if len(target) == nodes:
-            return {"labels": [label_cell(None, each, place) for each in target]}
+            return {LABELS: [label_cell(None, each, place) for each in target]}
         raise DataError(f"{place}: {len(target)} labels for {nodes} nodes: give one for each, or fractions")
     if isinstance(target, float):
         return {"target": target}

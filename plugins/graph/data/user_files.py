@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, LineColumns, Skipped, by_hash, fingerprint, hash_names, list_skipped, parse
+from zoo.data import (
+    DatasetInfo,
+    LineColumns,
+    Skipped,
+    by_hash,
+    fingerprint,
+    for_training,
+    hash_names,
+    list_skipped,
+    parse,
+)
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import StoredExamples
 from zoo.plugins.graph.data.storage.graph_file import GraphFile
@@ -121,7 +131,25 @@ def _given(store: GraphStore, targets: Targets, name: str, given: Given | None) 
     parts = {part: targets.good[of == part] for part in np.unique(of).tolist()}
     if "train" not in parts:
         raise DataError(f"{name}: no graph that can be read is for training")
+    if targets.kind == "class":
+        _check_trained(targets, parts, name)
     return parts
+
+
+def _check_trained(targets: Targets, parts: Places, name: str) -> None:
+    """Check that what is validated and tested has classes that are trained.
+
+    Raises:
+        DataError: If there is another.
+    """
+    classes = {part: set(targets.values.numpy()[places].tolist()) for part, places in parts.items()}
+    for part, found in classes.items():
+        if strange := [targets.labels[place] for place in sorted(found - classes["train"])]:
+            known = ", ".join(targets.labels[place] for place in sorted(classes["train"])[:20])
+            raise DataError(
+                f"{name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no training "
+                f"example, which have {known}"
+            )
 
 
 def _one_by_one(
@@ -133,7 +161,7 @@ def _one_by_one(
         DataError: If a part would be empty.
     """
     keys = store.arrays["keys"][pool]
-    if (different := len(np.unique(keys))) <= len(missing):
+    if (different := len(np.unique(keys))) <= len(missing) and for_training():
         needed = ", ".join(["training", *missing[:-1]])
         raise DataError(
             f"{name} has {len(pool)} examples, of which {different} differ; {needed} and {missing[-1]} need one each"
@@ -158,12 +186,12 @@ def _by_scaffold(
     ringed, free = pool[rings], pool[~rings]
     parts = {part: ringed[places] for part, places in by_hash(groups[rings], seed, None, missing).items()}
     parts["train"] = np.sort(np.concatenate([parts["train"], free]))
-    if not all(len(places) for places in parts.values()):
+    if for_training() and not all(len(places) for places in parts.values()):
         scaffolds = len(np.unique(groups[rings]))
         raise DataError(
             f"{name}: {len(pool)} molecules with {scaffolds} different scaffolds (ring systems) cannot be parted into "
             "training, validation and test with scaffolds of their own: graphs:FILE?split=random parts them molecule "
-            "by molecule (behind csv: and other tables, ?draw=random)"
+            "by molecule (behind csv: and other tables, ?draw=random; from Python, columns={'draw': 'random'})"
         )
     return parts
 

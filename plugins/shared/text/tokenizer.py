@@ -325,13 +325,18 @@ class Tokenizer:
 
     def decode_batch(self, rows: Iterable[Sequence[int] | Int[Tensor, " n"]]) -> list[str]:
         """Give the texts of rows of ids; see `decode`."""
-        silent = self.symbols - {self.unk} if self.unk not in (self.pad, self.bos, self.eos) else self.symbols
+        silent = self.silent
         kept = [
             [place for place in self._checked(row) if place < self.vocab_size and place not in silent] for row in rows
         ]
         if self._bytes:
             return [b"".join(self._bytes.get(place, b"") for place in row).decode(errors="replace") for row in kept]
         return self.backend.decode_batch(kept, skip_special_tokens=False)
+
+    @property
+    def silent(self) -> set[int]:
+        """Ids that `decode` leaves out."""
+        return self.symbols - {self.unk} if self.unk not in (self.pad, self.bos, self.eos) else self.symbols
 
     def transcripts(self, rows: Iterable[Sequence[int] | Int[Tensor, " n"]]) -> list[str]:
         """Give the texts of whole transcripts: those of CTC labels without spaces at their ends."""

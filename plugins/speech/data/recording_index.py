@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Int64, UInt64
 
 from zoo import DataError
-from zoo.data import PARTS, by_hash, cache_folder, cached_file, hash_names, mix
+from zoo.data import PARTS, by_hash, cache_folder, cached_file, for_training, hash_names, mix
 from zoo.plugins.speech.data.audio_store import map_in_threads, measure_audio
 from zoo.plugins.speech.data.manifest import Recording
 
@@ -114,7 +114,7 @@ class RecordingIndex:
         import pyarrow.compute as pc
 
         keys = self._keys[pool]
-        if (different := len(np.unique(keys))) <= len(wanted):
+        if (different := len(np.unique(keys))) <= len(wanted) and for_training():
             raise DataError(
                 f"{name} has {len(pool):,} examples, of which {different} differ; training and "
                 f"{' and '.join(wanted)} need one each"

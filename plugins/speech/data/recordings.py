@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int64
 
 from zoo import DataError, ModelSpec
-from zoo.data import DatasetInfo, Skipped, fingerprint, list_skipped, names_of
+from zoo.data import DatasetInfo, Skipped, fingerprint, for_training, list_skipped, names_of
 from zoo.plugins.shared.audio.config import token_ms
 from zoo.plugins.speech.data.audio_store import Files, SharedSounds
 from zoo.plugins.speech.data.augmentation import faster_or_slower
@@ -93,7 +93,7 @@ def _check_given(name: str, parts: Rows, index: RecordingIndex, found: Mapping[s
     """
     for part in found.keys() - {"train"}:
         given = part in index.cells("part", parts[part]).to_pylist()
-        if given and (strange := sorted(found[part] - found["train"])):
+        if given and for_training() and (strange := sorted(found[part] - found["train"])):
             raise DataError(
                 f"{name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no training "
                 f"example, which have {', '.join(sorted(found['train'])[:20])}"
@@ -114,7 +114,8 @@ def _transcripts(
         ]
         skipped += [Skipped(index.name(int(row)), why) for row, why in zip(rows, faults, strict=True) if why]
         kept[part] = rows[[not why for why in faults]]
-    if empty := [part for part, rows in kept.items() if not len(rows)]:
+    empty = [part for part, rows in kept.items() if not len(rows)]
+    if empty and (for_training() or len(empty) == len(kept)):
         report = list_skipped(skipped, sum(map(len, parts.values())), "recordings")
         raise DataError(f"{name}: nothing is left for {empty[0]}. {report}")
     about = describe(name, "with transcripts", kept, index.lengths, [index.fingerprint, str(seed), chosen.content])

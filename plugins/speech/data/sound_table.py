@@ -24,6 +24,7 @@ from zoo.data import (
     choose_columns,
     described,
     fingerprint,
+    for_training,
     hash_names,
     list_skipped,
     read_classes,
@@ -153,7 +154,8 @@ class TableAudio:
         told = [Skipped(self.name(row), reason) for row, reason in sorted(bad.items())]
         report = list_skipped(told, len(self.table), "recordings")
         kept = {part: rows[~np.isin(rows, list(bad))] for part, rows in parts.items()}
-        if empty := [part for part, rows in kept.items() if not len(rows)]:
+        empty = [part for part, rows in kept.items() if not len(rows)]
+        if empty and (for_training() or len(empty) == len(kept)):
             raise DataError(f"{self.table.name}: nothing is left for {' and '.join(empty)}. {report}")
         if bad:
             warnings.warn(report, stacklevel=4)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zoo import DataError
-from zoo.data import Parts, label_columns, label_flag, separator_of, split_labels
+from zoo.data import Parts, for_training, label_columns, label_flag, separator_of, split_labels
 from zoo.plugins.text.data.file_readers import UNIT, Row, read_table
 from zoo.plugins.text.data.text_files import ending
 
@@ -68,5 +68,6 @@ def check_columns(columns: Sequence[str], parts: Parts[LabelSet], name: str) -> 
         DataError: If one has none.
     """
     found = set(chain.from_iterable(each.labels for each in parts.train))
-    if missing := [column for column in columns if column not in found]:
+    missing = [column for column in columns if column not in found]
+    if missing and for_training():
         raise DataError(f"{name}: label {missing[0]!r} is right in no training example: leave it out of labels=")

@@ -19,6 +19,7 @@ from zoo.data import (
     by_text,
     complete,
     fingerprint,
+    for_training,
     label_columns,
     names_of,
     parse,
@@ -208,14 +209,17 @@ class TextData(Generic[Example]):
         """Give the names of labels: those of the training, where that is given apart."""
         parts, given = self.parts, self.given
         if not isinstance(parts, TextStream):
-            known = parts.train if given else [example for part in parts for example in part]
+            known = parts.train if given and for_training() else [example for part in parts for example in part]
             return names_of((label for example in known for label in labels(example)), self.name, hint)
-        found = (label for part, example in parts if part == "train" or not given for label in labels(example))
+        learned = given and for_training()
+        found = (label for part, example in parts if part == "train" or not learned for label in labels(example))
 
         def name(path: Path) -> None:
             write_text(path, json.dumps(names_of(found, self.name, hint)))
 
-        names: list[str] = json.loads(parts.cached("labels.json", name).read_text(encoding="utf-8"))
+        names: list[str] = json.loads(
+            parts.cached("labels.json" if for_training() else "judged-labels.json", name).read_text(encoding="utf-8")
+        )
         return names
 
     def tokenizer(self, name: str, texts: Callable[[Example], Iterable[str]]) -> Tokenizer:

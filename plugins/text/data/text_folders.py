@@ -18,7 +18,7 @@ def class_folders(place: str) -> dict[str, tuple[Path, ...]]:
         place: a folder with `train/`, and `val/` and `test/` where they are given, or with the classes alone.
 
     Raises:
-        DataError: If there is a part for validation or test and none for training.
+        DataError: If there is a part for validation or test and none for training, or one without texts.
     """
     folder = Path(place).expanduser()
     if not folder.is_dir() or any(_is_table(path) for path in folder.iterdir()):
@@ -33,6 +33,12 @@ def class_folders(place: str) -> dict[str, tuple[Path, ...]]:
         return {"train": classes} if len({path.parent for path in classes}) > 1 else {}
     if "train" not in found:
         raise DataError(f"{folder} has folders {', '.join(found)} of texts by class, and none called train")
+    for part, names in PARTS.items():
+        if part not in found and any((folder / name).is_dir() for name in names):
+            raise DataError(
+                f"{folder}: {part} has no texts in a folder for each class: add some, or remove it, and it is drawn "
+                "from train"
+            )
     return found
 
 

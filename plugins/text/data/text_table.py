@@ -18,6 +18,7 @@ from zoo.data import (
     TableColumns,
     check_complete,
     choose_columns,
+    for_training,
     mix,
     read_classes,
     read_label_sets,
@@ -188,7 +189,8 @@ def _data(texts: "TableTexts[Example]") -> TextData[Example]:
     found: dict[str, list[Example]] = {part: [] for part in PARTS}
     for part, example in texts:
         found[part].append(example)
-    if empty := [part for part, examples in found.items() if not examples]:
+    empty = [part for part, examples in found.items() if not examples]
+    if empty and for_training():
         raise DataError(f"{table.name} has no text for {' and '.join(empty)}: give a file for it, or more texts")
     return TextData(table.name, seed, given, Parts(**found))
 

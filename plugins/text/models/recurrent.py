@@ -3,9 +3,22 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from zoo.core import CELLS, ConfigError, Model, Stack, TokenEmbed, Tokens, configured, head, open_forget_gates
+from zoo.core import (
+    CELLS,
+    ConfigError,
+    Model,
+    Stack,
+    TokenEmbed,
+    Tokens,
+    configured,
+    front_order,
+    front_places,
+    head,
+    open_forget_gates,
+    vectors_at,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +64,9 @@ class RecurrentBlock(nn.Module):
         valid = tokens.valid()
         if valid is None:
             return tokens.with_x(self.dropout(self.rnn(tokens.x)[0]))
-        order = (~valid).long().argsort(dim=1, stable=True)  # padding comes last, where nothing reads its state
-        states = self.rnn(_taken(tokens.without_padding().x, order))[0]
-        return tokens.with_x(self.dropout(_taken(states, order.argsort(1)))).without_padding()
+        front = vectors_at(tokens.without_padding().x, front_order(valid))
+        states = vectors_at(self.rnn(front)[0], front_places(valid))
+        return tokens.with_x(self.dropout(states)).without_padding()
 
 
 class Recurrent(Model):
@@ -108,14 +121,10 @@ class BidirectionalBlock(nn.Module):
         x, valid = tokens.without_padding().x, tokens.valid()
         if valid is None:
             valid = torch.ones_like(x[..., 0], dtype=torch.bool)
-        order = (~valid).long().argsort(dim=1, stable=True)  # padding comes last
-        front, places = _taken(x, order), torch.arange(x.shape[1], device=x.device)
+        front = vectors_at(x, front_order(valid))
+        places = torch.arange(x.shape[1], device=x.device)
         mirrored = valid.sum(1, keepdim=True) - 1 - places
         mirrored = torch.where(mirrored >= 0, mirrored, places)
-        forwards, backwards = self.rnns[0](front)[0], self.rnns[1](_taken(front, mirrored))[0]
-        states = torch.cat([forwards, _taken(backwards, mirrored)], dim=-1)
-        return tokens.with_x(self.dropout(_taken(states, order.argsort(1)))).without_padding()
-
-
-def _taken(x: Tensor, order: Tensor) -> Tensor:
-    return torch.gather(x, 1, order[..., None].expand_as(x))
+        backwards = vectors_at(self.rnns[1](vectors_at(front, mirrored))[0], mirrored)
+        states = torch.cat([self.rnns[0](front)[0], backwards], dim=-1)
+        return tokens.with_x(self.dropout(vectors_at(states, front_places(valid)))).without_padding()

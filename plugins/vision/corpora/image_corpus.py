@@ -76,7 +76,8 @@ class ImageCorpus:
     @cached_property
     def train(self) -> Examples:
         """Give the training examples, as bytes."""
-        return self.source.train(self.source.limit or UNLIMITED, self.seed)
+        limit = self.source.limit
+        return self.source.train(UNLIMITED if limit is None else limit, self.seed)
 
     @property
     def reads_files(self) -> bool:
@@ -228,7 +229,7 @@ class ImageCorpus:
             notes=source.notes,
             shared=True,
             batch_size=EVALUATION_BATCH_SIZE,
-            chance=int(counts.max()) / int(counts.sum()),
+            chance=int(counts.max()) / int(counts.sum()) if len(counts) else None,
         )
 
     def subset(self, count: int, seed: int, augment: bool) -> "ImageSubset":

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo import DataError
+from zoo.data import for_training
 from zoo.plugins.vision.read_image import constant_note, to_bytes
 
 Given = Mapping[str, tuple[NDArray[Any], NDArray[Any]]]
@@ -116,13 +117,14 @@ def _labels(labels: NDArray[Any], count: int, name: str) -> NDArray[Any]:
 
 def _classes(found: dict[str, NDArray[Any]], name: str) -> tuple[dict[str, Int64[np.ndarray, " n"]], list[str]]:
     """Number the classes of the training, and give the number of each label."""
-    values, codes = np.unique(found["train"], return_inverse=True)
+    learned = [found["train"]] if for_training() else [*found.values()]
+    values = np.unique(np.concatenate(learned))
     classes = [str(value) for value in values]
-    if len(classes) < 2:
+    if len(classes) < 2 and for_training():
         raise DataError(f"{name} has one class ({classes[0]}); a comparison needs at least two")
     places = {each: place for place, each in enumerate(classes)}
-    numbered = {"train": codes.astype(np.int64)}
-    for part in found.keys() - {"train"}:
+    numbered = {}
+    for part in found:
         texts = [str(value) for value in found[part].tolist()]
         if strange := sorted(set(texts) - places.keys()):
             raise DataError(

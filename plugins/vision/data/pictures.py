@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zoo import DataError
-from zoo.data import Reference, rank_in_class
+from zoo.data import Reference, for_training, rank_in_class
 from zoo.plugins.shared.images.digits import Split
 from zoo.plugins.vision.data.archive import read_archive
 from zoo.plugins.vision.data.arrays import ImageArrays
@@ -256,9 +256,9 @@ def _split(
         DataError: If there is one class, or a class is too small to be in all parts.
     """
     counts = np.bincount(labels)
-    if len(counts) < 2:
+    if len(counts) < 2 and for_training():
         raise DataError(f"the data have {len(counts)} class; a comparison needs at least 2")
-    if counts.min() < len(missing) + 1:
+    if counts.min() < len(missing) + 1 and for_training():
         small = int(counts.argmin())
         name = classes[small] if classes else str(small)
         raise DataError(f"class {name!r} has too few examples ({counts[small]}): {len(missing) + 1} are needed")

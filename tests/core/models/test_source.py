@@ -28,6 +28,21 @@ def test_stretches_are_those_of_adaptive_average_pooling(count: int) -> None:
     torch.testing.assert_close(pooled_stretches(Tokens(x), count), adaptive_avg_pool1d(x.mT, count).mT)
 
 
+def test_what_an_exported_program_reads_is_told_by_the_encoder() -> None:
+    class Stem(torch.nn.Module):
+        def precomputed(self, x: Tensor) -> tuple[Tensor]:
+            return (x + 1,)
+
+    class Encodes(torch.nn.Module):
+        stem: Any = Stem()
+
+        def encode(self, x: Tensor) -> Tokens:
+            return Tokens(x)
+
+    (found,) = Source(Encodes(), Bridge(4, 4)).precomputed(torch.zeros(1, 2, 4))
+    assert torch.equal(found, torch.ones(1, 2, 4))
+
+
 def test_padding_is_in_no_stretch_wherever_it_stands() -> None:
     x, mask = torch.randn(1, 7, 8), torch.tensor([[True, False, True, True, False, True, True]])
     dirty = x.masked_fill(~mask[..., None], float("nan"))

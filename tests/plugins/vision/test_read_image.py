@@ -18,7 +18,7 @@ import zoo
 from zoo import InputError
 from zoo.plugins.vision.data import open_folder, open_npz
 from zoo.plugins.vision.data.folders.lazy_images import LazyImages
-from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, read_image, size_of
+from zoo.plugins.vision.read_image import constant_note, is_constant, name_of, pixels_of, read_image
 
 GREY = np.linspace(0, 255, 48).round().astype(np.uint8).reshape(6, 8)
 """What every file below shows, black to white."""
@@ -307,20 +307,29 @@ def test_archives_are_scaled_by_their_type(white: Any, tmp_path: Path) -> None:
 
 def test_the_size_is_read_from_the_header_alone(tmp_path: Path) -> None:
     Image.new("RGB", (40, 30)).save(tmp_path / "a.png")
-    assert size_of(tmp_path / "a.png") == (40, 30)
+    assert pixels_of(tmp_path / "a.png") == 40 * 30
     data = (tmp_path / "a.png").read_bytes()
-    assert size_of(BytesIO(data[:-30])) == (40, 30)  # truncated: no pixel is decoded
+    assert pixels_of(BytesIO(data[:-30])) == 40 * 30  # truncated: no pixel is decoded
     with pytest.raises(InputError, match="cannot be read"):
-        size_of(BytesIO(b"no picture"))
+        pixels_of(BytesIO(b"no picture"))
+
+
+def test_pixels_are_counted_beyond_those_that_pillow_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    Image.new("RGB", (40, 30)).save(file := BytesIO(), "PNG")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 500)
+    assert pixels_of(file) == 40 * 30
+    with pytest.raises(InputError, match="exceeds limit of 1000 pixels"):
+        read_image(file)
 
 
 def test_bytes_of_formats_that_run_programs_are_refused(tmp_path: Path) -> None:
     picture = Image.fromarray(GREY).convert("RGB")
     for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM"):
         picture.save(file := BytesIO(), kind)
-        assert size_of(file) == read_image(file).size == (8, 6)
+        assert read_image(file).size == (8, 6)
+        assert pixels_of(file) == 8 * 6
     picture.save(file := BytesIO(), "EPS")
     with pytest.raises(InputError, match="cannot identify"):
-        size_of(file)
+        pixels_of(file)
     with pytest.raises(OSError, match="cannot identify"):
         read_image(file)

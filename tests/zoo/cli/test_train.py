@@ -59,7 +59,7 @@ def test_a_training_shows_what_it_learns_and_saves_it(run: Run, tmp_path: Path) 
     assert command.startswith("zoo train vit-micro --data digits")
     code, _, err = train(run, tmp_path / "out")
     assert code == 2
-    assert err.startswith(f"zoo: out='{tmp_path / 'out'}' holds a training: --resume continues it, --overwrite")
+    assert err.startswith(f"zoo: --out '{tmp_path / 'out'}' holds a training: --resume continues it, --overwrite")
     again = train(run, tmp_path / "out", "--resume")[1].splitlines()
     assert again == [f"{tmp_path / 'out'} holds this training, finished: its result is", *lines[2:4]]
 
@@ -75,9 +75,9 @@ def test_going_on_with_nothing_says_that_it_begins(run: Run, tmp_path: Path) -> 
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_training(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code, out, err = train(run, tmp_path / "file")
-    assert (code, out, err) == (2, "", f"zoo: out='{tmp_path}/file' is no folder\n")
+    assert (code, out, err) == (2, "", f"zoo: --out '{tmp_path}/file' is no folder\n")
     code, out, err = train(run, tmp_path / "file" / "deep" / "er")
-    assert (code, out, err) == (2, "", f"zoo: out='{tmp_path}/file/deep/er': '{tmp_path}/file' is no folder\n")
+    assert (code, out, err) == (2, "", f"zoo: --out '{tmp_path}/file/deep/er': '{tmp_path}/file' is no folder\n")
 
 
 def test_ctrl_c_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_constraints_are_options(run: Run, writer: str) -> None:
     code, out, _ = run(*wish, "--stop", free[0], "--stop", "never")
     assert (code, out) == (0, f"{free[0]}\n")
     assert run(*wish, "--stop", free[0], "--stream")[1] == out
-    assert "stop=['']: an empty string stands everywhere" in run(*wish, "--stop", "")[2]
+    assert "--stop ['']: an empty string stands everywhere" in run(*wish, "--stop", "")[2]
     assert "min_len=9 is above max_len=8" in run(*wish, "--min-len", "9")[2]
 
 
@@ -207,8 +207,8 @@ def test_draws_repeat_with_their_seed(run: Run, writer: str) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--beam", "0"], "beam=0"),
-        (["--top-p", "1.5"], "top_p=1.5"),
+        (["--beam", "0"], "--beam 0:"),
+        (["--top-p", "1.5"], "--top-p 1.5"),
         (["--file", "gone.txt"], "--file 'gone.txt'"),
     ],
 )

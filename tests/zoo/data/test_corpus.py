@@ -75,7 +75,7 @@ def test_sounds_are_recordings_in_a_folder_or_a_manifest(tmp_path: Path, place: 
             found, argument = find_source(text, model(task, "speech"))
             assert (found.name, argument) == ("recordings", path)
     (tmp_path / "a.wav").write_text("")
-    with pytest.raises(DataError, match=r"its kind cannot be guessed.*, as SOURCE:.*one of recordings"):
+    with pytest.raises(DataError, match=r"its kind cannot be guessed.*, as SOURCE:.*one of csv, recordings"):
         find_source(str(tmp_path / "a.wav"), model("classify", "speech"))
 
 
@@ -146,7 +146,7 @@ def test_a_source_that_is_named_is_not_guessed(tmp_path: Path, monkeypatch: pyte
 
 def test_what_cannot_be_guessed_says_what_to_write(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_text("")
-    with pytest.raises(DataError, match=r"as SOURCE:.*data.bin, where SOURCE is one of labelled, lines, parallel"):
+    with pytest.raises(DataError, match=r"as SOURCE:.*data.bin, where SOURCE is one of csv, labelled, lines, parallel"):
         find_source(str(tmp_path / "data.bin"), model())
     with pytest.raises(DataError, match=r"data '\./gone\.tsv': there is no file or folder"):
         find_source("./gone.tsv", model())
@@ -163,7 +163,7 @@ def test_an_argument_is_given_where_one_is_taken() -> None:
 
 def test_data_of_another_modality_are_refused() -> None:
     with pytest.raises(
-        ConfigError, match=r"'noise' are of modality 'letters', and 'toy' reads 'vision': .* are folder"
+        ConfigError, match=r"'noise' are of modality 'letters', and 'toy' reads 'vision': .* are csv, described, folder"
     ):
         open_corpus("noise", model(modality="vision"))
 

@@ -145,11 +145,6 @@ def test_a_failed_export_leaves_a_folder_as_it_was(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "out" / "model.onnx").read_text() == "the last one"
 
 
-def test_a_model_whose_sizes_depend_on_values_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"NonAutoregressive\.copies cannot be traced: a size or a choice depends on"):
-        zoo.export(zoo.create("nat-base", **TINY), tmp_path / "out", "pt2")
-
-
 def test_a_part_that_a_program_cannot_compute_is_refused_by_name(tmp_path: Path) -> None:
     model = zoo.create("graph-tiny", depth=1, position="laplacian")
     with pytest.raises(ExportError, match="model: position='laplacian' needs eigenvectors"):
@@ -197,6 +192,15 @@ STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "norma
         ("weighted-transformer-base", TINY),
         ("speech-synthesis-tiny", {"depth": 1}),
         ("wav2vec2-base", {"depth": 1}),
+        ("lstm-micro", {}),
+        ("gru-micro", {}),
+        ("gru-lm-micro", {"dim": 16}),
+        ("rnn-tiny", {"dim": 16}),
+        ("rnn-attention-tiny", {"dim": 16, "bidirectional": True, "local": "p:3"}),
+        ("rnn-attention-tiny", {"dim": 16, "score": "general", "feeding": True, "copy": True}),
+        ("caption-rnn-tiny", {"dim": 16, "choice": "hard"}),
+        ("nat-base", {**TINY, "vocab_size": 300}),
+        ("joined:speech-micro+transformer-tiny", {}),
     ],
 )
 @pytest.mark.parametrize("to", ["onnx", "pt2"])
@@ -208,12 +212,35 @@ def test_every_family_gives_the_answers_of_pytorch(name: str, options: dict[str,
 
 
 @pytest.mark.slow
-def test_a_language_model_writes_what_it_writes_here(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "options"), [("decoder-tiny", TINY), ("lstm-lm-micro", {"dim": 16}), ("gru-lm-micro", {"dim": 16})]
+)
+def test_a_language_model_writes_what_it_writes_here(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model = zoo.create("decoder-tiny", **TINY).eval()
+    model = zoo.create(name, **options).eval()
     folder = zoo.export(model, tmp_path / "out")
     ids, valid = zoo.preprocess(model)("once upon")
     np.savez(tmp_path / "ids.npz", ids=ids.numpy())
     found, of_ids = ran(folder, "once upon", str(tmp_path / "ids.npz"))
     written = model.generate(ids, valid, max_len=64).read(model.symbols)
     assert found == of_ids == zoo.postprocess(model)([written[0].tolist()])[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("transformer-tiny", TINY),
+        ("rnn-tiny", {"dim": 16}),
+        ("rnn-attention-tiny", {"dim": 16}),
+        ("nat-base", {**TINY, "vocab_size": 260}),
+    ],
+)
+@pytest.mark.usefixtures("tokenizer")
+def test_a_translator_writes_what_it_writes_here(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = zoo.create(name, **options).eval()
+    folder = zoo.export(model, tmp_path / "out")
+    source = zoo.preprocess(model)("once upon a time")
+    written = model.generate(*source, max_len=64).read(model.symbols)
+    assert ran(folder, "once upon a time") == zoo.postprocess(model)([written[0].tolist()])

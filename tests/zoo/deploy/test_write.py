@@ -10,7 +10,7 @@ from zoo.core import Pattern, Window, attend
 from zoo.core.layers.pooling import check_pool
 from zoo.deploy.check import check
 from zoo.deploy.programs import Program
-from zoo.deploy.write import quantize, traced, write_onnx
+from zoo.deploy.write import quantize, traced, write_onnx, write_pt2
 
 
 class LooksAtValues(nn.Module):
@@ -75,12 +75,48 @@ def test_what_cannot_be_traced_is_named_with_the_reason() -> None:
         traced(program(Refuses()))
 
 
-@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
-def test_a_recurrent_layer_over_texts_of_any_length_is_refused_by_name(kind: Any) -> None:
-    model = torch.nn.Sequential(torch.nn.Identity(), kind(4, 4, batch_first=True))
-    cases = [(torch.randn(2, n, 4),) for n in (5, 3)]
-    with pytest.raises(ExportError, match=rf"'1', PyTorch's {kind.__name__}, is written out step by step"):
-        traced(Program("model", model, ("x",), ("y",), cases))
+RECURRENT = pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.rnn = kind(4, 6, num_layers=2, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.rnn(x)[0]
+        return found
+
+
+def recurrent(kind: Any) -> Program:
+    cases = [(torch.randn(rows, n, 4),) for rows, n in ((2, 5), (1, 1), (3, 9))]
+    return Program("model", Recurrent(kind).eval(), ("x",), ("y",), cases)
+
+
+@RECURRENT
+def test_a_recurrent_layer_reads_texts_of_any_length(kind: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    layer, path = recurrent(kind), tmp_path / "model.onnx"
+    exported = traced(layer)
+    write_onnx(exported, layer, path)
+    assert check(layer, path, 1e-5) < 1e-5
+    write_pt2(exported, path.with_suffix(".pt2"))
+    assert check(layer, path.with_suffix(".pt2"), 1e-5) < 1e-5
+
+
+@RECURRENT
+def test_a_torch_without_loops_for_recurrent_layers_names_them(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.deploy.write._patches", None)
+    with pytest.raises(ExportError, match=rf"'rnn', PyTorch's {kind.__name__}, is written out step by step"):
+        traced(recurrent(kind))
+
+
+def test_inputs_that_are_views_have_no_sizes_but_their_own() -> None:
+    layer, whole = recurrent(torch.nn.LSTM), torch.randn(3, 7, 4)
+    (first, *others) = layer.cases
+    views = Program("model", layer.module, ("x",), ("y",), [(whole[:2, :5],), *others])
+    assert traced(views).module()(*first).shape == (2, 5, 6)
 
 
 def test_a_pattern_that_cannot_be_traced_is_named_with_the_reason() -> None:

@@ -66,6 +66,36 @@ def test_labels_that_the_run_lacks_are_named(trained: str, write_reviews: Callab
         zoo.evaluate(trained, f"csv:{other}")
 
 
+FEW = [("the soup was good", "good"), ("the tea was bad", "bad")]
+
+
+@pytest.mark.parametrize("examples", [FEW, FEW[:1], [*FEW, FEW[0]], [FEW[0]] * 5])
+def test_examples_are_judged_however_few_there_are_of_a_label(
+    trained: str, examples: list[Any], tmp_path: Path
+) -> None:
+    assert zoo.evaluate(trained, examples, samples=2).count == len(examples)
+    file = tmp_path / "few.csv"
+    file.write_text(
+        "\n".join(["text,label", *(f"{text} {place},{label}" for place, (text, label) in enumerate(examples))])
+    )
+    assert zoo.evaluate(trained, f"csv:{file}", split="all", samples=2).count == len(examples)
+
+
+def test_a_label_of_one_example_that_the_run_lacks_is_named(trained: str, tmp_path: Path) -> None:
+    with pytest.raises(zoo.DataError, match=r"has the label angry, which .* lacks; it has bad, good"):
+        zoo.evaluate(trained, [*FEW, ("why", "angry")])
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("text,label\na,good\n")
+    test.write_text("text,label\nb,angry\n")
+    with pytest.raises(zoo.DataError, match=r"has the label angry, which .* lacks; it has bad, good"):
+        zoo.evaluate(trained, f"csv:{train}?test={test}")
+
+
+def test_no_examples_to_judge_are_told_as_such(trained: str) -> None:
+    with pytest.raises(zoo.DataError, match="data has no examples"):
+        zoo.evaluate(trained, [])
+
+
 def test_a_column_that_is_absent_is_told_with_those_there(trained: str) -> None:
     with pytest.raises(zoo.ConfigError, match=r"no such column; it has text, label, shop\. Did you mean"):
         zoo.evaluate(trained, by="shopp")

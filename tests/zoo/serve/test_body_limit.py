@@ -1,10 +1,14 @@
 """`BodyLimit`: requests of too many bytes, by their header or while they come."""
 
+import http.client
 import socket
 from contextlib import suppress
 from typing import Any
 
 import pytest
+
+from zoo.pipeline import Pipeline
+from zoo.serve import Limits, application, running
 
 TWO_GB = 2 * 10**9
 HEAD = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\n"
@@ -46,6 +50,19 @@ def test_a_body_that_never_ends_is_refused_while_it_comes(pictures: Any) -> None
     assert b"the body has more than 100,000 bytes" in answer
     assert sent < TWO_GB // 50  # what the sockets hold
     assert pictures("/health")[0] == 200
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_client_that_reads_no_answer_before_all_is_sent_sees_the_refusal(labeller: str, chunked: bool) -> None:
+    size, piece = 15 * 10**6, bytes(10**6)  # more than sockets hold
+    headers = {"content-type": "application/octet-stream"} | ({} if chunked else {"content-length": str(size)})
+    with running(application(Pipeline(labeller), Limits(max_bytes=2 * 10**6))) as url:
+        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
+        connection.request("POST", "/predict", iter([piece] * 15), headers, encode_chunked=chunked)
+        reply = connection.getresponse()
+        assert (reply.status, reply.headers["connection"]) == (413, "close")
+        assert b"more than 2,000,000" in reply.read()
+        connection.close()
 
 
 @pytest.mark.parametrize("length", ["-5", "abc"])

@@ -1,6 +1,7 @@
 """Raw inputs of requests."""
 
 import base64
+import re
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,9 @@ def test_files_come_as_uploads_or_in_base64_and_are_named_in_errors() -> None:
         (None, False, "is null: send a text"),
         (True, False, "is true: send a text"),
         (["a", "b", "c"], False, "send a text"),
+        (42, False, "is 42: send a text"),
+        (float("inf"), False, "is Infinity: send a text"),
+        (42, True, "none of this machine is opened"),
     ],
 )
 def test_what_the_model_does_not_read_is_refused(item: Any, reads_files: bool, text: str) -> None:
@@ -56,6 +60,15 @@ def test_what_the_model_does_not_read_is_refused(item: Any, reads_files: bool, t
         raw_input(item, 2, reads_files)
     assert refused.value.status == 422
     assert refused.value.text.startswith("input 2")
+
+
+@pytest.mark.parametrize(
+    ("item", "shown"), [({}, "{}"), ({"edges": []}, '{"edges": []}'), ([1, 2.5], "[1, 2.5]"), (["a", 1], '["a", 1]')]
+)
+def test_a_model_of_texts_takes_neither_objects_nor_arrays(item: Any, shown: str) -> None:
+    with pytest.raises(Refusal, match=re.escape(f"input 1 is {shown}: send a text")):
+        raw_input(item, 1, False, only_texts=True)
+    assert raw_input(["a", "b"], 1, False, only_texts=True) == ("a", "b")
 
 
 class Counts:

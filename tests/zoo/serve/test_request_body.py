@@ -28,6 +28,7 @@ def test_json_has_one_input_or_several_and_options() -> None:
     body = json.dumps({"inputs": ["a", {"edges": []}], "top": 2}).encode()
     assert read(body, kind("application/json; charset=utf-8")) == (["a", {"edges": []}], {"top": 2})
     assert read(b'{"input": "a"}', kind("application/json"), b"top=3") == (["a"], {"top": "3"})
+    assert read(b'{"input": null}', kind("application/json")) == ([None], {})
 
 
 def test_forms_have_files_and_fields(form_of: Callable[..., Any]) -> None:
@@ -78,7 +79,7 @@ def test_options_are_checked_and_given_as_they_were_set() -> None:
         (WritingOptions, {"stop": [""]}, "stop.0='': String should have at least 1 character"),
         (WritingOptions, {"repetition_penalty": 0}, "repetition_penalty=0: Input should be greater than 0"),
         (LabelOptions, {"top": 0}, "top=0: Input should be greater than or equal to 1"),
-        (LabelOptions, {"tip": 1}, "there is no option 'tip': top"),
+        (LabelOptions, {"tpo": 1}, r"there is no option 'tpo'. Did you mean 'top'\? Options are: top"),
         (WritingOptions, {"beam": "many"}, "beam='many': Input should be a valid integer"),
         (WritingOptions, {"temperature": float("nan")}, "temperature=nan"),
     ):

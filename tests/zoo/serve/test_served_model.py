@@ -35,7 +35,7 @@ def test_labels_are_cut_and_features_are_rows_of_the_models_channels(labeller: s
     assert len(found["features"]) == served.pipeline.model.num_features
     with pytest.raises(Refusal, match="there is no option 'beam'"):
         served.options("answers", {"beam": 2})
-    with pytest.raises(Refusal, match="there is no option 'top': none"):
+    with pytest.raises(Refusal, match=r"there is no option 'top'. The request takes none"):
         served.options("features", {"top": 2})
 
 

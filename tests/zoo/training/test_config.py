@@ -1,6 +1,7 @@
 """The fields of `Settings` and `Devices` are the keywords of `zoo.train` and the options of `zoo train`."""
 
 import inspect
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import zoo
 from zoo.cli.train import train as command
 from zoo.errors import ConfigError
-from zoo.training.config import Devices, Settings, split_off
+from zoo.training.config import Devices, Settings, check_type, split_off
 
 FIELDS = (*fields(Settings), *fields(Devices))
 
@@ -52,3 +53,26 @@ def test_keywords_of_a_dataclass_are_split_off() -> None:
 def test_values_that_cannot_be_are_refused(values: dict[str, Any], error: str) -> None:
     with pytest.raises(ConfigError, match=error):
         Settings(**values)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("steps", 1.5, "steps=1.5: a whole number is wanted"),
+        ("lora", 8, "lora=8: a text is wanted, such as lora='8'"),
+        ("learning_rate", "fast", "learning_rate='fast': a number is wanted"),
+        ("batch_size", True, "batch_size=True: a whole number is wanted"),
+        ("probe", 1, "probe=1: True or False is wanted"),
+        ("metric", object(), "metric=object: a text is wanted"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_the_type_that_is_wanted(name: str, value: Any, told: str) -> None:
+    declared = {each.name: each.type for each in fields(Settings)}
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        check_type(name, value, declared[name])
+
+
+def test_whole_numbers_are_numbers_and_none_is_what_is_chosen_later() -> None:
+    declared = {each.name: each.type for each in fields(Settings)}
+    for name, value in (("learning_rate", 1), ("clip", 2), ("steps", None)):
+        check_type(name, value, declared[name])

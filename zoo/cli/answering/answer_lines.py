@@ -32,6 +32,9 @@ class AnswerLines:
     `csv` and `jsonl` hold the probabilities of all labels, and `chosen`, the labels above their thresholds.
     """
 
+    numbers: bool = False
+    """Whether an answer by name holds numbers, as of a regression: in `csv` all of them, a column for each name."""
+
     def __init__(self, kind: str, top: int | None) -> None:
         if kind not in FORMATS:
             raise ConfigError(f"--format {kind!r} is not one of {', '.join(FORMATS)}")
@@ -86,6 +89,8 @@ class AnswerLines:
         if isinstance(answer, Mapping):
             if self.several:
                 return [*answer.items(), ("chosen", ";".join(label for label, _ in self.several.chosen(answer)))]
+            if self.numbers:
+                return [*answer.items()]
             found = best(answer, self.top or 1)
             columns = ("label", "probability")
             return _ranks("", found) if len(found) > 1 else list(zip(columns, found[0], strict=True))

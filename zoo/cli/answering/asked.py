@@ -34,6 +34,9 @@ class Asked:
         """
         for line in self.lines:
             self.counts["all"] += 1
+            if not line.strip() and self.skip is not None:
+                self.skip(line, InputError("there is nothing to read"))
+                continue
             pair = tuple(line.split("\t"))
             if self.pairs and len(pair) != 2:
                 raise ConfigError(f"--pairs: input {self.counts['all']}, {line!r}, is not two with a tab between")

@@ -62,11 +62,13 @@ def predict(
             f"--top {top} of a model of task 'multi-label', whose inputs have any number: see --threshold"
         )
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
+    lines.numbers = pipeline.spec.config.get("target") == "numbers"
     pipeline.batch_size = batch_size
-    asked = Asked(iter(check_not_empty(stream_inputs(inputs, file))), batch_size, pairs)
+    given = stream_inputs(inputs, file)
+    asked = Asked(given if isinstance(given, Iterator) else iter(check_not_empty(given)), batch_size, pairs)
     if features is None:
-        for given, answer in pipeline.predict(asked.given(), asked.skip, masks=top):
-            typer.echo(lines.line(given, answer), nl=False)
+        for each, answer in pipeline.predict(asked.given(), asked.skip, masks=top):
+            typer.echo(lines.line(each, answer), nl=False)
     else:
         _write_features(features, pipeline, asked)
     asked.end()

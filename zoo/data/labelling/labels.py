@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from zoo.data.purpose import for_training
 from zoo.errors import ConfigError, DataError, InputError, WeightsError
 from zoo.names import counted
 from zoo.weights import hub
@@ -24,10 +25,12 @@ def names_of(labels: Iterable[str], name: str, hint: str = "") -> list[str]:
         hint: what to do if they are no labels, a sentence.
 
     Raises:
-        DataError: If there are fewer than two, or most of them occur once.
+        DataError: If there are fewer than two, or most of them occur once, and the data are for training.
     """
     counts = Counter(labels)
     found = sorted(counts)
+    if not for_training():
+        return found
     if len(found) < 2:
         raise DataError(f"{name} has {counted(len(found), 'label')} ({', '.join(found)}): at least 2 are needed")
     once = [label for label in found if counts[label] == 1]

@@ -14,6 +14,7 @@ from zoo.data.content_digest import content_digest
 from zoo.data.corpus import Batch
 from zoo.data.labelling.labels import names_of
 from zoo.data.metrics.token_metrics import token_scores
+from zoo.data.purpose import for_training
 from zoo.data.python.pairs import Pairs, described_item, label_cell
 from zoo.data.splits import by_hash, hash_names
 from zoo.data.tables.table import PARTS
@@ -90,7 +91,8 @@ def collated_corpus(pairs: Pairs, spec: ModelSpec, seed: int, **overrides: Any) 
     content = hashlib.blake2b(digest_size=8) if _stay(pairs) else None
     cells = {part: [label_cell(*row) for row in _read(pairs, part, content)] for part in pairs.parts}
     given, targets = cells["train"], {part: [*map(str, found)] for part, found in cells.items()}
-    labels = names_of(targets["train"], pairs.name)
+    taught = targets["train"] if for_training() else [label for found in targets.values() for label in found]
+    labels = names_of(taught, pairs.name)
     if all(isinstance(label, int) for label in given):
         labels.sort(key=int)  # as they are counted: 2 before 10
     number = {name: place for place, name in enumerate(labels)}
@@ -149,6 +151,6 @@ def _drawn(classes: Mapping[str, Any], seed: int) -> dict[str, list[tuple[str, i
         hashes = hash_names(str(place).encode() for place in range(len(classes["train"])))
         drawn = by_hash(hashes, seed, classes["train"], missing)
         rows |= {part: [("train", int(place)) for place in places] for part, places in drawn.items()}
-    if empty := [part for part in PARTS if not rows[part]]:
+    if for_training() and (empty := [part for part in PARTS if not rows[part]]):
         raise DataError(f"{len(classes['train'])} examples are too few: none is left for {' and '.join(empty)}")
     return rows

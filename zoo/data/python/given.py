@@ -8,6 +8,7 @@ from typing import Any
 
 from zoo.data.cache import cache_folder
 from zoo.data.corpus import Corpus
+from zoo.data.purpose import for_training
 from zoo.data.python.collated import collated_corpus
 from zoo.data.python.pairs import Columns, Pairs, described_item, named_by_content
 from zoo.data.splits import fingerprint
@@ -107,6 +108,8 @@ def _sized(value: Any, part: str) -> Any:
     if not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
         value = list(value)
     if not len(_items(value, part)):
+        if not for_training():
+            raise DataError("data has no examples: give some to judge")
         hint = "" if part == "train" else f": leave it out, and {part} is drawn from train, or give it examples"
         raise DataError(f"{part} has no examples{hint}")
     return value

@@ -11,6 +11,7 @@ from jaxtyping import Float32, Int64
 
 from zoo.data.labelling.label_sets import label_columns, label_flag, separator_of, split_labels
 from zoo.data.labelling.labels import names_of
+from zoo.data.purpose import for_training
 from zoo.data.tables.kinds import CLASSES, INTEGERS, TEXT, TEXTS
 from zoo.data.tables.roles import Role
 from zoo.data.tables.table import Table
@@ -46,7 +47,8 @@ def read_label_sets(table: Table, column: str = "") -> LabelSets:
     """
     names, rows = _of_column(table, column) if column else _of_columns(table, label_columns(table.options))
     train = np.nan_to_num(rows[: len(table.sections["train"])])
-    if missing := [name for name, found in zip(names, train.any(0), strict=True) if not found]:
+    missing = [name for name, found in zip(names, train.any(0), strict=True) if not found]
+    if missing and for_training():
         raise DataError(f"{table.name}: label {missing[0]!r} is in no training row")
     told = np.where(np.isnan(rows), np.float32(-1), rows)  # no NaN is equal to another
     sets, codes = np.unique(told, axis=0, return_inverse=True)
@@ -71,7 +73,7 @@ def _of_column(table: Table, column: str) -> tuple[tuple[str, ...], Float32[np.n
         split_labels([classes[each] for each in cell] if classes and cell else cell, separator)
         for cell in table.values(column)
     ]
-    train = found[: len(table.sections["train"])]
+    train = found[: len(table.sections["train"])] if for_training() else found
     names = classes or names_of((label for labels in train for label in labels), table.name)
     place = {name: at for at, name in enumerate(names)}
     rows = np.zeros((len(found), len(names)), np.float32)

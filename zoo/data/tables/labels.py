@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from zoo.data.labelling.labels import names_of
+from zoo.data.purpose import for_training
 from zoo.data.tables.kinds import CLASS, INTEGER, TEXT
 from zoo.data.tables.table import Table, shown_rows
 from zoo.errors import DataError
@@ -20,7 +21,8 @@ def read_classes(table: Table, column: str) -> tuple[Table, Int64[np.ndarray, " 
     """Read a column of labels: give the table, the class of each row, and the names of the classes.
 
     Labels are names or whole numbers; those of `ClassLabel` are taken by name, so that parts may order them each in its
-    way. A part whose labels are all kept back is left out of the table, with a warning.
+    way. A part whose labels are all kept back is left out of the table, with a warning. Of data that a run is judged
+    on, those of all parts are taken.
 
     Raises:
         DataError: If labels are missing, fractions or lists, or a label occurs in validation or test alone.
@@ -83,7 +85,9 @@ def _codes(table: Table, part: str, column: str, names: dict[str, int]) -> Int64
         order = own or sorted(checked, key=_natural)
         names |= {name: place for place, name in enumerate(order)}
     strange = sorted(set(labels) - names.keys())
-    if strange:
+    if not for_training():
+        names |= {name: place for place, name in enumerate(strange, len(names))}
+    elif strange:
         raise DataError(
             f"{table.name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no "
             f"{'example of the first window' if table.labels else 'training example'}, which have "

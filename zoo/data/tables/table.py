@@ -14,6 +14,7 @@ from jaxtyping import Bool, Int8, Int64, UInt64
 
 from zoo.data.cache import cached_file
 from zoo.data.progress import shown
+from zoo.data.purpose import for_training
 from zoo.data.splits import by_hash, fingerprint, hash_names
 from zoo.data.tables.kinds import OF_FILES, kind_of
 from zoo.errors import DataError
@@ -51,6 +52,9 @@ class Table:
     def __post_init__(self) -> None:
         if not len(self):
             raise DataError(f"{self.name} is empty: it has no rows")
+        if empty := [part for part, rows in self.sections.items() if not len(rows)]:
+            hint = "" if "train" in empty else f"; leave it out, and {empty[0]} is drawn from the training examples"
+            raise DataError(f"{self.name}: {' and '.join(empty)} has no rows{hint}")
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -238,17 +242,23 @@ def draw_parts(
         classes: of the examples, which each part then has alike.
 
     Raises:
-        DataError: If there are too few examples.
+        DataError: If there are too few examples to learn from.
     """
     ends = np.cumsum(list(given.values()))
     parts = {part: np.arange(end - given[part], end) for part, end in zip(given, ends, strict=True)}
     missing, pool = [part for part in PARTS if part not in parts], parts["train"]
-    if len(np.unique(hashes[pool])) <= len(missing):
+    if for_training() and len(np.unique(hashes[pool])) <= len(missing):
         what = f", of which some are drawn for {' and '.join(missing)}" if missing else ""
         raise DataError(f"{name} has {counted(len(pool), 'different example')} to learn from{what}: that is too few")
     if missing:
         drawn = by_hash(hashes[pool], seed, None if classes is None else classes[pool], missing)
         parts |= {part: pool[places] for part, places in drawn.items()}
+    empty = [part for part in PARTS if not len(parts[part])]
+    if empty and for_training():
+        raise DataError(
+            f"{name} has {counted(len(pool), 'example')} to learn from, of which none is left for "
+            f"{' and '.join(empty)}: give more, or several of each class"
+        )
     return {part: parts[part] for part in PARTS}
 
 

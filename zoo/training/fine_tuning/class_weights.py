@@ -30,7 +30,7 @@ class Balanced:
     """
 
     def __init__(self, corpus: Any, model: nn.Module, smoothing: float = 0.0) -> None:
-        if not isinstance(corpus, KnowsClasses) or has_own_loss(model):
+        if not isinstance(corpus, KnowsClasses) or has_own_loss(model) or not _asks_for_classes(corpus):
             raise ConfigError(f"class_weights='balanced' with {corpus.name!r}: its examples have no class each")
         self.smoothing = smoothing
         labels: Any = model.num_classes
@@ -43,6 +43,11 @@ class Balanced:
             known = target != IGNORED
             target = one_hot(target.masked_fill(~known, 0), answer.shape[-1]) * known[..., None]
         return cross_entropy(answer, target * self.weights.to(answer), self.smoothing)
+
+
+def _asks_for_classes(corpus: Any) -> bool:
+    """Tell whether a target is one class, neither several labels nor numbers."""
+    return corpus.task in ("classify", "tag") and corpus.overrides().get("target", "class") == "class"
 
 
 def balanced(classes: Tensor, count: int) -> Float[Tensor, " k"]:

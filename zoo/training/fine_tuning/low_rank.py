@@ -67,15 +67,16 @@ def add_low_rank(model: nn.Module, asked: str) -> None:
     Args:
         model: what is fine-tuned.
         asked: `RANK` or `RANK:LAYERS`; layers with commas between: `q`, `k`, `v`, `o`, the projections of attention;
-            `all`, every linear layer but the head's; or patterns of names such as `encoder.blocks.*.mlp.*`.
+            `all`, every linear layer but the head's, the smaller ones by their full rank; or patterns of names such as
+            `encoder.blocks.*.mlp.*`.
 
     Raises:
         ConfigError: If the text is none, the rank is 0 or above what a layer has room for, or there are no such layers.
     """
     rank, layers = _read(asked)
     chosen = list(dict.fromkeys(each for part in layers for each in _matching(model, part, asked)))
-    for rows in chosen:
-        most = min(rows.stop - rows.start, rows.layer.weight.shape[1])
+    for rows in chosen if EVERY not in layers else ():
+        most = _most(rows)
         if rank > most:
             raise ConfigError(f"lora={asked!r}: a matrix of {rows.stop - rows.start} x {rows.layer.weight.shape[1]} "
                               f"has at most rank {most}")  # fmt: skip
@@ -83,7 +84,7 @@ def add_low_rank(model: nn.Module, asked: str) -> None:
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(parameter.requires_grad and name.startswith(trained))
     for rows in chosen:
-        parametrize.register_parametrization(rows.layer, "weight", LowRank(rows, rank))
+        parametrize.register_parametrization(rows.layer, "weight", LowRank(rows, min(rank, _most(rows))))
 
 
 class ComputedOnce:
@@ -147,6 +148,11 @@ def _matching(model: nn.Module, part: str, asked: str) -> list[Rows]:
         others = f"; write q, k, v, o, all, or a pattern: the linear layers are {listed}" if body else _NONE
         raise ConfigError(f"lora={asked!r}: {part!r} matches nothing: {type(model).__name__} has no {kind}{others}")
     return found
+
+
+def _most(rows: Rows) -> int:
+    """Give the rank that a matrix of these rows has at most."""
+    return min(rows.stop - rows.start, rows.layer.weight.shape[1])
 
 
 def _whole(layer: nn.Linear) -> Rows:

@@ -128,7 +128,7 @@ def _prepared(model: Any, inputs: tuple[Any, ...], title: str) -> list[tuple[str
     raw = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], list) else inputs
     if len(raw) == 0:
         wanted = ", ".join(model.input_names())
-        raise InputError(f"explore() of '{title}' without an input: give {wanted}, or a text, a file or a PIL image")
+        raise InputError(f"explore() of '{title}' without an input: give {wanted}, or what zoo predict reads")
     if any(hasattr(each, "to") for each in inputs):  # tensors, and what else moves between devices
         for each in inputs:
             if isinstance(each, str | Path):

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from zoo import DataError, InputError
 from zoo.core import IGNORED
-from zoo.data import Skipped, cached_file, fingerprint, names_of
+from zoo.data import Skipped, cached_file, fingerprint, for_training, names_of
 from zoo.plugins.graph.data.storage.graph_store import GraphStore
 from zoo.plugins.graph.io.json_lines import KEYS, finite, floats, named
 
@@ -137,7 +137,8 @@ def targets_of(store: GraphStore, name: str, columns: Sequence[str], wanted: Seq
         _save(made[0], path)
 
     assert store.folder is not None
-    file = cached_file(f"graphs/{store.folder.name}-{fingerprint(wanted)}.safetensors", make)
+    purpose = () if for_training() else ("to judge",)  # which other labels are right for
+    file = cached_file(f"graphs/{store.folder.name}-{fingerprint([*wanted, *purpose])}.safetensors", make)
     return made[0] if made else _load(file)
 
 

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from zoo import DataError
-from zoo.data import Columns, by_hash, cache_folder, cached_file, hash_names, mix
+from zoo.data import Columns, by_hash, cache_folder, cached_file, for_training, hash_names, mix
 from zoo.plugins.vision.data.folders.folder_listing import (
     PARTS,
     ClassFolder,
@@ -117,7 +117,13 @@ class FolderIndex:
         pool = parts.get("train", np.arange(len(self)))
         missing = [part for part in ("validation", "test") if part not in parts]
         drawn = by_hash(self.arrays["hashes"][pool], seed, self.arrays["labels"][pool], missing, HELD_OUT)
-        return parts | {part: pool[places] for part, places in drawn.items()}
+        parts |= {part: pool[places] for part, places in drawn.items()}
+        if for_training() and (empty := [part for part in PARTS if not len(parts[part])]):
+            raise DataError(
+                f"{self.place} has {len(pool):,} images to learn from, of which none is left for "
+                f"{' and '.join(empty)}: give more, or several of each class"
+            )
+        return parts
 
     def columns(self, seed: int) -> Columns | None:
         """Give the columns of the table that the pictures are from; a folder has none."""
@@ -204,7 +210,7 @@ def _check(root: Path, folders: Sequence[ClassFolder], found: Sequence[Listed], 
     few = [
         f"class {shown_name(folder.name)!r} has {len(each.names) or 'no'} image{'' if len(each.names) == 1 else 's'}"
         for folder, each in zip(folders, found, strict=True)
-        if folder.part in ("", "train") and len(each.names) < len(drawn) and not each.closed
+        if for_training() and folder.part in ("", "train") and len(each.names) < len(drawn) and not each.closed
     ]
     problems = [text for each in found for text in each.closed]
     for part in sorted(given - {"", "train"}):

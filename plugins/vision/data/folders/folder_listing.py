@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo import DataError
+from zoo.data import for_training
 from zoo.plugins.vision.read_image import listed
 
 ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
@@ -119,7 +120,7 @@ def shown_name(name: bytes) -> str:
 
 def _at_least_two(root: Path, classes: list[ClassFolder]) -> list[ClassFolder]:
     names = sorted({each.name for each in classes})
-    if len(names) < 2:
+    if not names or (len(names) < 2 and for_training()):
         found = f"one class ({shown_name(names[0])})" if names else "no class"
         raise DataError(f"{root} has {found}; a comparison needs a sub-folder for each of at least two classes")
     return classes

@@ -76,6 +76,14 @@ def test_labels_of_nodes_train_across_graphs() -> None:
     assert set(trained.scores) == {"accuracy", "-loss"}
 
 
+def test_classes_are_those_of_graphs_or_of_all_their_nodes() -> None:
+    assert few(GraphTask("classify", "class", ["a", "b"], 2), [torch.tensor(0), torch.tensor(1)]).classes_of(
+        "train"
+    ).tolist() == [0, 1]
+    nodes = few(GraphTask("tag", "class", ["a", "b"], 2), [torch.tensor([0, 1, 1]), torch.tensor([0, 1, 1, 0])])
+    assert nodes.classes_of("train").tolist() == [0, 1, 1, 0, 1, 1, 0]
+
+
 def test_numbers_of_any_size_are_learned_by_their_deviation() -> None:
     corpus = few(GraphTask("classify", "numbers", ["mass"], 2), [torch.tensor([300.0]), torch.tensor([500.0])])
     model: Any = zoo.create("graph-tiny", depth=1, **corpus.overrides())

@@ -44,7 +44,30 @@ def test_the_parts_that_are_given_stay() -> None:
 def test_numbers_and_labels_of_nodes_are_targets_too() -> None:
     assert opened([(ring(place), 0.5 * place + 0.1) for place in range(24)]).metric == "r2"
     nodes = opened([(ring(place), ["a"] * (len(ring(place)[0]) - 1) + ["b"]) for place in range(24)])
-    assert sorted(nodes.labels) == ["a", "b"]
+    assert (nodes.task, nodes.graph_task.target, nodes.labels) == ("tag", "class", ["a", "b"])
+
+
+def test_molecules_have_names_as_classes_numbers_and_labels() -> None:
+    molecules = [f"{'C' * count}{ring}" for count in range(1, 9) for ring in ("c1ccccc1", "C1CCCCC1", "c1ccncc1")]
+    kinds = ({"sweet", "toxic"}, "class"), ({0.5, 1.5}, "numbers"), ({0, 1}, "labels")
+    for values, kind in kinds:
+        pairs = [(each, sorted(values)[place % 2]) for place, each in enumerate(molecules)]
+        corpus: Any = open_given(GivenData({"train": pairs}, {"draw": "random"}), SPEC)
+        assert corpus.graph_task.target == kind
+        assert kind != "class" or corpus.labels == ["sweet", "toxic"]
+
+
+def test_molecules_without_rings_cannot_be_parted_by_them() -> None:
+    with pytest.raises(DataError, match=r"from Python, columns=\{'draw': 'random'\}"):
+        opened([("C" * count, float(count)) for count in range(1, 20)])
+
+
+def test_a_label_that_no_training_example_has_is_named() -> None:
+    molecules = [("C" * place + "c1ccccc1", "ab"[place % 2]) for place in range(12)]
+    rings = [(ring(place), "ab"[place % 2]) for place in range(12)]
+    for train, other in ((molecules, ("CCO", "q")), (rings, (ring(20), "q"))):
+        with pytest.raises(DataError, match="label q of validation are in no training example, which have a, b"):
+            opened(train, validation=[other, train[0], train[1]], test=train[:2])
 
 
 def test_graphs_of_networkx() -> None:

@@ -53,6 +53,18 @@ def test_classes_without_parts_are_split(tmp_path: Path) -> None:
     assert zoo.data.open_corpus(f"labelled:{tmp_path}", SPEC, 0, "byte").fingerprint == corpus.fingerprint
 
 
+@pytest.mark.parametrize("form", ["{}", "folder:{}"])
+def test_a_path_alone_is_read_so_by_models_that_classify(form: str, tmp_path: Path) -> None:
+    write(tmp_path, train__a=8, train__b=8, test__a=1, test__b=1)
+    assert zoo.data.open_corpus(form.format(tmp_path), SPEC, 0, "byte").fingerprint == opened(tmp_path).fingerprint
+
+
+def test_a_part_without_texts_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, train__a=8, train__b=8, val__a=0)
+    with pytest.raises(DataError, match="validation has no texts in a folder for each class: add some, or remove it"):
+        opened(tmp_path)
+
+
 def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
     write(tmp_path, test__a=2, test__b=2)
     with pytest.raises(DataError, match="has folders test of texts by class, and none called train"):

@@ -86,3 +86,8 @@ def test_pictures_that_cannot_be_read_are_named() -> None:
         DataError, match=r"train\[24\]: a picture of float64 from -1 to -0.0235294: floats are of 0 … 1"
     ):
         opened([*good, (PIXELS[0] / 255 - 1, "dark")])
+
+
+def test_pictures_that_leave_no_part_to_validate_are_too_few() -> None:
+    with pytest.raises(DataError, match="3 images to learn from, of which none is left for"):
+        opened(list(zip(PIXELS[[0, 1, 2]], ["dark", "bright", "dark"], strict=True)))

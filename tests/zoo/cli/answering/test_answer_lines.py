@@ -84,3 +84,9 @@ def test_of_several_labels_all_have_probabilities_and_those_above_a_threshold_ar
 def test_formats_that_are_none_are_told() -> None:
     with pytest.raises(ConfigError, match="--format 'xml' is not one of text, csv, jsonl"):
         AnswerLines("xml", None)
+
+
+def test_numbers_have_a_column_each_in_csv_and_no_probability() -> None:
+    lines = AnswerLines("csv", None)
+    lines.numbers = True
+    assert lines.line("CCO", {"solubility": 0.45, "mass": 46.0}) == "input,solubility,mass\nCCO,0.45,46.0\n"

@@ -43,6 +43,14 @@ def test_formats_and_number_of_labels(labeller: str, run: Run) -> None:
     assert run("predict", labeller, "a", "--format", "xml")[0] == 2
 
 
+def test_blank_lines_of_a_pipe_are_skipped_and_told(labeller: str, run: Run) -> None:
+    code, out, told = run("predict", labeller, piped=b"a\n\nb\n")
+    assert code == 1
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["a", "b"]
+    assert "skipped ''" in told
+    assert "1 of 3 inputs skipped" in told
+
+
 def test_pairs_are_read_as_two_texts(labeller: str, run: Run) -> None:
     code, out, told = run("predict", labeller, "--pairs", "--json", piped=b"one\ttwo\ntwo\tone\n")
     assert code == 0, told

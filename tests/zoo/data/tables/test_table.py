@@ -21,6 +21,15 @@ def test_rows_are_numbered_through_all_parts(parquet: Any, tmp_path: Path) -> No
     assert len(table.without("test")) == 2
 
 
+def test_a_part_that_is_given_without_rows_is_an_error(tmp_path: Path) -> None:
+    for name, rows in (("a", "1\n2\n"), ("none", "")):
+        (tmp_path / f"{name}.csv").write_text(f"x\n{rows}")
+    with pytest.raises(DataError, match="validation has no rows; leave it out, and validation is drawn from"):
+        open_csv(f"{tmp_path}/a.csv?validation={tmp_path}/none.csv", 0)
+    with pytest.raises(DataError, match=r"train has no rows$"):
+        open_csv(f"{tmp_path}/none.csv?validation={tmp_path}/a.csv", 0)
+
+
 def test_a_growing_table_keeps_its_parts() -> None:
     names = [str(place).encode() for place in range(300)]
     few = draw_parts({"train": 200}, hash_names(names[:200]), 0, "x")

@@ -28,6 +28,24 @@ def test_gradients_are_the_same_and_blocks_go_forward_twice() -> None:
     assert len(calls) == 2
 
 
+def test_stages_of_a_cnn_are_computed_again() -> None:
+    model: Any = zoo.create("resnet-micro").double().train()
+    batch = Batch((torch.randn(2, 3, 32, 32, dtype=torch.float64),), torch.zeros(2))
+    objective(model, batch, 0).backward()
+    plain = [each.grad.clone() for each in model.parameters()]
+    model.zero_grad()
+    calls: list[None] = []
+    model.net.layer1[0].conv1.register_forward_hook(lambda *_: calls.append(None))
+    Checkpointed(objective, model)(model, batch, 0).backward()
+    for ours, theirs in zip(model.parameters(), plain, strict=True):
+        torch.testing.assert_close(ours.grad, theirs)
+    assert len(calls) == 2
+    objective(model, batch, 0).backward()
+    assert len(calls) == 3  # it is left as it was
+
+
 def test_a_model_without_blocks_is_refused() -> None:
     with pytest.raises(ConfigError, match="checkpointing=True: Linear has no blocks"):
         Checkpointed(objective, nn.Linear(2, 2))
+    with pytest.raises(ConfigError, match="RecurrentCaptioner has no blocks"):
+        Checkpointed(objective, zoo.create("caption-rnn-tiny", image_size=16))

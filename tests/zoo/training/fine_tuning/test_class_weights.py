@@ -16,7 +16,10 @@ CLASSES = torch.tensor([0, 0, 0, 1, 2, 2, -100])
 class Rare:
     """Examples of three classes, of which one is rare."""
 
-    name = "rare"
+    name, task = "rare", "classify"
+
+    def overrides(self) -> dict[str, Any]:
+        return {}
 
     def classes_of(self, split: str) -> Tensor:
         return CLASSES
@@ -56,3 +59,19 @@ def test_examples_without_classes_are_refused() -> None:
 
     with pytest.raises(ConfigError, match="class_weights='balanced' with 'numbers'"):
         Balanced(Numbers(), nn.Identity())
+
+
+@pytest.mark.parametrize(
+    ("task", "target"), [("multi-label", "class"), ("classify", "numbers"), ("classify", "labels")]
+)
+def test_several_labels_and_numbers_are_no_classes(task: str, target: str) -> None:
+    class Others(Rare):
+        """Tell classes, as corpora of graphs do whatever their targets are."""
+
+        def overrides(self) -> dict[str, Any]:
+            return {"target": target}
+
+    others = Others()
+    others.task = task
+    with pytest.raises(ConfigError, match="class_weights='balanced' with 'rare': its examples have no class each"):
+        Balanced(others, Three())

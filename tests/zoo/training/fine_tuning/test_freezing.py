@@ -42,6 +42,13 @@ def test_a_cnn_keeps_its_own_head() -> None:
     assert moved(model) == {"net.fc.weight", "net.fc.bias"}
 
 
+def test_the_stem_of_a_cnn_is_its_first_convolution() -> None:
+    model = zoo.create("resnet-micro")
+    freeze(model, "stem")
+    still = {name.split(".")[1] for name, each in model.named_parameters() if not each.requires_grad}
+    assert still == {"conv1", "bn1"}
+
+
 @pytest.mark.parametrize(("parts", "error"), [("trunk", "'trunk' matches no weights"), ("*", "nothing to train")])
 def test_what_matches_nothing_or_everything_is_an_error_that_names_the_parts(parts: str, error: str) -> None:
     with pytest.raises(ConfigError, match=error) as raised:

@@ -107,6 +107,13 @@ def test_what_cannot_be_is_told(asked: str, error: str) -> None:
         add_low_rank(made(), asked)
 
 
+def test_of_all_layers_those_that_are_smaller_have_their_full_rank() -> None:
+    model: Any = zoo.create("caption-rnn-tiny", image_size=16)
+    add_low_rank(model, "2:all")
+    assert model.decoder.gate.linear.parametrizations.weight[0].a.shape[0] == 1
+    assert model.decoder.first.parametrizations.weight[0].a.shape[0] == 2
+
+
 def test_a_model_without_linear_layers_is_refused() -> None:
     with pytest.raises(ConfigError, match="no linear layers at all"):
         add_low_rank(zoo.create("resnet-micro"), "2:all")

@@ -68,7 +68,6 @@ def _open(source: str, argument: str, convert: Any) -> Table:
         parted = split_by_column(name, sections, column, f"tables/{key}")
         files = {part: (path,) for part, path in parted.items()}
         sections = {part: _mapped(path) for part, path in parted.items()}
-    sections = {part: rows for part, rows in sections.items() if len(rows) or part == "train"}
     return Table(name, sections, told, root, files, own)
 
 
