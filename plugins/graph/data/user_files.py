@@ -131,7 +131,7 @@ def _given(store: GraphStore, targets: Targets, name: str, given: Given | None) 
     parts = {part: targets.good[of == part] for part in np.unique(of).tolist()}
     if "train" not in parts:
         raise DataError(f"{name}: no graph that can be read is for training")
-    if targets.kind == "class":
+    if for_training() and targets.kind == "class":
         _check_trained(targets, parts, name)
     return parts
 

@@ -64,7 +64,7 @@ def check_probe(given: Settings, task: str, name: str, processes: int = 1) -> No
     if task not in ("classify", "tag", "multi-label"):
         raise ConfigError(
             f"probe=True with {name!r}, task {task!r}: a probe is one linear layer on vectors that stay as they are, "
-            "for classes, labels and numbers, and not for what a model writes or fills in; use lora=8 or freeze"
+            "for classes, labels and numbers, and not for what a model writes or fills in; use lora='8' or freeze"
         )
     for setting in LEFT_OUT:
         if getattr(given, setting):

@@ -168,7 +168,7 @@ def test_each_of_several_labels_has_a_logistic_regression(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("given", "task", "told"),
     [
-        ({}, "generate", "not for what a model writes or fills in; use lora=8"),
+        ({}, "generate", "not for what a model writes or fills in; use lora='8'"),
         ({"lora": "8"}, "classify", "probe=True with lora='8'"),
         ({"mixup": 0.2}, "tag", r"probe=True with mixup=0\.2"),
     ],
