@@ -63,7 +63,7 @@ def check_type(name: str, value: Any, declared: Any) -> None:
     fits = isinstance(value, tuple(wider.get(kind, kind) for kind in kinds))
     if fits and not (isinstance(value, bool) and bool not in kinds):
         return
-    words = {int: "a whole number", float: "a number", str: "a text", bool: "True or False"}
+    words = {int: "a whole number", float: "a number", str: "a string", bool: "True or False"}
     wanted = " or ".join(words[kind] for kind in kinds if kind in words)
     written = f", such as {name}={str(value)!r}" if str in kinds and isinstance(value, int) else ""
     shown = repr(value) if isinstance(value, str | int | float | list | tuple) else type(value).__name__

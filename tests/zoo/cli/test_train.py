@@ -183,7 +183,7 @@ def test_constraints_are_options(run: Run, writer: str) -> None:
     assert (code, out) == (0, f"{free[0]}\n")
     assert run(*wish, "--stop", free[0], "--stream")[1] == out
     assert "--stop ['']: an empty string stands everywhere" in run(*wish, "--stop", "")[2]
-    assert "min_len=9 is above max_len=8" in run(*wish, "--min-len", "9")[2]
+    assert "--min-len 9 is above --max-len 8" in run(*wish, "--min-len", "9")[2]
 
 
 def test_a_target_is_scored_as_if_it_were_generated(run: Run, writer: str) -> None:

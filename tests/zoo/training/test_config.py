@@ -59,11 +59,11 @@ def test_values_that_cannot_be_are_refused(values: dict[str, Any], error: str) -
     ("name", "value", "told"),
     [
         ("steps", 1.5, "steps=1.5: a whole number is wanted"),
-        ("lora", 8, "lora=8: a text is wanted, such as lora='8'"),
+        ("lora", 8, "lora=8: a string is wanted, such as lora='8'"),
         ("learning_rate", "fast", "learning_rate='fast': a number is wanted"),
         ("batch_size", True, "batch_size=True: a whole number is wanted"),
         ("probe", 1, "probe=1: True or False is wanted"),
-        ("metric", object(), "metric=object: a text is wanted"),
+        ("metric", object(), "metric=object: a string is wanted"),
     ],
 )
 def test_a_value_of_another_type_is_refused_with_the_type_that_is_wanted(name: str, value: Any, told: str) -> None:

@@ -1,5 +1,6 @@
 """`zoo predict CHECKPOINT INPUT`: labels with their probabilities, a label for each word, or feature vectors."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 

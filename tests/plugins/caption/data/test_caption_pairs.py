@@ -84,7 +84,6 @@ def test_the_fingerprint_holds_pixels_and_captions() -> None:
         ((pixels(0), []), "the caption is a list of 0"),
         ((pixels(0), "  "), "an empty caption"),
         ((5, "a"), "the picture is int 5; a path, a PIL image or an array is wanted"),
-        (("gone.png", "a"), r"of 1 pictures none can be used, such as gone.png: train\[0\]: there is no such file"),
         (pixels(0), r"train\[0\] is ndarray of shape \(30, 40, 3\): a pair"),
     ],
 )

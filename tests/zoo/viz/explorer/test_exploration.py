@@ -79,7 +79,7 @@ def test_a_network_of_timm_says_what_else_can_be_shown() -> None:
 
 def test_inputs_and_choices_that_are_none_are_named() -> None:
     model = micro()
-    with pytest.raises(InputError, match=r"explore\(\) of 'vit-micro' without an input: give images, or a text"):
+    with pytest.raises(InputError, match=r"explore\(\) of 'vit-micro' without an input: give images, or what"):
         model.explore()
     with pytest.raises(InputError, match=r"explore\(\) of 'vit-micro' without an input"):
         model.explore([])
