@@ -1,12 +1,14 @@
 """What `zoo new plugin` writes: each combination of parts is whole, and representative ones install and run."""
 
 import itertools
+import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -117,36 +119,80 @@ def environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-EVERY = "ZOO_TEST_EVERY_PLUGIN" in os.environ
-"""Whether every combination is built and run, which takes ten minutes; otherwise the one that has all parts."""
+def run(python: Path, folder: Path, *words: str, given: str = "") -> str:
+    """Run a module in an environment, with one thread, and give what it prints."""
+    quiet = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [str(python), "-m", *words]
+    done = subprocess.run(command, cwd=folder, input=given, capture_output=True, text=True, env=quiet)
+    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+INSTALL = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation", "--python"]
+PYTEST = ["pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "--import-mode=importlib"]
+SESSION = """
+import json, os, runpy, sys
+from zoo.cli.app import build
+app = build()
+for folder, program, *words in json.load(sys.stdin):
+    print("$", folder, program, *words, flush=True)
+    os.chdir(folder)
+    sys.argv = [program, *words]
+    if program == "zoo":
+        app(words, standalone_mode=False)
+    else:
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__")
+"""
+"""Commands one after another in one process, since each would import torch for seconds."""
+SHORT = {"train": " --steps 20", "bench": " --seeds 1 --steps 5 --workers 0"}
+"""What makes the commands of a README short; an option that is given twice has its last value."""
+ANSWERS = {
+    "list": "-small", "train": "accuracy", "predict": "fast|slow|medium", "bench": "is best", "info": "sharp",
+    "describe": "columns, mean", "python": "",
+}  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", WHOLE if EVERY else [PARTS], ids="+".join)
-def test_a_new_plugin_is_built_installed_listed_trained_asked_tested_and_studied(
-    parts: tuple[str, ...], tmp_path: Path
-) -> None:
-    folder, python = new_plugin("gait", ",".join(parts), tmp_path / "zoo-gait"), environment(tmp_path / "venv")
+def test_a_new_plugin_is_built_installed_listed_trained_asked_tested_and_studied(tmp_path: Path) -> None:
+    folder, python = new_plugin("gait", ",".join(PARTS), tmp_path / "zoo-gait"), environment(tmp_path / "venv")
+    subprocess.run([*INSTALL, str(python), str(folder)], check=True)
+    zoo = partial(run, python, tmp_path, "zoo")
+    assert re.findall(r"^gait-(?:tiny|small)", zoo("list", "--modality", "gait"), re.MULTILINE)
+    assert "gait: no faults" in zoo("plugins", "check", "gait")
+    run(python, tmp_path, *PYTEST, str(folder))
+    run(python, tmp_path, "zoo_gait.sample", "data")
+    zoo("train", "gait-tiny", "--data", "gait:data", "--out", "run", "--steps", "20")
+    assert re.search(r"fast|slow|medium", zoo("predict", "run", "data/slow/0.csv"))
+    assert "is best" in zoo("bench", "gait-size", "--seeds", "1", "--steps", "5", "--workers", "0")
+    assert "gait-temperature" in zoo("list", "attention=")
+    assert "columns, mean" in zoo("gait-describe", "data/slow/0.csv")
 
-    def run(*words: str) -> str:
-        quiet = os.environ | {"OMP_NUM_THREADS": "1"}
-        done = subprocess.run([python, "-m", *words], cwd=tmp_path, capture_output=True, text=True, env=quiet)
-        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
 
-    build = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation", "--python"]
-    subprocess.run([*build, str(python), str(folder)], check=True)
-    assert re.findall(r"^gait-(?:tiny|small)", run("zoo", "list", "--modality", "gait"), re.MULTILINE)
-    assert "gait: no faults" in run("zoo", "plugins", "check", "gait")
-    run("pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", str(folder))
-    if "source" in parts:
-        run("zoo_gait.sample", "data")
-        run("zoo", "train", "gait-tiny", "--data", "gait:data", "--out", "run", "--steps", "20")
-        assert re.search(r"fast|slow|medium", run("zoo", "predict", "run", "data/slow/0.csv"))
-    if "study" in parts:
-        assert "is best" in run("zoo", "bench", "gait-size", "--seeds", "1", "--steps", "5", "--workers", "0")
-    if "attention" in parts:
-        assert "gait-temperature" in run("zoo", "list", "attention=")
-    if "command" in parts:
-        (tmp_path / "one.csv").write_text("1,2\n3,4\n")
-        assert "columns, mean" in run("zoo", "gait-describe", "one.csv")
+def commands(folder: Path) -> Iterator[tuple[str, str]]:
+    """Give the commands that the README of a plugin shows, shortened, each with a pattern of what it prints."""
+    for command in re.findall(r"^    ((?:zoo|python) .*)$", (folder / "README.md").read_text(), re.MULTILINE):
+        program, verb, *_ = command.split()
+        kind = verb.rpartition("-")[2] if program == "zoo" else program
+        if kind != "plugins":
+            yield command + SHORT.get(kind, ""), ANSWERS[kind]
+
+
+@pytest.mark.slow
+def test_every_combination_is_built_installed_listed_trained_asked_tested_and_studied(tmp_path: Path) -> None:
+    made = {"-".join(("gait", *parts)): parts for parts in WHOLE}
+    folders = [new_plugin(name, ",".join(parts), tmp_path / name) for name, parts in made.items()]
+    python = environment(tmp_path / "venv")
+    subprocess.run([*INSTALL, str(python), *map(str, folders)], check=True)
+    (tmp_path / "session.py").write_text(SESSION)
+    for folder in folders:
+        (folder / "data" / "slow").mkdir(parents=True)
+        (folder / "data" / "slow" / "0.csv").write_text("1,2\n3,4\n")
+    asked = [(f"{folder} {command}", answer) for folder in folders for command, answer in commands(folder)]
+    told = run(python, tmp_path, "session", given=json.dumps([command.split() for command, _ in asked]))
+    answers = dict(re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", told, re.MULTILINE))
+    for command, answer in asked:
+        assert re.search(answer, answers[command]), f"{command}\n{answers[command]}"
+    checked = run(python, tmp_path, "zoo", "plugins", "check")
+    assert {f"{name}: no faults" for name in made} <= {*checked.splitlines()}, checked
+    assert re.search(r"\d+ passed", run(python, tmp_path, *PYTEST, *map(str, folders)))
