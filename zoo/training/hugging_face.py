@@ -128,7 +128,7 @@ class HuggingFaceModel(nn.Module):
         return _output(loss, self.model(*inputs))
 
 
-def hf(model: nn.Module) -> HuggingFaceModel:
+def hf(model: Any) -> HuggingFaceModel:
     """Give a model the keyword inputs and outputs of Hugging Face: `input_ids`, `pixel_values`, … to `loss`, `logits`.
 
     Its Trainer, `accelerate` and evaluation loops then take any model of the zoo but those of graphs, whose inputs have
@@ -138,8 +138,10 @@ def hf(model: nn.Module) -> HuggingFaceModel:
         model: as `zoo.create` makes it.
 
     Raises:
-        ConfigError: If the model reads no text, image or sound.
+        ConfigError: If it is no model, such as a name, or reads no text, image or sound.
     """
+    if not isinstance(model, nn.Module):
+        raise ConfigError(f"zoo.hf({model!r}): give the model itself, such as zoo.hf(zoo.create('vit-small'))")
     spec = getattr(model, "spec", None)
     names = list(model.input_names()) if callable(getattr(model, "input_names", None)) else []  # type: ignore[operator]
     if "edge_index" in names:

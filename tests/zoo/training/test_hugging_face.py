@@ -77,6 +77,11 @@ def test_sounds_of_unequal_length_are_classified_and_transcribed() -> None:
     torch.testing.assert_close(loss, ctc.training_loss((sounds, mask.sum(1)), labels, 0.0))
 
 
+def test_a_name_is_no_model() -> None:
+    with pytest.raises(ConfigError, match=r"zoo.hf\('vit-micro'\): give the model itself"):
+        zoo.hf("vit-micro")
+
+
 def test_models_of_other_inputs_and_calls_with_none_or_several_are_refused() -> None:
     with pytest.raises(ConfigError, match="Hugging Face has no names for these"):
         zoo.hf(zoo.create("graph-tiny", depth=1))

@@ -250,10 +250,8 @@ def test_whatever_ends_a_training_with_workers_it_leaves_none_and_goes_on_exactl
         (worker, _) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         os.kill(int(worker), signal.SIGKILL)  # as where memory has run out
         assert end(process) == 2
-    told = (
-        rf"^zoo: --workers 2: a worker, process {worker}, was killed by signal 9 \(SIGKILL\); .* memory has run out. Set "
-    )
-    assert re.search(f"{told}fewer, such as --workers 1 with --resume, .* below 4$", log.read_text(), re.MULTILINE)
+    told = rf"^zoo: --workers 2: a worker, process {worker}, was killed by signal 9 \(SIGKILL\); .* memory has run out."
+    assert re.search(f"{told} Set fewer, such as --workers 1 with --resume, .* below 4$", log.read_text(), re.MULTILINE)
 
     process = start(data, out, workers=2)
     wait_for_steps(process, out)
