@@ -10,6 +10,7 @@ from zoo import DataError, ModelSpec
 from zoo.data import PARTS, DatasetInfo, by_hash, fingerprint, hash_names, names_of
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import Example
+from zoo.plugins.graph.data.trained_labels import check_trained
 from zoo.plugins.graph.io.json_lines import of_line
 
 LABELS = "labels"
@@ -32,12 +33,8 @@ def open_labelled_nodes(name: str, lines: Mapping[str, Sequence[str]], spec: Mod
     if all(isinstance(label, int) for row in targets["train"] for label in row):
         labels.sort(key=int)
     number = {label: place for place, label in enumerate(labels)}
-    for part, rows in targets.items():
-        if strange := sorted({str(label) for row in rows for label in row} - number.keys()):
-            raise DataError(
-                f"{name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no training "
-                f"example, which have {', '.join(labels[:20])}"
-            )
+    others = {part: sorted({str(label) for row in rows for label in row}) for part, rows in targets.items()}
+    check_trained(others | {"train": labels}, name)
     given = {
         part: [
             Example(of_line(line), torch.tensor([number[str(label)] for label in row]))

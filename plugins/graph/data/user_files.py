@@ -27,6 +27,7 @@ from zoo.plugins.graph.data.storage.graph_file import GraphFile
 from zoo.plugins.graph.data.storage.graph_files import LinesFile, TableFile
 from zoo.plugins.graph.data.storage.graph_store import GraphStore
 from zoo.plugins.graph.data.storage.targets import Targets, targets_of
+from zoo.plugins.graph.data.trained_labels import check_trained
 from zoo.plugins.graph.sources import MOLECULES
 
 COMMAS = {".csv": ",", ".tsv": "\t"}
@@ -132,24 +133,9 @@ def _given(store: GraphStore, targets: Targets, name: str, given: Given | None) 
     if "train" not in parts:
         raise DataError(f"{name}: no graph that can be read is for training")
     if for_training() and targets.kind == "class":
-        _check_trained(targets, parts, name)
+        classes = {part: np.unique(targets.values.numpy()[places]).tolist() for part, places in parts.items()}
+        check_trained({part: [targets.labels[each] for each in found] for part, found in classes.items()}, name)
     return parts
-
-
-def _check_trained(targets: Targets, parts: Places, name: str) -> None:
-    """Check that what is validated and tested has classes that are trained.
-
-    Raises:
-        DataError: If there is another.
-    """
-    classes = {part: set(targets.values.numpy()[places].tolist()) for part, places in parts.items()}
-    for part, found in classes.items():
-        if strange := [targets.labels[place] for place in sorted(found - classes["train"])]:
-            known = ", ".join(targets.labels[place] for place in sorted(classes["train"])[:20])
-            raise DataError(
-                f"{name}: label{'s' if len(strange) > 1 else ''} {', '.join(strange[:5])} of {part} are in no training "
-                f"example, which have {known}"
-            )
 
 
 def _one_by_one(
