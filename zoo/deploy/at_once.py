@@ -5,10 +5,10 @@ Axes: b rows, n places, m vectors of the source, d channels.
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from zoo.core import NonAutoregressive, Tokens, Valid
+from zoo.deploy.decoding import mask_of
 
 
 class Places(nn.Module):
@@ -27,9 +27,8 @@ class Places(nn.Module):
         tokens = self.model.stem(*source)
         encoded = self.model.context(tokens).without_padding()
         places, most = self.model.length.propose(encoded, 1)[:, 0], self.model.max_len
-        valid = encoded.valid()
-        mask = torch.ones_like(encoded.x[:, :, 0], dtype=torch.bool) if valid is None else valid
-        return places if most is None else places.clamp(max=most), mask, tokens.without_padding().x, encoded.x
+        places = places if most is None else places.clamp(max=most)
+        return places, mask_of(encoded), tokens.without_padding().x, encoded.x
 
 
 class AtOnce(nn.Module):

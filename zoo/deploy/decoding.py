@@ -96,8 +96,7 @@ class Encode(nn.Module):
     def forward(self, *source: Tensor) -> tuple[Tensor, ...]:
         """Give the mask (b, m), and keys and values (b, m, g, d) of each layer."""
         context = self.model.encode(*source)
-        valid = context.valid()
-        mask = torch.ones_like(context.x[:, :, 0], dtype=torch.bool) if valid is None else valid
+        mask = mask_of(context)
         context = context.without_padding()
         found: list[Tensor] = [mask]
         for block in self.model.decoder.blocks:
@@ -115,3 +114,9 @@ def _static(source: tuple[Tensor, ...], layer: int) -> Static | None:
     state = Static(1)
     state.tensors = {"k": kept[2 * layer], "v": kept[2 * layer + 1], "valid": mask}
     return state
+
+
+def mask_of(tokens: Tokens) -> Tensor:
+    """Give which vectors are there (b, m), also where all are."""
+    valid = tokens.valid()
+    return torch.ones_like(tokens.x[:, :, 0], dtype=torch.bool) if valid is None else valid
