@@ -100,7 +100,7 @@ def explore(
     try:
         panes = [
             pane_of(model, read_of(model, shown, ready, preprocess, postprocess, max_len, beam), chosen)
-            for shown, ready in _prepared(model, inputs, title)
+            for shown, ready in _prepared(model, inputs, title, preprocess)
         ]
     finally:
         model.train(training)
@@ -118,7 +118,7 @@ def _numbers(keyword: str, given: Any) -> tuple[int, ...]:
     raise ConfigError(f"{keyword}={given!r} is no list of numbers: write {keyword}=[1, 3], counted from 1")
 
 
-def _prepared(model: Any, inputs: tuple[Any, ...], title: str) -> list[tuple[str, tuple[Any, ...]]]:
+def _prepared(model: Any, inputs: tuple[Any, ...], title: str, preprocess: Any) -> list[tuple[str, tuple[Any, ...]]]:
     """Give the inputs of each pane with its title; raw ones are prepared as the command prepares them.
 
     Raises:
@@ -136,7 +136,7 @@ def _prepared(model: Any, inputs: tuple[Any, ...], title: str) -> list[tuple[str
         return [(title, inputs)]
     if len(raw) > SIDES:
         raise InputError(f"explore() of {len(raw)} inputs: a page shows {SIDES} side by side")
-    preprocess = create.preprocess(model)
+    preprocess = preprocess or create.preprocess(model)  # whose error says why there is none
     device = next(model.parameters()).device
     found = []
     for number, each in enumerate(raw, 1):
