@@ -221,7 +221,17 @@ class Pipeline:
     def reads_files(self) -> bool:
         """Whether a raw input that is a text names a file, which `preprocess` would open."""
         told = getattr(self.preprocess, "reads_files", None)
-        return self.spec.reads not in ("encoder", "source", "prompt") if told is None else bool(told)
+        return not self.reads_texts if told is None else bool(told)
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether a raw input is a text, or a pair of texts."""
+        return self.spec.reads in ("encoder", "source", "prompt")
+
+    @property
+    def answers_numbers(self) -> bool:
+        """Whether an answer by name holds numbers, as of a regression, and no probabilities."""
+        return bool(self.spec.config.get("target") == "numbers")
 
     def generate(
         self, raw: Iterable[str], skip: Callable[[str, InputError], None] | None = None, **options: Any

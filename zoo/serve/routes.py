@@ -97,7 +97,7 @@ class _Server:
         return {
             "status": "ok",
             "model": spec.name,
-            "task": "regression" if spec.config.get("target") == "numbers" else spec.task,
+            "task": "regression" if self.model.pipeline.answers_numbers else spec.task,
             "reads_files": self.model.reads_files,
             "answers": self.model.answers_by is not None,
             "zoo_version": __version__,

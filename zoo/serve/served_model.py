@@ -39,7 +39,7 @@ class ServedModel:
         if self.task == "generate" and not hasattr(model, "symbols"):
             raise ConfigError(f"{pipeline.name!r} writes no tokens, but {type(model).__name__}'s own kind of answer")
         self.reads_files = pipeline.reads_files
-        self.only_texts = pipeline.spec.reads in ("encoder", "source", "prompt")
+        self.only_texts = pipeline.reads_texts
         if self.answers_by is not None:
             pipeline.postprocess  # noqa: B018  labels that do not fit are refused before a request comes
         elif not hasattr(model, "pooled_features"):

@@ -63,7 +63,7 @@ def predict(
             f"--top {top} of a model of task 'multi-label', whose inputs have any number: see --threshold"
         )
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
-    lines.numbers = pipeline.spec.config.get("target") == "numbers"
+    lines.numbers = pipeline.answers_numbers
     pipeline.batch_size = batch_size
     given = stream_inputs(inputs, file)
     asked = Asked(given if isinstance(given, Iterator) else iter(check_not_empty(given)), batch_size, pairs)
