@@ -213,6 +213,8 @@ def _sides(model: Any, read: Read, counts: dict[str, int], medium: Medium | None
         if len(names) != count:
             names = _named(count, medium if side == "source" else None, step if side == "source" and unit else None)
         sides[side] = {"names": names, "tokens": len(given[side]) == count}
+    if read.generation is not None:  # what is written is shown even where no attention reads it
+        sides.setdefault("target", {"names": given["target"], "tokens": True})
     return sides
 
 

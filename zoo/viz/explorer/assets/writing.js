@@ -30,7 +30,8 @@ function makeWriting(pane) {
   const { steps, tree } = generation;
   const slider = element("input", { type: "range", min: "0", max: String(steps.length - 1), "aria-label": "Step of the generation" });
   const title = element("h3"), text = element("p", { class: "written" }), table = element("table", { "aria-label": "Candidates of the step" });
-  box.append(title, element("div", { class: "steps" }, slider), text, table);
+  const cut = element("p", { class: "quiet" }, "Nothing was written here: the answer was cut off. What would follow:");
+  box.append(title, element("div", { class: "steps" }, slider), text, cut, table);
   slider.addEventListener("input", () => {
     const step = Number(slider.value), map = mapOf(pane);
     choose({ step, ...(map.rows === "target" ? { row: steps[step].row } : {}) });
@@ -45,6 +46,7 @@ function makeWriting(pane) {
     title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", title.textContent);
     const taken = steps[step].candidates.find(([, , chosenOne]) => chosenOne)?.[0] ?? "";
+    cut.hidden = steps[step].candidates.some(([, , chosenOne]) => chosenOne);
     text.replaceChildren(...names.slice(0, steps[step].row + 1).map((name) => element("span", {}, name)), element("b", {}, taken || " "));
     table.replaceChildren(...steps[step].candidates.map(([name, probability, chosenOne]) => {
       const bar = element("i");
