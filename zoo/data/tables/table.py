@@ -258,9 +258,9 @@ def draw_parts(
     ends = np.cumsum(list(given.values()))
     parts = {part: np.arange(end - given[part], end) for part, end in zip(given, ends, strict=True)}
     missing, pool = [part for part in PARTS if part not in parts], parts["train"]
-    if for_training() and len(np.unique(hashes[pool])) <= len(missing):
+    if for_training() and (different := len(np.unique(hashes[pool]))) <= len(missing):
         what = f", of which some are drawn for {' and '.join(missing)}" if missing else ""
-        raise DataError(f"{name} has {counted(len(pool), 'different example')} to learn from{what}: that is too few")
+        raise DataError(f"{name} has {counted(different, 'different example')} to learn from{what}: that is too few")
     if missing:
         drawn = by_hash(hashes[pool], seed, None if classes is None else classes[pool], missing)
         parts |= {part: pool[places] for part, places in drawn.items()}
