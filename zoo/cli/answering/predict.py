@@ -65,7 +65,7 @@ def predict(
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
     lines.numbers = pipeline.answers_numbers
     pipeline.batch_size = batch_size
-    given = stream_inputs(inputs, file)
+    given = stream_inputs(inputs, file, undecoded=True)
     asked = Asked(given if isinstance(given, Iterator) else iter(check_not_empty(given)), batch_size, pairs)
     if features is None:
         for each, answer in pipeline.predict(asked.given(), asked.skip, masks=top):

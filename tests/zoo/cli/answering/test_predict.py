@@ -51,6 +51,17 @@ def test_blank_lines_of_a_pipe_are_skipped_and_told(labeller: str, run: Run) -> 
     assert "1 of 3 inputs skipped" in told
 
 
+def test_lines_of_a_pipe_that_are_no_utf_8_are_skipped_and_told(labeller: str, run: Run) -> None:
+    code, out, told = run("predict", labeller, piped=b"a\nbad \xff\nb\n")
+    assert code == 1
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["a", "b"]
+    assert "skipped 'bad \N{REPLACEMENT CHARACTER}': what is piped in, line 2: no UTF-8 at byte 5" in told
+    assert "1 of 3 inputs skipped" in told
+    code, _, told = run("predict", labeller, piped=b"\xff\n")
+    assert code == 2
+    assert "what is piped in, line 1: no UTF-8 at byte 1" in told
+
+
 def test_pairs_are_read_as_two_texts(labeller: str, run: Run) -> None:
     code, out, told = run("predict", labeller, "--pairs", "--json", piped=b"one\ttwo\ntwo\tone\n")
     assert code == 0, told
