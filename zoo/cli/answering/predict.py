@@ -55,7 +55,7 @@ def predict(
     """
     lines = AnswerLines("jsonl" if as_json else kind, top)
     if features is not None:
-        check_out(features, (".npz",))
+        check_out(features, (".npz",), "--features")
     pipeline = Pipeline(model, device, workers=workers, int8=int8)
     thresholds = Thresholds(threshold or [], pipeline.spec.task)
     if top is not None and pipeline.spec.task == "multi-label":

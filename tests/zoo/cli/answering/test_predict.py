@@ -83,7 +83,8 @@ def test_feature_vectors_are_those_that_the_head_pools(labeller: str, run: Run, 
     with np.load(out) as found:
         np.testing.assert_allclose(found["features"], wanted.numpy(), atol=1e-6)
         assert json.loads(found["inputs.json"]) == ["a text", "another"]
-    assert run("predict", labeller, "a", "--features", str(tmp_path / "a.csv"))[0] == 2
+    code, _, told = run("predict", labeller, "a", "--features", str(tmp_path / "a.csv"))
+    assert (code, told) == (2, f"zoo: --features '{tmp_path}/a.csv': its ending is none of .npz\n")
 
 
 def test_models_without_labels_have_feature_vectors(run: Run, writer: str, tmp_path: Path) -> None:
