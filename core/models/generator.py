@@ -1,7 +1,7 @@
 """`Generator`, autoregressive models: a decoder, perhaps behind an encoder, and a head for the next token."""
 
 from collections.abc import Iterable, Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import torch
@@ -209,8 +209,10 @@ class Generator(Composition):
             InputError: If a prompt is padding only, or leaves no room in the model.
         """
         check_keywords(others, Generator.generate)
-        check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k)
+        check_whole(beam=beam, n_best=n_best, max_len=max_len, top_k=top_k, seed=seed)
         check_whole(min_len=min_len, no_repeat_ngram_size=no_repeat_ngram_size)
+        check_number(length_penalty=length_penalty, temperature=temperature, top_p=top_p)
+        check_number(repetition_penalty=repetition_penalty)
         beams = Beam(beam, n_best, length_penalty)
         choose = choice(temperature, top_k, top_p, seed)
         beams.check(choose, drawn(temperature, top_k, top_p))
@@ -262,7 +264,9 @@ class Generator(Composition):
             InputError: See `generate`.
         """
         check_keywords(others, Generator.generate_steps)
-        check_whole(max_len=max_len, top_k=top_k, min_len=min_len, no_repeat_ngram_size=no_repeat_ngram_size)
+        check_whole(max_len=max_len, top_k=top_k, seed=seed)
+        check_whole(min_len=min_len, no_repeat_ngram_size=no_repeat_ngram_size)
+        check_number(temperature=temperature, top_p=top_p, repetition_penalty=repetition_penalty)
         choose = choice(temperature, top_k, top_p, seed)
         constraints = constraints_of(
             min_len, repetition_penalty, no_repeat_ngram_size, processors, stop, self.symbols.eos
@@ -344,6 +348,17 @@ def check_whole(**numbers: Any) -> None:
     for name, value in numbers.items():
         if value is not None and not isinstance(value, Integral):
             raise ConfigError(f"{name}={value!r} is no whole number")
+
+
+def check_number(**numbers: Any) -> None:
+    """Refuse what is no number.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    for name, value in numbers.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise ConfigError(f"{name}={value!r} is no number")
 
 
 def drawn(temperature: float | None, top_k: int | None, top_p: float | None) -> str:

@@ -156,12 +156,14 @@ def zoo_resolve(name: str) -> ModelSpec | None:
         return None
     require(name, (TIMM,))
     broken(name, (TIMM,))
-    from zoo.plugins.vision.timm_registry import describe, unknown
+    from zoo.plugins.vision.timm_registry import MISSPELT, describe, near_names, unknown
 
     found = describe(spelled(architecture if colon else name))
     if found is None:
         if colon:
             raise unknown(architecture)
+        if near_names(name, MISSPELT):
+            raise unknown(name, "", MISSPELT)
         return None
     weights = {tag: f"hf-hub:timm/{found.architecture}.{tag}" for tag in found.tags}
     spec = _timm(name if colon else f"timm:{name}", found.architecture, weights, found.classifier)

@@ -48,15 +48,31 @@ def describe(name: str) -> Architecture | None:
     return Architecture(architecture, tag, tuple(ordered), image_size, in_chans, kind_of(architecture), classifier)
 
 
-def unknown(architecture: str) -> UnknownModelError:
-    """Give the error of an architecture that timm does not have, with the nearest names."""
+MISSPELT = 0.9
+"""Likeness from which on a name without `timm:` is taken for a misspelt one of timm; 1 is equal."""
+
+
+def unknown(architecture: str, prefix: str = "timm:", likeness: float = 0.6) -> UnknownModelError:
+    """Give the error of an architecture that timm does not have, with the nearest names.
+
+    Args:
+        architecture: as it was asked for.
+        prefix: as it was asked for.
+        likeness: of names that are near, in [0, 1].
+    """
     every = timm.list_models()
-    base = architecture.strip().lower().replace("-", "_").partition(".")[0]
-    near = get_close_matches(base, every, n=3)
-    hint = f" Did you mean {' or '.join(repr(f'timm:{name}') for name in near)}?" if near else ""
+    near = near_names(architecture, likeness)
+    hint = f" Did you mean {' or '.join(repr(f'{prefix}{name}') for name in near)}?" if near else ""
     return UnknownModelError(
-        f"Unknown model (timm:{architecture}).{hint}\ntimm has {len(every):,} architectures: timm.list_models('*vit*')"
+        f"Unknown model ({prefix}{architecture}).{hint}\n"
+        f"timm has {len(every):,} architectures: timm.list_models('*vit*')"
     )
+
+
+def near_names(architecture: str, likeness: float) -> list[str]:
+    """Give at most three of timm's architectures whose names are as like this one, the nearest first."""
+    base = architecture.strip().lower().replace("-", "_").partition(".")[0]
+    return get_close_matches(base, timm.list_models(), n=3, cutoff=likeness)
 
 
 def kind_of(architecture: str) -> Kind:

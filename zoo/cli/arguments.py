@@ -28,6 +28,22 @@ ReadWorkers = Annotated[
 ]
 
 
+class Undecoded(str):
+    """A line that is no UTF-8: what can be read of it, for messages.
+
+    Args:
+        line: as it came.
+        fault: where it is no UTF-8.
+    """
+
+    fault: str
+
+    def __new__(cls, line: bytes, fault: str) -> "Undecoded":
+        found = super().__new__(cls, line.decode("utf-8", errors="replace"))
+        found.fault = fault
+        return found
+
+
 def read_inputs(texts: list[str] | None, file: str | None) -> list[str]:
     """Return the inputs of a command: its arguments, or the lines of a file or of standard input (`-`; default).
 
@@ -38,8 +54,13 @@ def read_inputs(texts: list[str] | None, file: str | None) -> list[str]:
     return list(stream_inputs(texts, file))
 
 
-def stream_inputs(texts: list[str] | None, file: str | None) -> Iterable[str]:
+def stream_inputs(texts: list[str] | None, file: str | None, undecoded: bool = False) -> Iterable[str]:
     """Give the inputs as `read_inputs` does, lines as they are read; those of a file can be iterated again.
+
+    Args:
+        texts: arguments of the command.
+        file: whose lines are read.
+        undecoded: give a line of standard input that is no UTF-8 as `Undecoded`, for a caller that skips it.
 
     Raises:
         ConfigError: If both are given.
@@ -52,7 +73,7 @@ def stream_inputs(texts: list[str] | None, file: str | None) -> Iterable[str]:
     if file is None or file == "-":
         if sys.stdin.isatty():
             raise InputError("no input: give it as an argument, with --file, or through a pipe")
-        return _lines(sys.stdin.buffer, "what is piped in")
+        return _lines(sys.stdin.buffer, "what is piped in", undecoded)
     return _File(file)
 
 
@@ -75,13 +96,16 @@ class _File:
             raise InputError(f"--file {self.name!r} cannot be read: {error}") from error
 
 
-def _lines(file: Iterable[bytes], where: str) -> Iterator[str]:
+def _lines(file: Iterable[bytes], where: str, undecoded: bool = False) -> Iterator[str]:
     empty = True
     for number, line in enumerate((line for chunk in file for line in chunk.splitlines()), start=1):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(f"{where}, line {number}: no UTF-8 at byte {error.start + 1}") from error
+            fault = f"{where}, line {number}: no UTF-8 at byte {error.start + 1}"
+            if not undecoded:
+                raise InputError(fault) from error
+            text = Undecoded(line, fault)
         empty = empty and not text.strip()
         yield text
     if empty:

@@ -63,7 +63,7 @@ def read_each(
             kept.append(read(each))
         except InputError as error:
             if skipped is None:
-                raise type(error)(f"{what} {place}: {error}" if several else str(error)) from error
+                raise type(error)(f"{what} {place}: {error}" if len(given) > 1 else str(error)) from error
             skipped.append(Skipped(name_of(each, place), str(error), place))
     if skipped:
         warnings.warn(list_skipped(skipped, len(given), f"{what}s"), stacklevel=3)

@@ -16,6 +16,7 @@ _ALIASES = {
     "mlp_dim": ("intermediate_size", "dim_feedforward", "n_inner", "d_ff", "encoder_ffn_dim"),
     "num_classes": ("num_labels",),
     "num_heads": ("num_attention_heads", "n_head", "n_heads", "nhead", "encoder_attention_heads"),
+    "pool": ("global_pool",),
     "vocab_size": ("vocab",),
     # training
     "accumulate": ("gradient_accumulation_steps",),

@@ -10,7 +10,7 @@ from functools import partial
 from threading import RLock
 from typing import Any, cast
 
-from zoo.errors import PluginError
+from zoo.errors import PluginError, UnknownModelError
 from zoo.names import normalise, split_prefix
 from zoo.registry import discovery
 from zoo.registry.catalogue import ATTENTIONS, COMPARISONS, MODELS, SOURCES, STUDIES, SUITES, Catalogue, Kind, Record
@@ -103,9 +103,18 @@ class Registry:
                 raise PluginError(f"zoo_resolve returned {spec!r}: it returns a ModelSpec or None")
             return spec and replace(spec, plugin=owner)
 
-        owners = [owner for owner in host.records if plugin in ("", owner)]
-        answers = (host.guarded(owner, partial(resolved, owner)) for owner in owners)
-        return next((spec for spec in answers if spec), None)
+        refused: list[UnknownModelError] = []
+        for owner in [owner for owner in host.records if plugin in ("", owner)]:
+            try:
+                spec = host.guarded(owner, partial(resolved, owner))
+            except UnknownModelError as error:
+                refused.append(error)  # another plugin may have the name
+                continue
+            if spec:
+                return spec
+        if refused:
+            raise refused[0]
+        return None
 
     def _catalogue(self, kind: Kind[Record]) -> Catalogue[Record]:
         offers: dict[str, dict[str, list[Any]]] = self._host().records

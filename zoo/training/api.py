@@ -103,7 +103,7 @@ def train(
         WeightsError: If weights or checkpoints cannot be read or written.
         MissingLibraryError: If a library is not installed.
     """
-    check_type("name", name, str)
+    _check_name(name)
     require("zoo train", TRAIN)
     from zoo.factory.keywords import handed_on
     from zoo.training.distributed.devices import is_first_process
@@ -128,6 +128,21 @@ def train(
     held = folder.held((name, weights)) if is_first_process() else nullcontext()
     with held, process_state_restored(), handed_on("zoo.train", _parameters()):
         return Trainer(initial, settings, devices, folder, progress, command, extensions).train(data)
+
+
+def _check_name(name: Any) -> None:
+    """Check that a model is told by its name.
+
+    Raises:
+        ConfigError: If it is not; the error says how the model itself is trained on.
+    """
+    own = getattr(getattr(name, "spec", None), "name", None)
+    if own is not None:
+        raise ConfigError(
+            f"name={type(name).__name__}: zoo.train makes the model by its name; zoo.train({own!r}, ..., "
+            "weights=model.state_dict()) starts from the weights of this one"
+        )
+    check_type("name", name, str)
 
 
 def _is_own(value: Any) -> bool:

@@ -65,7 +65,9 @@ def check_type(name: str, value: Any, declared: Any) -> None:
         return
     words = {int: "a whole number", float: "a number", str: "a string", bool: "True or False"}
     wanted = " or ".join(words[kind] for kind in kinds if kind in words)
-    written = f", such as {name}={str(value)!r}" if str in kinds and isinstance(value, int) else ""
+    names = value if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value) else ()
+    text = str(value) if isinstance(value, int) else ",".join(names)
+    written = f", such as {name}={text!r}" if str in kinds and text else ""
     shown = repr(value) if isinstance(value, str | int | float | list | tuple) else type(value).__name__
     raise ConfigError(f"{name}={shown}: {wanted} is wanted{written}")
 

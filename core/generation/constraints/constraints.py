@@ -162,5 +162,6 @@ def check_minimum(min_len: int, max_new_tokens: list[int], max_len: int | None) 
     """
     if min_len > min(max_new_tokens):
         row = max_new_tokens.index(min(max_new_tokens))
-        why = f"max_len={max_len}" if max_len == max_new_tokens[row] else f"the room behind the prompt of row {row}"
-        raise ConfigError(f"min_len={min_len} is above {why}, {max_new_tokens[row]} tokens")
+        most = max_new_tokens[row]
+        room = f"the {most} tokens for which there is room behind the prompt of row {row}"
+        raise ConfigError(f"min_len={min_len} is above {f'max_len={most}' if max_len == most else room}")

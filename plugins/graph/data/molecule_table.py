@@ -57,7 +57,7 @@ def _targets(table: Table, smiles: str) -> list[str]:
         return wanted
     found = [name for name, kind in table.kinds.items() if kind in TARGETS and name != smiles]
     if not found:
-        raise DataError(f"{table.name} has columns {described(table)}: write ?target=COLUMN behind it")
+        raise DataError(f"{table.name} has columns {described(table)}: {table.advice('target')}")
     return found
 
 

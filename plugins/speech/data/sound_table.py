@@ -63,7 +63,7 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Soun
         clips.columns = TableColumns(table, {part: rows.tolist() for part, rows in parts.items()})
         return clips
     if "text" not in columns:
-        raise DataError(f"{table.name} has columns {described(table)}: write ?text=COLUMN or ?label=COLUMN behind it")
+        raise DataError(f"{table.name} has columns {described(table)}: {table.advice('text', 'label')}")
     return _transcripts(table, columns, spec, seed, tokenizer)
 
 

@@ -32,9 +32,8 @@ def pair_rows(
         first, *second = _framed(ids, part, frame)
         row = [*first, *chain.from_iterable(second)]
         if max_len is not None and len(row) > max_len:
-            raise InputError(
-                f"text {number} of {len(row)} tokens is longer than the {max_len} that fit: make it shorter"
-            )
+            which = f"text {number}" if len(parts) > 1 else "the text"
+            raise InputError(f"{which} of {len(row)} tokens is longer than the {max_len} that fit: make it shorter")
         rows.append(row)
         segments.append([0] * len(first) + [1] * (len(row) - len(first)))
     return *pad_rows(rows, tokenizer.pad), torch.as_tensor(pad_rows(segments, 0)[0])

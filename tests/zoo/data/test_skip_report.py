@@ -47,6 +47,8 @@ def test_one_that_cannot_be_read_is_named_by_its_place_among_several() -> None:
         read(["1", "x"])
     with pytest.raises(InputError, match=r"^'x' is no number$"):
         read("x")
+    with pytest.raises(InputError, match=r"^'x' is no number$"):
+        read(["x"])
 
 
 def test_nothing_left_is_an_error() -> None:

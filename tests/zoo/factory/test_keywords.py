@@ -21,6 +21,7 @@ from zoo.plugins.vision.models import VisionTransformer
         ("gpt2-small", "n_layer", "depth"),
         ("transformer-base", "nhead", "num_heads"),
         ("vit-small", "img_size", "image_size"),
+        ("vit-small", "global_pool", "pool"),
     ],
 )
 def test_words_of_other_libraries_are_answered_by_ours(name: str, keyword: str, ours: str) -> None:

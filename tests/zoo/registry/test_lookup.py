@@ -442,6 +442,23 @@ def test_names_nobody_listed_are_resolved(toy_spec: Spec) -> None:
         one.find("other:nothing")
 
 
+def test_a_plugin_may_have_the_name_that_another_does_not_know(toy_spec: Spec) -> None:
+    class Suggests:
+        @hookimpl
+        def zoo_resolve(self, name: str) -> None:
+            raise UnknownModelError(f"Did you mean '{name}s'?")
+
+    class Knows:
+        @hookimpl
+        def zoo_resolve(self, name: str) -> ModelSpec | None:
+            return toy_spec("toy-small") if name == "toy_x" else None
+
+    one = alone(Suggests(), Knows())
+    assert one.find("toy_x")[0].plugin == "knows"
+    with pytest.raises(UnknownModelError, match="Did you mean 'toy_ys'"):
+        one.find("toy_y")
+
+
 def test_a_resolver_that_returns_no_spec_is_taken_out() -> None:
     class Resolver:
         @hookimpl

@@ -60,6 +60,8 @@ def test_values_that_cannot_be_are_refused(values: dict[str, Any], error: str) -
     [
         ("steps", 1.5, "steps=1.5: a whole number is wanted"),
         ("lora", 8, "lora=8: a string is wanted, such as lora='8'"),
+        ("freeze", ["stem", "head"], "freeze=['stem', 'head']: a string is wanted, such as freeze='stem,head'"),
+        ("class_weights", [1, 2], "class_weights=[1, 2]: a string is wanted"),
         ("learning_rate", "fast", "learning_rate='fast': a number is wanted"),
         ("batch_size", True, "batch_size=True: a whole number is wanted"),
         ("probe", 1, "probe=1: True or False is wanted"),

@@ -416,6 +416,16 @@ def test_data_that_are_none_are_named(train: Train) -> None:
         train(data=5)
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_a_model_in_place_of_its_name_is_told_how_it_is_trained_on(quadrants: Any) -> None:
+    told = "name=VisionTransformer: zoo.train makes the model by its name; zoo.train('vit-micro', ..., weights=model"
+    model: Any = zoo.create("vit-micro")
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        zoo.train(model, quadrants)
+    with pytest.raises(ConfigError, match="name=3: a string is wanted, such as name='3'"):
+        zoo.train(3, quadrants)  # type: ignore[arg-type]
+
+
 def test_data_that_ask_for_another_task_are_refused(train: Train, quadrants: Any) -> None:
     quadrants.task = "generate"
     with pytest.raises(ConfigError, match="have task 'generate', and the tasks of 'vit-micro' are classify"):

@@ -49,10 +49,10 @@ def train(config: Mapping[str, Any]) -> dict[str, Any]:
     settings = {
         "batch_size": min(32, few.sizes["train"]),
         "seed": config["seed"],
-        "validations": 5,
         "precision": "32-true",
     }
-    given = settings | WAYS[config["way"]] | ({} if config["way"] == PROBE else {"steps": config["steps"]})
+    in_steps = {} if config["way"] == PROBE else {"steps": config["steps"], "validations": 5}
+    given = settings | WAYS[config["way"]] | in_steps
     trained = start(model, few, weights=weights, **given, **config_of_model)
     right = _right(trained.model, few)
     return {

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from zoo.cli.arguments import Undecoded
 from zoo.cli.option_names import in_options
 from zoo.errors import ConfigError, InputError
 from zoo.names import counted
@@ -31,11 +32,17 @@ class Asked:
 
         Raises:
             ConfigError: If one is no pair, and should be.
+            InputError: If the only one is no UTF-8.
         """
         for line in self.lines:
             self.counts["all"] += 1
             if not line.strip() and self.skip is not None:
                 self.skip(line, InputError("there is nothing to read"))
+                continue
+            if isinstance(line, Undecoded):
+                if self.skip is None:
+                    raise InputError(line.fault)
+                self.skip(line, InputError(line.fault))
                 continue
             pair = tuple(line.split("\t"))
             if self.pairs and len(pair) != 2:

@@ -55,7 +55,7 @@ def predict(
     """
     lines = AnswerLines("jsonl" if as_json else kind, top)
     if features is not None:
-        check_out(features, (".npz",))
+        check_out(features, (".npz",), "--features")
     pipeline = Pipeline(model, device, workers=workers, int8=int8)
     thresholds = Thresholds(threshold or [], pipeline.spec.task)
     if top is not None and pipeline.spec.task == "multi-label":
@@ -65,7 +65,7 @@ def predict(
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
     lines.numbers = pipeline.answers_numbers
     pipeline.batch_size = batch_size
-    given = stream_inputs(inputs, file)
+    given = stream_inputs(inputs, file, undecoded=True)
     asked = Asked(given if isinstance(given, Iterator) else iter(check_not_empty(given)), batch_size, pairs)
     if features is None:
         for each, answer in pipeline.predict(asked.given(), asked.skip, masks=top):

@@ -134,7 +134,7 @@ def _table(rows: Mapping[str, Any], options: Mapping[str, str]) -> Table:
     files = {part: (_file(each),) for part, each in rows.items()}
     sections = {part: datasets.Dataset.from_file(str(path)) for part, (path,) in files.items()}
     told = fingerprint([*(path.stem for (path,) in files.values()), repr(sorted(options.items()))])
-    return Table(NAME, sections, told, Path.cwd(), files, options)
+    return Table(NAME, sections, told, Path.cwd(), files, options, from_python=True)
 
 
 def _file(rows: Any) -> Path:

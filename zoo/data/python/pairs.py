@@ -112,7 +112,7 @@ class Pairs:
         files = {part: (_written(self.name, read(part), len(self.parts[part]), columns),) for part in self.parts}
         sections = {part: datasets.Dataset.from_file(str(path)) for part, (path,) in files.items()}
         told = fingerprint([*(path.stem for (path,) in files.values()), repr(sorted(self.options.items()))])
-        return Table(self.name, sections, told, Path(), files, self.options)
+        return Table(self.name, sections, told, Path(), files, self.options, from_python=True)
 
 
 def is_pair(item: Any) -> bool:
@@ -188,9 +188,11 @@ def _write(path: Path, name: str, rows: Iterator[tuple[Any, Any, str]], columns:
     import pyarrow as pa
 
     schema: Any = None
+    first: dict[str, tuple[str, Any]] = {}
     with ExitStack() as opened:
         while some := list(islice(rows, _ROWS)):
             cells = {column: [cell(*row) for row in some] for column, cell in columns.items()}
+            first = first or {column: (some[0][2], values[0]) for column, values in cells.items()}
             try:
                 table = pa.table({column: _array(values) for column, values in cells.items()})
                 if schema is None:
@@ -198,10 +200,32 @@ def _write(path: Path, name: str, rows: Iterator[tuple[Any, Any, str]], columns:
                     writer = opened.enter_context(pa.ipc.new_stream(str(path), schema))
                 writer.write_table(table.cast(schema))
             except (pa.ArrowException, TypeError) as error:
+                told = _two_types(first, cells, [row[2] for row in some])
                 raise DataError(
-                    f"{name}: values of {', '.join(cells)} from {some[0][2]} on are of several types ({error}): give "
-                    "all of a column one type"
+                    f"{name}: {told or f'values from {some[0][2]} on are of several types ({error})'}; give all of "
+                    "a column one type"
                 ) from error
+
+
+def _two_types(first: Mapping[str, tuple[str, Any]], cells: Mapping[str, list[Any]], places: Sequence[str]) -> str:
+    """Name two values of a column that are of different types; nothing where there are none.
+
+    Args:
+        first: where the first value of each column is, and the value.
+        cells: further values of each column.
+        places: where these are.
+    """
+    for column, (begin, value) in first.items():
+        for place, other in zip(places, cells[column], strict=True):
+            if _kind(other) is not _kind(value):
+                return (
+                    f"the {column} of {begin} is {described_item(value)}, and that of {place} {described_item(other)}"
+                )
+    return ""
+
+
+def _kind(value: Any) -> type[Any]:
+    return float if isinstance(value, int) else type(value)
 
 
 def _array(values: list[Any]) -> Any:

@@ -44,7 +44,9 @@ def choose_columns(table: Table, *roles: Role, options: Sequence[str] = ()) -> d
     for name in table.options:
         if name not in named and name not in options:
             known = ", ".join((*named, *options))
-            raise DataError(f"{table.name}: ?{name}= is not understood; options are {known}")
+            raise DataError(
+                f"{table.name}: {table.option(name, table.options[name])} is not understood; options are {known}"
+            )
     chosen = {
         role.name: _named(table, role, table.options[name]) for name, role in named.items() if name in table.options
     }
@@ -83,5 +85,5 @@ def _guessed(table: Table, role: Role, columns: Sequence[str]) -> str:
         return ""
     raise DataError(
         f"{table.name} has columns {described(table)}, and which one is {role.name} ({' or '.join(role.kinds)}) is "
-        f"not clear: write ?{role.name}=COLUMN behind it"
+        f"not clear: {table.advice(role.name)}"
     )

@@ -39,6 +39,7 @@ class Table:
         files: that the rows of each part are from.
         options: what stands behind the question mark, such as the names of columns.
         labels: of a window of a stream, the names of all classes, if there are any; None for a table of its own.
+        from_python: whether a program gives the rows, and the options as `columns=`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Table:
     files: Mapping[str, tuple[Path, ...]] = field(default_factory=dict, repr=False)
     options: Mapping[str, str] = field(default_factory=dict)
     labels: tuple[str, ...] | None = None
+    from_python: bool = False
 
     def __post_init__(self) -> None:
         if not len(self):
@@ -58,6 +60,15 @@ class Table:
 
     def __len__(self) -> int:
         return int(self._ends[-1])
+
+    def option(self, name: str, value: str = "COLUMN") -> str:
+        """Write an option as errors show it: `?text=COLUMN` behind the name, or what a program gives as `columns=`."""
+        return f"columns={{{name!r}: {value!r}}}" if self.from_python else f"?{name}={value}"
+
+    def advice(self, *names: str) -> str:
+        """Say how one of some options is given, each the name of a column."""
+        written = " or ".join(map(self.option, names))
+        return f"give {written}" if self.from_python else f"write {written} behind it"
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -247,9 +258,9 @@ def draw_parts(
     ends = np.cumsum(list(given.values()))
     parts = {part: np.arange(end - given[part], end) for part, end in zip(given, ends, strict=True)}
     missing, pool = [part for part in PARTS if part not in parts], parts["train"]
-    if for_training() and len(np.unique(hashes[pool])) <= len(missing):
+    if for_training() and (different := len(np.unique(hashes[pool]))) <= len(missing):
         what = f", of which some are drawn for {' and '.join(missing)}" if missing else ""
-        raise DataError(f"{name} has {counted(len(pool), 'different example')} to learn from{what}: that is too few")
+        raise DataError(f"{name} has {counted(different, 'different example')} to learn from{what}: that is too few")
     if missing:
         drawn = by_hash(hashes[pool], seed, None if classes is None else classes[pool], missing)
         parts |= {part: pool[places] for part, places in drawn.items()}

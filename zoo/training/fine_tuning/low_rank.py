@@ -27,7 +27,7 @@ PROJECTIONS = ("q", "k", "v", "o")
 DEFAULT = "q,v"
 """Which projections of attention, as in sec. 4.2 and 5.1 of the paper."""
 EVERY = "all"
-_NONE = ", and no linear layers at all"
+_NONE = ", and no linear layers at all; fine-tune it as a whole, with layer_decay=0.75 or freeze='stem'"
 
 
 class Rows(NamedTuple):
@@ -146,7 +146,8 @@ def _matching(model: nn.Module, part: str, asked: str) -> list[Rows]:
         kind = "attention" if part in PROJECTIONS else "linear layers of that name"
         listed = ", ".join([*body][:12]) + (f" and {len(body) - 12} more" if len(body) > 12 else "")
         others = f"; write q, k, v, o, all, or a pattern: the linear layers are {listed}" if body else _NONE
-        raise ConfigError(f"lora={asked!r}: {part!r} matches nothing: {type(model).__name__} has no {kind}{others}")
+        what = f"{part!r} matches nothing" if ":" in asked else f"without layers it is {f'{asked}:{DEFAULT}'!r}"
+        raise ConfigError(f"lora={asked!r}: {what}: {type(model).__name__} has no {kind}{others}")
     return found
 
 

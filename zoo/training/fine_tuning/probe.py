@@ -34,7 +34,11 @@ STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Inverse strengths of the regularisation, of which the best on validation is taken."""
 STEPS = 500
 """Steps of the solver at most."""
-LEFT_OUT = ("freeze", "layer_decay", "lora", "ema", "checkpointing", "mixup", "augment")
+LEFT_OUT = (
+    *("freeze", "layer_decay", "lora", "ema", "checkpointing", "mixup", "augment"),
+    *("steps", "epochs", "learning_rate", "optimizer", "schedule", "warmup", "weight_decay", "label_smoothing"),
+    *("validations", "patience"),
+)
 """Settings that a probe has no use for."""
 NEEDS = (Requirement(module="sklearn", distribution="scikit-learn", install="attention-zoo[bench]"),)
 

@@ -264,8 +264,12 @@ def dying(ids: Tensor, scores: Tensor) -> Tensor:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"min_len": -1}, "min_len=-1 is below 0"),
-    ({"min_len": 4}, "min_len=4 is above max_len=3, 3 tokens"),
+    ({"min_len": 4}, "min_len=4 is above max_len=3"),
     ({"min_len": 2.5}, "min_len=2.5 is no whole number"),
+    ({"temperature": "hot"}, "temperature='hot' is no number"),
+    ({"top_p": True}, "top_p=True is no number"),
+    ({"repetition_penalty": "1.2"}, "repetition_penalty='1.2' is no number"),
+    ({"seed": 1.5}, "seed=1.5 is no whole number"),
     ({"repetition_penalty": 0.0}, "repetition_penalty=0.0 is not in (0, ∞); 1 changes nothing"),
     ({"no_repeat_ngram_size": -2}, "no_repeat_ngram_size=-2: an n-gram has at least one token"),
     ({"stop": "."}, "stop='.': zoo.core.StopStrings('.', tokenizer.decode_batch) ends at strings"),
@@ -290,7 +294,9 @@ def test_wishes_that_cannot_be_are_refused(writer: Maker, wish: dict[str, Any], 
 
 
 def test_a_minimum_needs_room_behind_the_longest_prompt(writer: Maker) -> None:
-    with pytest.raises(ConfigError, match=r"min_len=4 is above the room behind the prompt of row 1, 3 tokens"):
+    with pytest.raises(ConfigError, match=r"min_len=4 is above max_len=3$"):
+        writer().generate(torch.tensor([[3, 4]]), max_len=3, min_len=4)
+    with pytest.raises(ConfigError, match=r"min_len=4 is above the 3 tokens .* behind the prompt of row 1"):
         writer(max_len=6).generate(torch.tensor([[3, 4, 3], [5, 6, 3]]), torch.tensor([1, 3]), max_len=9, min_len=4)
 
 

@@ -69,7 +69,7 @@ def test_pairs_are_answered_as_by_hugging_face(folder: Path) -> None:
 
 
 def test_pairs_that_are_too_long_and_models_that_read_one_text_are_told(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"text 0 of \d+ tokens is longer than the 40 that fit"):
+    with pytest.raises(InputError, match=r"the text of \d+ tokens is longer than the 40 that fit"):
         Pipeline(ours(folder)).inputs([("a " * 30, "b " * 30)])
     with pytest.raises(InputError, match="a pair of texts of a model that reads one"):
         zoo.preprocess("lstm-micro")([("a", "b")])

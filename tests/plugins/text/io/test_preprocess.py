@@ -61,7 +61,7 @@ def test_the_template_of_a_tokenizer_goes_before_the_usual_frame() -> None:
 
 def test_texts_are_cut_to_learned_positions_only_when_asked() -> None:
     prepare = encoder({"max_len": 4, "position": "learned"}, False)
-    with pytest.raises(InputError, match=r"text 0 of 5 tokens is longer than the 4 that fit: .* by truncate=True"):
+    with pytest.raises(InputError, match=r"the text of 5 tokens is longer than the 4 that fit: .* by truncate=True"):
         prepare("abc")
     assert prepare("abc", truncate=True)[0].tolist() == [[1, 101, 102, 2]]
     assert prepare("abc", max_len=3, truncate=True)[0].tolist() == [[1, 101, 2]]
@@ -130,7 +130,7 @@ def test_a_name_without_a_tag_reads_as_its_published_weights_do(
 
 
 def test_no_room_at_all_is_refused() -> None:
-    with pytest.raises(InputError, match="text 0 of 3 tokens is longer than the 0 that fit"):
+    with pytest.raises(InputError, match="the text of 3 tokens is longer than the 0 that fit"):
         source({}, False)("ab", max_len=0)
     with pytest.raises(ConfigError, match="max_len=0 leaves no room for a text"):
         source({}, False)("ab", max_len=0, truncate=True)

@@ -35,7 +35,11 @@ def test_other_names_of_timm_need_no_prefix() -> None:
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("timm:resnet51", "'timm:resnet50'"), ("timm:vit_smal_patch16_224", "'timm:vit_small_patch16_224'")],
+    [
+        ("timm:resnet51", "'timm:resnet50'"),
+        ("timm:vit_smal_patch16_224", "'timm:vit_small_patch16_224'"),
+        ("vit_smal_patch16_224", "'vit_small_patch16_224'"),
+    ],
 )
 def test_an_unknown_name_of_timm_gets_near_ones(name: str, near: str) -> None:
     with pytest.raises(UnknownModelError, match=re.escape(f"Unknown model ({name}). Did you mean")) as error:

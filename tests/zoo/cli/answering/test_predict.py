@@ -51,6 +51,17 @@ def test_blank_lines_of_a_pipe_are_skipped_and_told(labeller: str, run: Run) -> 
     assert "1 of 3 inputs skipped" in told
 
 
+def test_lines_of_a_pipe_that_are_no_utf_8_are_skipped_and_told(labeller: str, run: Run) -> None:
+    code, out, told = run("predict", labeller, piped=b"a\nbad \xff\nb\n")
+    assert code == 1
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["a", "b"]
+    assert "skipped 'bad \N{REPLACEMENT CHARACTER}': what is piped in, line 2: no UTF-8 at byte 5" in told
+    assert "1 of 3 inputs skipped" in told
+    code, _, told = run("predict", labeller, piped=b"\xff\n")
+    assert code == 2
+    assert "what is piped in, line 1: no UTF-8 at byte 1" in told
+
+
 def test_pairs_are_read_as_two_texts(labeller: str, run: Run) -> None:
     code, out, told = run("predict", labeller, "--pairs", "--json", piped=b"one\ttwo\ntwo\tone\n")
     assert code == 0, told
@@ -72,7 +83,8 @@ def test_feature_vectors_are_those_that_the_head_pools(labeller: str, run: Run, 
     with np.load(out) as found:
         np.testing.assert_allclose(found["features"], wanted.numpy(), atol=1e-6)
         assert json.loads(found["inputs.json"]) == ["a text", "another"]
-    assert run("predict", labeller, "a", "--features", str(tmp_path / "a.csv"))[0] == 2
+    code, _, told = run("predict", labeller, "a", "--features", str(tmp_path / "a.csv"))
+    assert (code, told) == (2, f"zoo: --features '{tmp_path}/a.csv': its ending is none of .npz\n")
 
 
 def test_models_without_labels_have_feature_vectors(run: Run, writer: str, tmp_path: Path) -> None:

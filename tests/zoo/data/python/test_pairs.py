@@ -51,5 +51,7 @@ def test_labels_are_names_or_whole_numbers() -> None:
 
 
 def test_a_column_of_several_types_is_an_error() -> None:
-    with pytest.raises(DataError, match=r"values of x, y from train\[0\] on are of several types"):
-        cells(Pairs("mine", {"train": [(0, "a"), (1, 2)]}))
+    several = r"mine: the y of train\[0\] is int 2, and that of train\[{}\] str 'a'; give all of a column one type"
+    for count in (1, 500):  # 500 are written at once
+        with pytest.raises(DataError, match=several.format(count)):
+            cells(Pairs("mine", {"train": [*[(0, 2)] * count, (1, "a")]}))

@@ -1,10 +1,13 @@
+from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 
 from zoo import DataError
 from zoo.data import Role, choose_columns
 from zoo.data.tables.sources.open_files import open_parquet
+from zoo.data.tables.table import Table
 
 TEXT = Role("text", ("text",), ("text", "sentence"))
 LABEL = Role("label", ("class", "integer", "text"), ("label",), optional=True, also=("class",))
@@ -43,5 +46,18 @@ def test_a_column_that_is_not_there_or_of_another_kind_is_an_error(choose: Any) 
 
 
 def test_an_option_that_no_role_has_is_an_error(choose: Any) -> None:
-    with pytest.raises(DataError, match=r"\?imgae= is not understood; options are text, label, class"):
+    with pytest.raises(DataError, match=r"\?imgae=x is not understood; options are text, label, class"):
         choose("imgae=x", TEXT, LABEL, text=["a"])
+
+
+def test_what_a_program_gives_is_named_by_its_keyword() -> None:
+    rows = datasets.Dataset.from_dict({"a": ["x"], "b": ["y"]})
+
+    def table(**options: str) -> Table:
+        return Table("frame", {"train": rows}, "0", Path(), options=options, from_python=True)
+
+    with pytest.raises(DataError, match=r"is not clear: give columns=\{'text': 'COLUMN'\}$"):
+        choose_columns(table(), TEXT)
+    with pytest.raises(DataError, match=r"frame: columns=\{'imgae': 'a'\} is not understood; options are text"):
+        choose_columns(table(imgae="a"), TEXT)
+    assert table().advice("text", "label") == "give columns={'text': 'COLUMN'} or columns={'label': 'COLUMN'}"

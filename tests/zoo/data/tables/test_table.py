@@ -60,7 +60,7 @@ def test_examples_of_one_hash_are_in_one_part(classes: Any) -> None:
 
 def test_too_few_examples_are_an_error() -> None:
     with pytest.raises(DataError, match=r"x has 2 different examples to learn from, of which some are drawn for"):
-        draw_parts({"train": 2}, hash_names([b"a", b"b"]), 0, "x")
+        draw_parts({"train": 4}, hash_names([b"a", b"b", b"a", b"b"]), 0, "x")
 
 
 def test_a_file_is_the_bytes_of_a_cell_or_the_path_it_names(parquet: Any, tmp_path: Path) -> None:

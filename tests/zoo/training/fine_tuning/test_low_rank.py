@@ -117,6 +117,8 @@ def test_of_all_layers_those_that_are_smaller_have_their_full_rank() -> None:
 def test_a_model_without_linear_layers_is_refused() -> None:
     with pytest.raises(ConfigError, match="no linear layers at all"):
         add_low_rank(zoo.create("resnet-micro"), "2:all")
+    with pytest.raises(ConfigError, match=r"lora='8': without layers it is '8:q,v': .* as a whole, with layer_decay"):
+        add_low_rank(zoo.create("resnet-micro"), "8")
 
 
 def test_gates_and_the_bridge_of_a_joined_model_are_trained() -> None:

@@ -171,6 +171,9 @@ def test_each_of_several_labels_has_a_logistic_regression(tmp_path: Path) -> Non
         ({}, "generate", "not for what a model writes or fills in; use lora='8'"),
         ({"lora": "8"}, "classify", "probe=True with lora='8'"),
         ({"mixup": 0.2}, "tag", r"probe=True with mixup=0\.2"),
+        ({"steps": 6}, "classify", "probe=True with steps=6: a probe computes vectors once and fits the head alone"),
+        ({"learning_rate": 0.1}, "tag", r"probe=True with learning_rate=0\.1"),
+        ({"patience": 2}, "multi-label", "probe=True with patience=2"),
     ],
 )
 def test_what_has_no_linear_head_and_what_trains_more_are_refused(given: dict[str, Any], task: str, told: str) -> None:
