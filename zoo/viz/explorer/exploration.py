@@ -175,7 +175,9 @@ def read_of(
             found = write(model, _first_row(inputs), min(most, model.max_len or most), beam, names)
             written, prompt, tree, end = found.inputs, found.prompt, found.tree, found.end
         elif beam > 1 or max_len is not None:
-            raise ConfigError(f"{bound}: '{title}' holds its answer already, so nothing is written; give an input without one")
+            raise ConfigError(
+                f"{bound}: '{title}' holds its answer already, so nothing is written; give an input without one"
+            )
         generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names, end), "tree": tree}
         tokens = following(model, written, prompt, end)
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):

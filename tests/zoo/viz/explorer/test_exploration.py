@@ -101,7 +101,7 @@ def test_a_writer_in_training_is_explored_as_one_in_evaluation() -> None:
 
 def test_an_answer_that_is_given_is_not_written_again() -> None:
     model: Any = zoo.create("transformer-tiny", **SIZE)
-    with pytest.raises(ConfigError, match="beam=2: '.*' holds its answer already"):
+    with pytest.raises(ConfigError, match=r"beam=2: '.*' holds its answer already"):
         model.explore(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]]), beam=2)
 
 
