@@ -2,12 +2,13 @@
 
 import inspect
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from zoo.cli.answering.asked import Asked
-from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, read_inputs
+from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, stream_inputs
 from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
 
@@ -69,13 +70,14 @@ def generate(
     if target is not None and (stream or beam > 1 or n_best > 1):
         raise ConfigError(f"--target {target!r} scores a given answer: without --stream, --beam and --n-best")
     pipeline = Pipeline(model, device, int8=int8)
-    lines = read_inputs(texts, file)
+    given = stream_inputs(texts, file)
+    lines = given if isinstance(given, Iterator) else list(given)
     if temperature == 0:
         typer.echo("--temperature 0: no sampling, the most probable token each time (greedy)", err=True)
         temperature = None if beam > 1 else temperature  # nothing is sampled: a search may do that
     pipeline.check_generates()
     continues = getattr(pipeline.model, "encoder", None) is None
-    if not continues:
+    if not continues and isinstance(lines, list):
         check_not_empty(lines)
     asked = Asked(iter(lines), pipeline.batch_size, blank=continues)
     if target is not None:

@@ -56,6 +56,13 @@ def test_streams_and_scores_go_on_behind_an_input_that_cannot_be_read(
     assert "an input cannot be read: " in err
 
 
+def test_a_blank_line_of_a_pipe_is_skipped(run: Run, writer: str) -> None:
+    alone = run("generate", writer, "abc", "--max-len", "2", "--json")[1]
+    code, out, err = run("generate", writer, "--max-len", "2", "--json", piped=b"abc\n\nabc\n")
+    assert (code, out) == (1, 2 * alone)
+    assert err == "zoo: skipped '': there is nothing to read\nzoo: 1 of 3 inputs skipped\n"
+
+
 def test_a_blank_prompt_beside_another_is_continued_as_it_is_alone(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "prompted"
     zoo.weights.save(zoo.create("decoder-tiny", **SIZE), folder)
