@@ -90,6 +90,14 @@ def test_inputs_and_choices_that_are_none_are_named() -> None:
         model.explore(*images, layers="1")
     with pytest.raises(ConfigError, match=r"heads=2 is no list of numbers"):
         model.explore(*images, heads=2)
+    with pytest.raises(InputError, match=r"^3 is no image: give a path"):
+        model.explore(3)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_numbers_of_a_writer_are_whole() -> None:
+    with pytest.raises(ConfigError, match=r"beam='2' is no whole number"):
+        zoo.create("transformer-tiny", **SIZE).explore("a", beam="2")
 
 
 def test_a_writer_in_training_is_explored_as_one_in_evaluation() -> None:
