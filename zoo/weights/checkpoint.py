@@ -61,7 +61,10 @@ def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoin
     if not pretrained:
         return None
     if not spec.weights:
-        raise WeightsError(f"No pretrained weights exist for {spec.name}. Use `pretrained=False` for random init.")
+        raise WeightsError(
+            f"No pretrained weights exist for {spec.name}: train it, and give the folder that zoo train --out wrote; "
+            "zoo.create without pretrained=True makes it with random ones"
+        )
     return read(spec.weights[tag] if tag else next(iter(spec.weights.values())))
 
 

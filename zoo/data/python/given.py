@@ -102,6 +102,10 @@ def _sized(value: Any, part: str) -> Any:
         ConfigError: If these are no data.
         DataError: If there are none.
     """
+    if any(kind.__name__ == "DataLoader" for kind in type(value).__mro__):
+        raise ConfigError(
+            f"{part} is a DataLoader; batches are made of examples here: give what it loads, its .dataset"
+        )
     has_items = isinstance(value, Iterable) or hasattr(value, "__getitem__")
     if isinstance(value, str | bytes | Path) or not has_items:
         raise ConfigError(f"{part}={value!r} is no data: give {_KNOWN}")
