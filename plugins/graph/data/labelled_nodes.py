@@ -75,7 +75,7 @@ def _completed(
     if for_training() and (different := len(np.unique(hashes))) <= len(missing):
         raise DataError(
             f"{name} has {different} different graphs to train on: too few to draw {' and '.join(missing)} from; give "
-            f"{' and '.join(f'{part}=' for part in missing)} too"
+            f"{' and '.join(f'{part}=' for part in missing)} too, or one Data with train_mask, val_mask and test_mask"
         )
     drawn = by_hash(hashes, seed, None, missing)
     return dict(given) | {part: [given["train"][place] for place in places] for part, places in drawn.items()}
