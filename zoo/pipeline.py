@@ -390,6 +390,9 @@ def prepared(preprocess: Any, raw: Any) -> Any:
     """
     try:
         return preprocess(raw)
+    except IsADirectoryError as error:
+        name = str(error.filename)
+        raise InputError(f"{name!r} is a folder: give the files in it, such as {os.path.join(name, '*')}") from error
     except OSError as error:  # of a file that is named
         raise InputError(f"an input cannot be read: {error}") from error
 

@@ -80,6 +80,8 @@ def test_files_that_cannot_be_read_are_skipped_if_wished(tmp_path: Path) -> None
     assert skipped == gone
     with pytest.raises(InputError, match="an input cannot be read"):
         list(pipeline.predict(gone))
+    with pytest.raises(InputError, match=rf"^'{tmp_path}' is a folder: give the files in it, such as {tmp_path}/\*$"):
+        list(pipeline.predict([str(tmp_path)]))
 
 
 @pytest.fixture

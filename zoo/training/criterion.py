@@ -105,6 +105,27 @@ def plain(name: str) -> str:
     return _SHORT.get(name, name).removeprefix("-")
 
 
+class PlainScores(dict[str, float]):
+    """Scores as they are: `loss`, where data name it `-loss` so that higher is better.
+
+    They are found by the name that data, callbacks and run folders have, too.
+
+    Args:
+        scores: as the data name them.
+    """
+
+    def __init__(self, scores: Scores) -> None:
+        super().__init__(
+            (name.removeprefix("-"), -score if name.startswith("-") else score) for name, score in scores.items()
+        )
+
+    def __missing__(self, name: str) -> float:
+        """Give a score by its other name."""
+        if name.startswith("-") and name[1:] in self:
+            return -self[name[1:]]
+        raise KeyError(name)
+
+
 def goodness(name: str, score: float) -> float:
     """Return a score turned round where lower is better."""
     return -score if name.split(" ")[-1] in _LOWER else score

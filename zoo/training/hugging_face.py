@@ -13,6 +13,7 @@ from zoo.core.losses.loss import IGNORED, binary_cross_entropy, cross_entropy
 from zoo.core.models.model import has_own_loss
 from zoo.core.special_tokens import SYMBOLS
 from zoo.errors import ConfigError, InputError
+from zoo.spec import ModelSpec
 
 
 class Output(OrderedDict[str, Tensor]):
@@ -67,12 +68,16 @@ class HuggingFaceModel(nn.Module):
                 with an encoder those that it is to write.
 
         Raises:
-            InputError: If no input is given, or several.
+            InputError: If no input is given, or several, or that of another modality.
         """
         given = {"input_ids": input_ids, "pixel_values": pixel_values, "input_values": input_values}
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 1:
             raise InputError(f"{' and '.join(named) or 'no input'} is given: one of {', '.join(given)} is wanted")
+        wanted = _wanted(getattr(self.model, "spec", None))
+        if wanted and named[0] != wanted:
+            raise InputError(f"{named[0]} of {self.model.spec.name!r}, whose modality is {self.model.spec.modality}: "
+                             f"give {wanted}")  # fmt: skip
         inputs = self._inputs(given[named[0]], attention_mask, token_type_ids, named[0])
         if self._crosses:
             inputs += (self._shifted(labels) if decoder_input_ids is None else decoder_input_ids,)
@@ -150,6 +155,15 @@ def hf(model: Any) -> HuggingFaceModel:
             "has no names for these; call the model itself"
         )
     return HuggingFaceModel(model)
+
+
+def _wanted(spec: ModelSpec | None) -> str:
+    """Give the input that a model reads; empty where it is not known."""
+    if spec is None:
+        return ""
+    if spec.modality == "speech":
+        return "input_values" if spec.reads == "sound" else "input_ids"
+    return {"vision": "pixel_values", "text": "input_ids"}.get(spec.modality, "")
 
 
 def _output(loss: Tensor | None, logits: Tensor) -> Output:

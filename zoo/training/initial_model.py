@@ -71,8 +71,11 @@ class InitialModel:
             fitting: configuration that the data decide, such as the number of classes.
 
         Raises:
-            ConfigError: If the weights are int8.
+            ConfigError: If the weights are int8, or there are to be fewer classes than the data have.
         """
+        wanted, given = fitting.get("num_classes"), self.overrides.get("num_classes")
+        if isinstance(wanted, int) and isinstance(given, int) and given < wanted:
+            raise ConfigError(f"num_classes={given}: the data need {wanted}; leave it out, or give at least as many")
         known = create.info(self.name).config
         changed = {key: value for key, value in fitting.items() if known.get(key) != value} | self.overrides
         model = create.create(self.name, self.pretrained, weights=self.weights, **changed)

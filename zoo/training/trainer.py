@@ -29,7 +29,7 @@ from zoo.training.callbacks.progress import ProgressDisplay
 from zoo.training.callbacks.save_run import CURVE, SaveRunFolder
 from zoo.training.callbacks.signals import StopOnSignal
 from zoo.training.config import Devices, Settings
-from zoo.training.criterion import Criterion, check_metric, criterion_for, goodness
+from zoo.training.criterion import Criterion, PlainScores, check_metric, criterion_for, goodness
 from zoo.training.defaults import resolved
 from zoo.training.distributed.devices import accelerator_of, launch
 from zoo.training.distributed.shared_corpus import open_shared
@@ -59,7 +59,8 @@ class Trained:
     """In evaluation mode, with the weights of the best checkpoint."""
     folder: Path | None
     scores: dict[str, float]
-    """On the test examples; empty where the training was stopped before its end."""
+    """On the test examples, each as it is: `loss`, also where the data name it `-loss`, for which higher is better.
+    Empty where the training was stopped before its end."""
     outcome: Outcome
     settings: Settings
     """With all defaults resolved."""
@@ -148,7 +149,13 @@ class Trainer:
             warn_of_notes(corpus, told)  # of what was found while training
         first = self.fabric.is_global_zero
         return Trained(
-            parts.model.eval(), self.folder.path, scores, outcome, parts.settings, first, record=_recorded(parts)
+            parts.model.eval(),
+            self.folder.path,
+            PlainScores(scores),
+            outcome,
+            parts.settings,
+            first,
+            record=_recorded(parts),
         )
 
     def _tell(self, corpus: Corpus) -> None:
@@ -265,7 +272,7 @@ class Trainer:
         if (saver := self._saver(parts, None)) is not None:
             saver.on_start(Outcome())
             saver.finish(outcome, scores)
-        return Trained(model, self.folder.path, scores, outcome, parts.settings, record=_recorded(parts))
+        return Trained(model, self.folder.path, PlainScores(scores), outcome, parts.settings, record=_recorded(parts))
 
     def _stored(self, parts: _Parts, end: Snapshot, record: dict[str, Any]) -> Trained:
         """Give the result of a training that is finished, as its folder has it."""
@@ -275,7 +282,9 @@ class Trainer:
         model.load_state_dict(best_weights(end))
         merge(model)
         first = self.fabric.is_global_zero
-        return Trained(model, self.folder.path, record["test"], outcome, parts.settings, first, True, record)
+        return Trained(
+            model, self.folder.path, PlainScores(record["test"]), outcome, parts.settings, first, True, record
+        )
 
     def _saver(self, parts: _Parts, start: Snapshot | None) -> SaveRunFolder | None:
         if self.folder.path is None:

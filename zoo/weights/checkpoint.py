@@ -62,8 +62,8 @@ def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoin
         return None
     if not spec.weights:
         raise WeightsError(
-            f"No pretrained weights exist for {spec.name}: train it and name the folder of the training; a fresh model "
-            "has random weights"
+            f"No pretrained weights exist for {spec.name}: train it, and give the folder that zoo train --out wrote; "
+            "zoo.create without pretrained=True makes it with random ones"
         )
     return read(spec.weights[tag] if tag else next(iter(spec.weights.values())))
 

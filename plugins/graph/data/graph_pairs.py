@@ -13,6 +13,7 @@ from zoo import DataError, InputError, ModelSpec
 from zoo.data import Pairs, cached_file, described_item, fingerprint, is_pair, label_cell
 from zoo.plugins.graph.data.corpus import GraphsCorpus
 from zoo.plugins.graph.data.labelled_nodes import LABELS, open_labelled_nodes
+from zoo.plugins.graph.data.masked_nodes import is_masked, open_masked_nodes
 from zoo.plugins.graph.data.molecule_table import open_table
 from zoo.plugins.graph.data.storage.graph_files import LinesFile
 from zoo.plugins.graph.data.user_files import corpus_of
@@ -26,12 +27,15 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
 
     A graph is a `Data`, a tuple of tensors (x, edge_index[, edge_attr]), a graph of networkx, a line of JSON, or a
     molecule as SMILES. A target is a name or a whole number: a class; fractions: numbers; or a list of names: a label
-    for each node. Of molecules, any numbers are numbers, and 0 and 1 labels, as in a table.
+    for each node. One `Data` alone may have `train_mask`, `val_mask` and `test_mask` of its nodes. Of molecules, any
+    numbers are numbers, and 0 and 1 labels, as in a table.
 
     Raises:
         DataError: If an item is no such pair, or a graph cannot be read.
     """
     first = pairs.first()[0]
+    if is_masked(first):
+        return open_masked_nodes(pairs, spec)
     if is_pair(first) and isinstance(first[0], str) and not first[0].lstrip().startswith("{"):
         if isinstance(first[1], str):  # a table of texts does not say which of them is predicted
             pairs = replace(pairs, options={"target": "target", **pairs.options})

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from zoo import DataError, ModelSpec
-from zoo.data import PARTS, DatasetInfo, by_hash, fingerprint, hash_names, names_of
+from zoo.data import PARTS, DatasetInfo, by_hash, fingerprint, for_training, hash_names, names_of
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import Example
 from zoo.plugins.graph.data.trained_labels import check_trained
@@ -29,8 +29,10 @@ def open_labelled_nodes(name: str, lines: Mapping[str, Sequence[str]], spec: Mod
         DataError: If a graph has another target, a label is in no training example, or there are too few graphs.
     """
     targets = {part: [_labels(part, place, line) for place, line in enumerate(rows)] for part, rows in lines.items()}
-    labels = names_of((str(label) for row in targets["train"] for label in row), name)
-    if all(isinstance(label, int) for row in targets["train"] for label in row):
+    learned = targets["train"] if for_training() else [row for rows in targets.values() for row in rows]
+    known = [label for row in learned for label in row]
+    labels = names_of(map(str, known), name)
+    if all(isinstance(label, int) for label in known):
         labels.sort(key=int)
     number = {label: place for place, label in enumerate(labels)}
     others = {part: sorted({str(label) for row in rows for label in row}) for part, rows in targets.items()}
@@ -70,10 +72,10 @@ def _completed(
     if not missing:
         return dict(given)
     hashes = hash_names(line.encode() for line in lines)
-    if (different := len(np.unique(hashes))) <= len(missing):
+    if for_training() and (different := len(np.unique(hashes))) <= len(missing):
         raise DataError(
             f"{name} has {different} different graphs to train on: too few to draw {' and '.join(missing)} from; give "
-            f"{' and '.join(f'{part}=' for part in missing)} too"
+            f"{' and '.join(f'{part}=' for part in missing)} too, or one Data with train_mask, val_mask and test_mask"
         )
     drawn = by_hash(hashes, seed, None, missing)
     return dict(given) | {part: [given["train"][place] for place in places] for part, places in drawn.items()}

@@ -121,7 +121,7 @@ def _classes(found: dict[str, NDArray[Any]], name: str) -> tuple[dict[str, Int64
     values = np.unique(np.concatenate(learned))
     classes = [str(value) for value in values]
     if len(classes) < 2 and for_training():
-        raise DataError(f"{name} has one class ({classes[0]}); a comparison needs at least two")
+        raise DataError(f"{name} has one class ({classes[0]}): give examples of at least two")
     places = {each: place for place, each in enumerate(classes)}
     numbered = {}
     for part in found:

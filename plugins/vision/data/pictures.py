@@ -257,7 +257,7 @@ def _split(
     """
     counts = np.bincount(labels)
     if len(counts) < 2 and for_training():
-        raise DataError(f"the data have {len(counts)} class; a comparison needs at least 2")
+        raise DataError(f"the data have {len(counts)} class: give examples of at least 2")
     if counts.min() < len(missing) + 1 and for_training():
         small = int(counts.argmin())
         name = classes[small] if classes else str(small)

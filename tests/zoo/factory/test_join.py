@@ -85,7 +85,7 @@ def test_a_joined_model_of_sounds_is_trained_on_transcripts(tmp_path: Path) -> N
         decoder_config=DECODER,
         **ENCODER,
     )
-    assert "-word error rate" in trained.scores
+    assert "word error rate" in trained.scores
 
 
 def test_what_the_zoo_cannot_join_says_so() -> None:

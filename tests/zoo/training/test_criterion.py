@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from zoo.errors import ConfigError
-from zoo.training.criterion import Criterion, check_metric, criterion_for, goodness, score_text
+from zoo.training.criterion import Criterion, PlainScores, check_metric, criterion_for, goodness, score_text
 
 
 def best_of(history: list[dict[str, float]], criterion: Criterion = Criterion()) -> int:
@@ -120,6 +120,15 @@ def test_a_score_is_turned_round_where_lower_is_better(name: str, label: str) ->
 def test_people_read_a_perplexity_as_it_is() -> None:
     assert score_text("-perplexity", -231.6) == "perplexity 231.6000"
     assert score_text("accuracy", 0.5) == "accuracy 0.5000"
+
+
+def test_scores_of_a_training_are_named_and_signed_as_they_are() -> None:
+    scores = PlainScores({"accuracy": 0.5, "-loss": -2.0})
+    assert scores == {"accuracy": 0.5, "loss": 2.0}
+    assert scores["-loss"] == -2
+    for absent in ("perplexity", "-perplexity", "-"):
+        with pytest.raises(KeyError, match=f"'{absent}'"):
+            scores[absent]
 
 
 def test_short_names_of_scores_are_taken() -> None:

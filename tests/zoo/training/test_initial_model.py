@@ -24,6 +24,12 @@ def test_a_cnn_is_made_channels_last() -> None:
     assert all(kernel.is_contiguous(memory_format=torch.channels_last) for kernel in kernels)
 
 
+def test_fewer_classes_than_the_data_have_are_refused() -> None:
+    assert InitialModel("vit-micro", None, False, {"num_classes": 5}).make({"num_classes": 3}).num_classes == 5
+    with pytest.raises(zoo.ConfigError, match="num_classes=1: the data need 3; leave it out, or give at least as many"):
+        InitialModel("vit-micro", None, False, {"num_classes": 1}).make({"num_classes": 3})
+
+
 def test_a_folder_of_weights_starts_a_training_with_them_and_their_tokenizer(tmp_path: Path) -> None:
     saved = zoo.create("decoder-tiny", dim=16, depth=1, num_heads=2, mlp_dim=16)
     zoo.weights.save(saved, tmp_path)

@@ -102,6 +102,12 @@ def _sized(value: Any, part: str) -> Any:
         ConfigError: If these are no data.
         DataError: If there are none.
     """
+    if any(kind.__name__ == "DataLoader" for kind in type(value).__mro__):
+        raise ConfigError(
+            f"{part} is a DataLoader; batches are made of examples here: give what it loads, its .dataset"
+        )
+    if _is_one(value):
+        value = [value]
     has_items = isinstance(value, Iterable) or hasattr(value, "__getitem__")
     if isinstance(value, str | bytes | Path) or not has_items:
         raise ConfigError(f"{part}={value!r} is no data: give {_KNOWN}")
@@ -113,6 +119,11 @@ def _sized(value: Any, part: str) -> Any:
         hint = "" if part == "train" else f": leave it out, and {part} is drawn from train, or give it examples"
         raise DataError(f"{part} has no examples{hint}")
     return value
+
+
+def _is_one(value: Any) -> bool:
+    """Tell a single example, whose parts have names, such as a `Data` of PyG, from a table or several examples."""
+    return callable(getattr(value, "keys", None)) and not isinstance(value, Mapping) and _as_table(value) is None
 
 
 def _as_table(value: Any) -> Any:

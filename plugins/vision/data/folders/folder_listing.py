@@ -122,7 +122,7 @@ def _at_least_two(root: Path, classes: list[ClassFolder]) -> list[ClassFolder]:
     names = sorted({each.name for each in classes})
     if not names or (len(names) < 2 and for_training()):
         found = f"one class ({shown_name(names[0])})" if names else "no class"
-        raise DataError(f"{root} has {found}; a comparison needs a sub-folder for each of at least two classes")
+        raise DataError(f"{root} has {found}: put the pictures into a sub-folder for each of at least two classes")
     return classes
 
 

@@ -43,6 +43,12 @@ def test_labels_of_nodes_are_learned_and_judged() -> None:
     found = zoo.evaluate(trained, graphs[:10], samples=3)
     assert found.count == 10
     assert found.scores["accuracy"].value > 0.9
+    alone = path_graph(4)
+    alone.y = torch.zeros(4, dtype=torch.long)  # one graph, of one label
+    assert zoo.evaluate(trained, [alone], samples=2).count == 4
+    alone.y = torch.full((4,), 7)
+    with pytest.raises(DataError, match="has the label 7, which 'graph-tiny' lacks; it has 0, 1"):
+        zoo.evaluate(trained, [alone], samples=2)
 
 
 def test_what_does_not_fit_is_told() -> None:

@@ -65,4 +65,4 @@ def test_zinc_asks_for_a_number_of_each_molecule(write_zinc: Callable[[Path], No
     example = corpus.parts["train"][0]
     assert example.graph.edge_attr is not None
     assert example.graph.edge_attr.flatten().tolist() == [1, 1, 2, 2]
-    assert next(iter(zoo.train("graph-tiny", corpus, steps=1, depth=1).scores)) == "-mae"
+    assert next(iter(zoo.train("graph-tiny", corpus, steps=1, depth=1).scores)) == "mae"

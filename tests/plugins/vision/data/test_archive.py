@@ -44,7 +44,7 @@ def test_float_pictures_become_bytes(archive: Save) -> None:
             "float64 pictures from 300 to 300; 0 … 1 or 0 … 255 wanted",
         ),
         ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(3)}, "4 pictures but 3 labels"),
-        ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(4)}, "has one class (0)"),
+        ({"x": np.zeros((4, 8, 8), np.uint8), "y": np.zeros(4)}, "has one class (0): give examples of at least two"),
         ({"x": np.zeros((0, 8, 8), np.uint8), "y": np.zeros(0)}, "data.npz: pictures of shape (0, 8, 8) are none"),
         ({"x": np.zeros((5, 8, 8), np.uint8), "y": list("abbbb")}, "class 'a' has too few examples"),
         ({"x": np.array([{}], object), "y": np.zeros(1)}, "cannot be read: Object arrays"),

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 
 import zoo
 from zoo import ConfigError, DataError
@@ -103,6 +103,11 @@ def test_the_same_rows_have_the_same_fingerprint_and_others_another() -> None:
         ({"train": [(1, 2)], "validation": []}, DataError, "validation has no examples: leave it out, and validation"),
         ({"train": 5}, ConfigError, r"train=5 is no data: give a list of pairs"),
         ({"train": [(1, 2)], "test": "a.csv"}, ConfigError, r"test='a.csv' is no data"),
+        (
+            {"train": [(1, 2)], "validation": DataLoader(Squares())},
+            ConfigError,
+            r"validation is a DataLoader; .* \.dataset",
+        ),
         ({"train": [(1, 2)], "test": (torch.zeros(0), [])}, DataError, "test has no examples: leave it out"),
         ({"train": (torch.zeros(3), [1, 2])}, DataError, "train: 3 inputs and 2 targets"),
     ],

@@ -120,7 +120,7 @@ def test_parts_are_taken_as_they_are_given(draw: Draw) -> None:
             {"train/cats": 1, "train/dogs": 1, "val": 1},
             "'val' has no sub-folder for each class: add some, or remove it",
         ),
-        ({"cats": 1}, r"has one class \(cats\); a comparison needs a sub-folder for each"),
+        ({"cats": 1}, r"has one class \(cats\): put the pictures into a sub-folder for each"),
         ({}, "there is no such folder"),
     ],
 )
