@@ -394,7 +394,8 @@ def prepared(preprocess: Any, raw: Any) -> Any:
         name = str(error.filename)
         raise InputError(f"{name!r} is a folder: give the files in it, such as {os.path.join(name, '*')}") from error
     except OSError as error:  # of a file that is named
-        raise InputError(f"an input cannot be read: {error}") from error
+        why = f"there is no file {str(error.filename)!r}" if isinstance(error, FileNotFoundError) else error
+        raise InputError(f"an input cannot be read: {why}") from error
 
 
 class _Reader:

@@ -161,7 +161,7 @@ def _heads(found: Sequence[Recorded], places: Tensor | None, ordered: bool) -> I
 def _methods(model: Any, read: Read, found: Sequence[Recorded], chosen: Selection, notes: list[str]) -> Iterator[Shown]:
     """Join the attention of all layers, where all are there."""
     if chosen.part or chosen.layers or chosen.heads:
-        notes.append("Rollout and gradient-weighted attention need all layers and heads: leave the choice out.")
+        notes.append("Rollout and gradient-weighted attention need all parts, layers and heads: leave the choice out.")
         return
     for part in ("encoder", "decoder"):
         layers = [each.weights for each in found if each.part == part]

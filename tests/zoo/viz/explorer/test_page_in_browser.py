@@ -195,6 +195,12 @@ def test_a_generation_is_walked_through(opened: Open) -> None:
     numbers = [float(text) for text in cells]
     assert numbers == pytest.approx([probability for _, probability, _ in steps[1]["candidates"]], abs=6e-4)
     assert shown.locator(".tree text.best").count() >= 1
+    shown.locator(".matrix").focus()
+    shown.keyboard.press("ArrowDown")
+    shown.get_by_role("heading", name="Generation: step 3 of").wait_for()
+    shown.get_by_label("encoder, layer 1, head 1").click()
+    shown.get_by_role("heading", name="Encoder, layer 1, head 1").wait_for()
+    assert shown.get_by_role("heading", name="Generation: step 3 of").is_visible()
 
 
 def test_what_a_decoder_without_attention_writes_is_walked_through(opened: Open) -> None:

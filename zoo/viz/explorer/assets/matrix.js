@@ -70,7 +70,7 @@ function told(pane, store, map, row, column) {
   return { words: map.layer ? `${query} → ${key}` : `${key} for ${query}`, value: valueAt(store, map, row, column) };
 }
 
-const LETTER = 6.2;
+const LETTER = 7;
 const NAMED = 64; // names along a side
 
 /** Gives the room that names need, and the frame of the cells. */

@@ -22,6 +22,12 @@ function stepProbability(tree, place) {
   return total === null || before === null ? null : Math.exp(total - before);
 }
 
+/** Gives the step that writes behind the chosen row of the target; the chosen step where no token is written there. */
+function stepOf(steps, rows, row, step) {
+  const at = rows === "target" ? steps.findIndex((each) => each.row === row) : -1;
+  return at < 0 ? Math.max(0, Math.min(step, steps.length - 1)) : at;
+}
+
 /** Makes the slider with what was written, its candidates and the tree. */
 function makeWriting(pane) {
   const box = element("div");
@@ -41,7 +47,8 @@ function makeWriting(pane) {
       element("div", { class: "wide" }, drawnTree(tree)));
   }
   const show = () => {
-    const step = moved(chosen.step, 0, steps.length), names = pane.sides.target.names;
+    const step = stepOf(steps, mapOf(pane).rows, chosen.row, chosen.step), names = pane.sides.target.names;
+    chosen.step = step; // so that another map goes on from there
     slider.value = String(step);
     title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", title.textContent);
@@ -74,4 +81,4 @@ function drawnTree(tree) {
   return svg;
 }
 
-if (typeof module !== "undefined") module.exports = { laidOut, stepProbability };
+if (typeof module !== "undefined") module.exports = { laidOut, stepOf, stepProbability };
