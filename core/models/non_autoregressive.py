@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from zoo.core.errors import ConfigError, InputError
-from zoo.core.generation.length_prediction import Length, counts
+from zoo.core.generation.length_prediction import CutAtEnd, Length, counts
 from zoo.core.generation.loop import Generated, ended
 from zoo.core.generation.stepping import evaluating
 from zoo.core.layers.heads import NextToken
@@ -165,9 +165,12 @@ class NonAutoregressive(Composition):
 
     def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
         found = self.generate(*inputs, max_len=max_len)
-        ids, rows = found.read(self.symbols), (found.ids != self.symbols.eos).all(-1)[:, 0].nonzero()[:, 0]
-        ids[rows, found.lengths[rows, 0]] = self.symbols.pad  # there is no place for an end behind a last token
-        return *inputs, ids[:, : max(1, int((ids != self.symbols.pad).sum(1).max()))]
+        ids = found.read(self.symbols)
+        if isinstance(self.length, CutAtEnd):  # it has no place for an end behind the last of all places
+            rows = (found.ids != self.symbols.eos).all(-1)[:, 0].nonzero()[:, 0]
+            ids[rows, found.lengths[rows, 0]] = self.symbols.pad
+            ids = ids[:, : int((ids != self.symbols.pad).sum(1).max())]
+        return *inputs, ids
 
     def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1, **others: Any) -> Generated:
         """Write all places at once, in evaluation mode and without gradients, up to the first end.

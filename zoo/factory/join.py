@@ -50,19 +50,12 @@ def join(
         ConfigError: If the two cannot be joined; the text says why.
         WeightsError: If weights cannot be read or do not fit.
     """
-    for keyword, config in (("encoder_config", encoder_config), ("decoder_config", decoder_config)):
-        if config is not None and not isinstance(config, Mapping):
-            raise ConfigError(f"{keyword}={config!r}: a mapping of keywords is wanted, such as {{'depth': 2}}")
-    if not isinstance(freeze, str) and not (
-        isinstance(freeze, Sequence) and all(isinstance(each, str) for each in freeze)
-    ):
-        raise ConfigError(f"freeze={freeze!r}: 'encoder', 'decoder' or a pattern of names is wanted, or a list of these")
-    given: dict[str, Any] = {f"encoder.{key}": value for key, value in (encoder_config or {}).items()}
+    given: dict[str, Any] = {f"encoder.{key}": value for key, value in _keywords("encoder", encoder_config).items()}
     parts = {"encoder_weights": encoder_weights, "decoder_weights": decoder_weights}
     chosen: dict[str, Any] = {
         "bridge": bridge,
-        "freeze": (freeze if isinstance(freeze, str) else ",".join(freeze)) or None,
-        "decoder_config": dict(decoder_config or {}) or None,
+        "freeze": _patterns(freeze) or None,
+        "decoder_config": _keywords("decoder", decoder_config) or None,
     }
     given |= chosen | parts | options
     name = f"joined:{_named('encoder', encoder)}+{_named('decoder', decoder)}"
@@ -77,3 +70,19 @@ def _named(part: str, value: object) -> str:
         f"{part}: a {type(value).__name__} in place of a name such as 'vit-micro' or 'local-dir:runs/mine'; weights of "
         f"your own are {part}_weights="
     )
+
+
+def _keywords(part: str, value: object) -> dict[str, Any]:
+    """Give the keywords of a part."""
+    if value is None or isinstance(value, Mapping):
+        return dict(value or {})
+    raise ConfigError(f"{part}_config={value!r}: a mapping of keywords is wanted, such as {{'depth': 2}}")
+
+
+def _patterns(value: object) -> str:
+    """Join patterns of what stays as it is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    raise ConfigError(f"freeze={value!r}: 'encoder', 'decoder' or a pattern of names is wanted, or a list of these")

@@ -182,6 +182,11 @@ class _Recorder:
         """Keep the chosen heads of a layer."""
         heads = self.chosen.of(len(weights))
         kept = weights[[head - 1 for head in heads]].float().cpu()
+        if not bool(kept.isfinite().all()):
+            raise InputError(
+                f"layer {layer} of the {part} has weights that are no numbers (NaN): the input or the model's weights "
+                "hold such numbers"
+            )
         if heads:
             self.found.append(Recorded(part, layer, heads, kept, None if valid is None else valid.cpu()))
 
@@ -203,8 +208,8 @@ class _Recorder:
         if not self.layers:
             raise ConfigError(
                 f"'{name}' has no attention weights: convolutions and recurrent cells make none. `zoo predict` and "
-                "`zoo generate` show its answers; a Transformer on the same task, or recurrent attention such as "
-                "--set attention=delta, has weights to explore"
+                "`zoo generate` show its answers; a Transformer on the same task has weights to explore, also with "
+                "recurrent attention (attention=delta)"
             )
         part = self.chosen.part
         if part is not None and part not in self.layers:

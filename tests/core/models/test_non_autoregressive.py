@@ -60,6 +60,15 @@ def test_an_answer_of_its_own_stands_behind_the_begin() -> None:
     assert model(*source, read).shape[:2] == read.shape
 
 
+def test_an_answer_that_fills_all_places_is_read_without_its_last_token() -> None:
+    model = model_with(CutAtEnd(0.0, 3))
+    (row, _), places = model.generate(SOURCE, VALID).best(), 3
+    *source, read = model.with_answer(SOURCE, VALID)
+    assert len(row) == places  # without an end
+    assert read[0].tolist() == [1, *row[:-1]]
+    assert model(*source, read).shape[:2] == read.shape
+
+
 def test_only_the_number_of_target_tokens_matters() -> None:
     model, other = model_with(), torch.tensor([[1, 3, 3, 3, 3], [1, 8, 8, 0, 0]])
     torch.testing.assert_close(model(SOURCE, VALID, TARGET_IDS), model(SOURCE, VALID, other), atol=0, rtol=0)

@@ -1,6 +1,7 @@
 """`zoo.join` and trainings by the name of a joined model."""
 
 import json
+import re
 import wave
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 import zoo
-from zoo.factory.join import _named
+from zoo.factory.join import _keywords, _named, _patterns
 
 ENCODER: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
 DECODER: dict[str, Any] = {**ENCODER, "max_len": 64}
@@ -39,6 +40,15 @@ def test_a_model_in_place_of_a_name_is_refused() -> None:
     told = "^encoder: a Linear in place of a name such as 'vit-micro' .* encoder_weights=$"
     with pytest.raises(zoo.ConfigError, match=told):
         _named("encoder", torch.nn.Linear(2, 2))
+
+
+def test_keywords_and_patterns_of_other_types_are_refused() -> None:
+    assert (_patterns(("encoder", "decoder.norm.*")), _keywords("encoder", None)) == ("encoder,decoder.norm.*", {})
+    for value in (3, [3]):
+        with pytest.raises(zoo.ConfigError, match=re.escape(f"freeze={value!r}: 'encoder', 'decoder' or a pattern")):
+            _patterns(value)
+    with pytest.raises(zoo.ConfigError, match="encoder_config='depth=2': a mapping of keywords is wanted"):
+        _keywords("encoder", "depth=2")
 
 
 def test_a_joined_model_of_texts_is_trained_saved_and_writes(tmp_path: Path) -> None:

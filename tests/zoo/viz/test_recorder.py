@@ -58,12 +58,16 @@ def test_more_than_fits_is_refused_before_it_is_made_and_a_choice_may_fit() -> N
     [
         (Selection(layers=(3,)), "layers=3: there are layers 1 … 2"),
         (Selection(heads=(0,)), "heads=0: there are heads 1 … 2"),
-        (Selection("other"), "part='other': this model has encoder and decoder and cross"),
     ],
 )
 def test_what_is_not_there_is_told(chosen: Selection, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         record(writer(), INPUTS, chosen)
+
+
+def test_a_part_that_no_model_has_is_told_before_one_runs() -> None:
+    with pytest.raises(ConfigError, match="part='other' is none of encoder, decoder, cross"):
+        Selection("other")
 
 
 def test_a_model_of_another_library_gives_its_own_maps() -> None:
@@ -79,5 +83,11 @@ def test_a_model_of_another_library_gives_its_own_maps() -> None:
 def test_a_model_without_weights_is_told_what_can_be_shown_instead(name: str) -> None:
     torch.set_default_dtype(torch.float32)
     model: Any = zoo.create(name).eval()
-    with pytest.raises(ConfigError, match=f"'{name}' has no attention weights: .* attention=delta, has weights"):
+    with pytest.raises(ConfigError, match=f"'{name}' has no attention weights: .* has weights to explore"):
         record(model, zoo.example(name, 1))
+
+
+def test_weights_that_are_no_numbers_are_told() -> None:
+    model: Any = zoo.create("vit-micro", depth=1)
+    with pytest.raises(InputError, match=r"layer 1 of the encoder has weights that are no numbers \(NaN\)"):
+        record(model, (torch.full((1, 3, 24, 24), torch.nan),), Selection())

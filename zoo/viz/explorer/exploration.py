@@ -40,20 +40,28 @@ class Exploration:
         self.html = page(self.panes, command)
 
     def beside(self, other: "Exploration") -> "Exploration":
-        """Give a page with this exploration and another, side by side: two inputs, checkpoints or mechanisms."""
+        """Give a page with this exploration and another, side by side: two inputs, checkpoints or mechanisms.
+
+        Raises:
+            ConfigError: If the other is none.
+        """
+        if not isinstance(other, Exploration):
+            raise ConfigError(f"beside({other!r}): another page of explore() is wanted")
         return Exploration([*self.panes, *other.panes][:SIDES])
 
     def save(self, path: str | Path) -> Path:
         """Save the page.
 
         Raises:
-            ConfigError: If the file cannot be written.
+            ConfigError: If the file cannot be written, or is no HTML by its ending.
         """
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ConfigError(f"save({str(path)!r}): its ending is none of .html, .htm")
         try:
             with atomic_path(Path(path)) as scratch:
                 scratch.write_text(self.html, encoding="utf-8")
         except OSError as error:
-            raise ConfigError(f"{str(path)!r} cannot be written: {error}") from error
+            raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
         return Path(path)
 
     def _repr_html_(self) -> str:
@@ -169,11 +177,11 @@ def read_of(
     tokens: list[tuple[int, int]] = []
     if isinstance(model, Generator) and not _float_targets(model):
         prompt, tree, end = 1, [], None
-        if not has_encoder and _is_ids(inputs[0]):
+        if _is_ids(inputs[0]) and not _reads_graphs(model):
             check_length(inputs[0].shape[1], MOST)
-        if not has_encoder or not _answered(inputs):
+        if not has_encoder or not _answered(model, inputs):
             most = TOKENS if max_len is None else max_len
-            found = write(model, _first_row(inputs), min(most, model.max_len or most), beam, names)
+            found = write(model, _first_row(model, inputs), min(most, model.max_len or most), beam, names)
             written, prompt, tree, end = found.inputs, found.prompt, found.tree, found.end
         elif beam > 1 or max_len is not None:
             raise ConfigError(
@@ -183,7 +191,7 @@ def read_of(
         tokens = following(model, written, prompt, end)
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):
         raise ConfigError(f"{bound}: '{title}' writes no tokens one by one")
-    elif hasattr(model, "generate") and not _answered(inputs):
+    elif hasattr(model, "generate") and not _answered(model, inputs):
         written = model.with_answer(*inputs, max_len=max_len)
     if isinstance(model, NonAutoregressive):
         tokens = list(enumerate(written[-1][0].tolist()[1:]))
@@ -223,12 +231,20 @@ def _is_ids(value: Any) -> bool:
     return ids and value.dtype != torch.bool  # a mask of what is valid
 
 
-def _answered(inputs: Sequence[Any]) -> bool:
-    """Tell whether the last inputs are the target's ids."""
-    return len(inputs) > 1 and _is_ids(inputs[-1])
+def _answered(model: Any, inputs: Sequence[Any]) -> bool:
+    """Tell whether the last inputs are the target's ids; of graphs the first four say what stands in them."""
+    return len(inputs) > (4 if _reads_graphs(model) else 1) and _is_ids(inputs[-1])
 
 
-def _first_row(inputs: Sequence[Any]) -> tuple[Any, ...]:
+def _reads_graphs(model: Any) -> bool:
+    names = getattr(model, "input_names", list)
+    return "edge_index" in names()
+
+
+def _first_row(model: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Give the first row of each input; of graphs, which stand in one row, all."""
+    if _reads_graphs(model):
+        return tuple(inputs)
     return tuple(each[:1] if hasattr(each, "ndim") and each.ndim else each for each in inputs)
 
 

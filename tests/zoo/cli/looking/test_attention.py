@@ -144,7 +144,7 @@ def test_configuration_can_be_changed_and_weights_left_aside(run: Run, writer: s
         (["vit-micro", "--out", "maps.jpg"], "--out 'maps.jpg': its ending is none of .png, .svg, .pdf"),
         (["vit-micro", "--out", "no/maps.png"], "--out 'no/maps.png': there is no folder 'no'"),
         (["vit-micro", "a.png", "--data", "digits"], "1 input and --data 'digits': give one of them"),
-        (["vit-micro", "a.png"], "an input cannot be read: [Errno 2] No such file or directory"),
+        (["vit-micro", "a.png"], "an input cannot be read: there is no file 'a.png'"),
         (["vit-micro", "--max-len", "3"], "--max-len 3: nothing is generated here"),
         (["vit-micro", "--layer", "2"], "--layer 2: there are layers 1 … 1"),
         (["resnet-micro"], "'resnet-micro' has no attention that could be drawn"),

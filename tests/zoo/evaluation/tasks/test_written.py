@@ -8,6 +8,7 @@ from zoo.data import Written
 from zoo.evaluation.judge import Item
 from zoo.evaluation.tasks.tokens import TokenJudge, TokenSums
 from zoo.evaluation.tasks.written import Both, TranscriptJudge, TranslationJudge
+from zoo.plugins.shared.text.metrics import bleu
 
 TEXTS = ["the cat sat on the mat", "a dog ran home today", "no"]
 WANTED = [("the cat sat on a mat", "a cat was on the mat"), ("a dog ran home today",), ("yes",)]
@@ -27,6 +28,13 @@ def test_a_draw_scores_as_the_corpus_of_its_texts_does() -> None:
     found = TranslationJudge(ITEMS[1:], WRITTEN[1:], "13a").scores(np.array([0, 0, 1]))
     texts, wanted = ["a dog ran home today"] * 2 + ["no"], [["a dog ran home today"] * 2 + ["yes"]]
     assert found["BLEU"] == pytest.approx(sacrebleu.corpus_bleu(texts, wanted).score)
+
+
+def test_short_texts_have_the_bleu_that_a_training_tells() -> None:
+    written = [Written(place, "a red three", (wanted,)) for place, wanted in enumerate(("a red three", "a red four"))]
+    found = TranslationJudge(ITEMS[:2], written, "13a").scores(np.array([0, 1]))["BLEU"]
+    assert found == pytest.approx(bleu([each.text for each in written], [each.wanted for each in written], "13a"))
+    assert found > 50
 
 
 def test_error_rates_are_edits_over_the_length_of_the_references() -> None:

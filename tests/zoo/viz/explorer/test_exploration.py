@@ -114,10 +114,28 @@ def test_an_answer_that_is_given_is_not_written_again() -> None:
 
 
 def test_a_text_that_is_too_long_is_refused_before_a_model_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    model: Any = zoo.create("decoder-tiny", **SIZE)
     monkeypatch.setattr(exploration, "write", None)
-    with pytest.raises(InputError, match=r"^40,000 tokens: .* layers= and heads= do not help: give at most 4,898"):
-        model.explore(torch.zeros(1, 40_000, dtype=torch.long))
+    for name in ("decoder-tiny", "transformer-tiny"):
+        model: Any = zoo.create(name, **SIZE)
+        with pytest.raises(InputError, match=r"^40,000 tokens: .* layers= and heads= do not help: give at most 4,898"):
+            model.explore(torch.zeros(1, 40_000, dtype=torch.long))
+
+
+def test_a_text_about_a_graph_is_written_and_explored() -> None:
+    pytest.importorskip("torch_geometric")
+    model: Any = zoo.join("graph-tiny", "transformer-tiny", encoder_config=SIZE, decoder_config=SIZE)
+    for inputs in (("CCO",), zoo.preprocess("graph-tiny")("CCO")):
+        (pane,) = model.explore(*inputs, max_len=3).panes
+        assert {each.part for each in pane.maps if each.layer} == {"encoder", "decoder", "cross"}
+        assert pane.generation["steps"]
+
+
+def test_a_page_is_put_beside_a_page_and_saved_as_html(tmp_path: Path) -> None:
+    found = zoo.create("vit-micro", **SIZE).explore(*zoo.example("vit-micro", 1))
+    with pytest.raises(ConfigError, match=r"beside\(3\): another page of explore\(\) is wanted"):
+        found.beside(3)
+    with pytest.raises(ConfigError, match=r"a\.png'\): its ending is none of \.html, \.htm"):
+        found.save(tmp_path / "a.png")
 
 
 def test_a_writer_is_explored_while_it_writes() -> None:

@@ -103,6 +103,7 @@ def test_a_cell_has_its_colour_and_its_number_under_the_pointer(opened: Open) ->
         shown.wait_for_function(f"document.querySelector('.readout').innerText.includes('w{row} → w{column}')")
         number = float(shown.locator(READOUT).inner_text())
         assert number == pytest.approx(weights[row, column], abs=6e-4)
+    assert f"{weights.max():.3f} (largest of this map)" in shown.locator(".scale").inner_text()
     assert shown.locator("dd").all_inner_texts() == ["1.250", "2.000", "0.500", "0.100", "0.200", "0.000"]
     tried = shown.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")
     assert tried == "refused"

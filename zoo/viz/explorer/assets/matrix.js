@@ -127,7 +127,9 @@ function turned(context, x, y, text, align) {
 function makeMatrix(pane, store, colours) {
   const canvas = element("canvas", { class: "matrix", tabindex: "0", role: "application" });
   const readout = element("output", { class: "readout", "aria-live": "polite" });
-  const box = element("div", {}, canvas, readout);
+  const most = element("span"), bar = element("i");
+  bar.style.background = `linear-gradient(to right, ${colours.filter((_, level) => level % 15 === 0).map(css).join(", ")})`;
+  const box = element("div", {}, canvas, element("p", { class: "scale quiet" }, "0", bar, most), readout);
   let drawn = { map: null, image: null, frame: null };
   let over = null;
   const tell = (cell) => {
@@ -142,6 +144,7 @@ function makeMatrix(pane, store, colours) {
     const cell = over ?? { row: moved(chosen.row, 0, map.size[0]), column: moved(chosen.column, 0, map.size[1]) };
     drawn.frame = drawMatrix(pane, store, map, drawn.image, canvas, Math.min(box.clientWidth, 640), cell);
     canvas.setAttribute("aria-label", `Matrix of ${map.part}${map.layer ? ` layer ${map.layer} head ${map.head}` : ""}, ${map.size[0]} queries and ${map.size[1]} keys; arrow keys move the cell`);
+    most.textContent = `${written(largest(store, map), store.bits)} (largest of this map)`;
     tell(cell);
   };
   const under = (event) => {
