@@ -312,18 +312,43 @@ class Pipeline:
             ConfigError: If the model does not generate token by token, or has no tokenizer.
             InputError: If an input cannot be read, or there are not as many targets.
         """
-        self.check_generates()
-        if not hasattr(self.model, "target_scores"):
-            raise ConfigError(f"target scores with '{self.model.spec.name}', which generates all tokens at once")
+        rows = self._target_rows(targets)
         if len(raw) != len(targets):
             raise InputError(f"{len(targets)} targets for {len(raw)} inputs: give one for each")
-        end = [] if self.model.encoder is None else [self.model.symbols.eos]
-        rows = [[*row, *end] for row in self._tokenizer.rows(targets)]
         found: list[float] = []
         for first in range(0, len(raw), BATCH):
             part = slice(first, first + BATCH)
-            found += self.model.target_scores(*self.inputs(list(raw[part])), target=rows[part]).scores[:, 0].tolist()
+            found += self._target_scores(self.inputs(list(raw[part])), rows[part])
         return found
+
+    def scored(
+        self, raw: Iterable[Any], target: str, skip: Callable[[Any, InputError], None] | None = None
+    ) -> Iterator[tuple[Any, float]]:
+        """Yield each input with the log-probability of one target text, see `scores`.
+
+        Args:
+            raw: texts, or names of files.
+            target: the same for all.
+            skip: called with inputs that cannot be read and their errors; by default the first such error is raised.
+
+        Raises:
+            ConfigError: If the model does not generate token by token, or has no tokenizer.
+            InputError: If an input cannot be read.
+        """
+        rows = self._target_rows([target])
+        for part, inputs in self.read(self._parts(raw), skip):
+            yield from zip(part, self._target_scores(inputs, rows * len(part)), strict=True)
+
+    def _target_rows(self, targets: Sequence[str]) -> list[list[int]]:
+        """Give the ids of target texts, with their end where the model has an encoder."""
+        self.check_generates()
+        if not hasattr(self.model, "target_scores"):
+            raise ConfigError(f"target scores with '{self.model.spec.name}', which generates all tokens at once")
+        end = [] if self.model.encoder is None else [self.model.symbols.eos]
+        return [[*row, *end] for row in self._tokenizer.rows(targets)]
+
+    def _target_scores(self, inputs: tuple[Any, ...], rows: list[list[int]]) -> list[float]:
+        return self.model.target_scores(*inputs, target=rows).scores[:, 0].tolist()
 
     @property
     def _tokenizer(self) -> Any:
@@ -385,7 +410,8 @@ def prepared(preprocess: Any, raw: Any) -> Any:
         name = str(error.filename)
         raise InputError(f"{name!r} is a folder: give the files in it, such as {os.path.join(name, '*')}") from error
     except OSError as error:  # of a file that is named
-        raise InputError(f"an input cannot be read: {error}") from error
+        why = f"there is no file {str(error.filename)!r}" if isinstance(error, FileNotFoundError) else error
+        raise InputError(f"an input cannot be read: {why}") from error
 
 
 class _Reader:

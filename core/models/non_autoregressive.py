@@ -164,7 +164,10 @@ class NonAutoregressive(Composition):
         return tokens + self.length.loss(encoded, target_lengths)
 
     def with_answer(self, *inputs: Any, max_len: int | None = None) -> tuple[Any, ...]:
-        return *inputs, self.generate(*inputs, max_len=max_len).read(self.symbols)
+        found = self.generate(*inputs, max_len=max_len)
+        ids, rows = found.read(self.symbols), (found.ids != self.symbols.eos).all(-1)[:, 0].nonzero()[:, 0]
+        ids[rows, found.lengths[rows, 0]] = self.symbols.pad  # there is no place for an end behind a last token
+        return *inputs, ids[:, : max(1, int((ids != self.symbols.pad).sum(1).max()))]
 
     def generate(self, *source: Any, max_len: int | None = None, candidates: int = 1, **others: Any) -> Generated:
         """Write all places at once, in evaluation mode and without gradients, up to the first end.

@@ -106,7 +106,7 @@ def divided(
     One without `encoder.` or `decoder.` in front is the encoder's, unless only the decoder has it.
 
     Raises:
-        ConfigError: If the encoder is to give one vector, or the decoder cannot be told the symbols.
+        ConfigError: If the encoder is to give one vector, the decoder to have labels, or it cannot be told the symbols.
     """
     first, second = {}, dict(decoder_config)
     for key, value in others.items():
@@ -123,6 +123,11 @@ def divided(
             "attend to: leave it out; task='features', which joining takes, gives many vectors"
         )
     second.pop("task", None)
+    if second.get("num_classes") is not None and "generate" not in decoder.tasks:
+        raise ConfigError(
+            f"num_classes={second['num_classes']} of the decoder '{decoder.name}', which writes tokens here and has no "
+            "labels: leave it out"
+        )
     first, second = ({key: value for key, value in given.items() if value is not None} for given in (first, second))
     return first, with_symbols(decoder, second)
 

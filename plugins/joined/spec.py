@@ -26,7 +26,7 @@ def joined_spec(encoder: str, decoder: str) -> ModelSpec:
         UnknownModelError: If there is no such model.
         ConfigError: If there are more than two, the encoder gives no vectors, or the decoder writes nothing.
     """
-    name = f"{PREFIX}{encoder}+{decoder}"
+    name = f"{PREFIX}{encoder}+{decoder}" if decoder else f"{PREFIX}{encoder}"
     if "+" in decoder and not (decoder.startswith(PREFIX) or is_repository(decoder)):
         raise ConfigError(f"'{name}' joins {name.count('+') + 1} models: a join takes two, joined:ENCODER+DECODER")
     source, target = _found(encoder, "encoder", name), _found(decoder, "decoder", name)

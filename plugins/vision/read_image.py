@@ -124,7 +124,8 @@ def _of_array(image: Any) -> "Image":
         array = array.transpose(1, 2, 0)
     white = {"uint8": 255, "uint16": 65535, "bool": 1}.get(str(getattr(array, "dtype", "")))
     if white is None or not (array.ndim == 3 or (array.ndim == 2 and not isinstance(image, Tensor))):
-        kind = f"{type(image).__name__} of {getattr(image, 'dtype', '?')} {tuple(getattr(image, 'shape', ()))}"
+        typed = hasattr(image, "dtype")
+        kind = f"{type(image).__name__} of {image.dtype} {tuple(image.shape)}" if typed else repr(image)
         raise InputError(
             f"{kind} is no image: give a path, a PIL image, or bytes as (h, w, c) array or (c, h, w) tensor"
         )

@@ -25,9 +25,10 @@ class Batch(NamedTuple):
 class Corpus(Protocol):
     """Data with a train, a validation and a test split, their task, loss and metric.
 
-    `batch` and `held_out` are pure: they follow from their arguments alone, so that any process may make any batch. Two
-    attributes are optional: `reads_files`, whether batches are read from files when they are needed, and `cacheable`,
-    whether `--cache` would keep them as they are after decoding.
+    `batch` and `held_out` are pure: they follow from their arguments alone, so that any process may make any batch.
+    Three attributes are optional: `reads_files`, whether batches are read from files when they are needed; `cacheable`,
+    whether `--cache` would keep them as they are after decoding; and `mixes_inputs`, whether `with_augmentation` takes
+    `mixup:ALPHA`, which mixes examples.
     """
 
     @property

@@ -55,17 +55,20 @@ def with_options(
         corpus: any.
         augment: names of the augmentation of training examples.
         cache: whether all examples are decoded now, and kept.
-        mixup: alpha of mixup, arXiv:1710.09412, which is added to the augmentation.
+        mixup: alpha of mixup, arXiv:1710.09412, which is added to the augmentation of data that mix their examples;
+            for others the objective of the training mixes what the model answers.
 
     Raises:
         ConfigError: If the data have no such option.
     """
-    if augment is not None and mixup is None:
+    mixes = mixup is not None and mixes_inputs(corpus)
+    if augment is not None and not mixes:
         if not isinstance(corpus, AugmentsByName):
             raise ConfigError(f"augment={augment!r}: the data {corpus.name!r} leave no choice of augmentation")
         corpus = corpus.with_augmentation(augment)
-    if mixup is not None:
-        corpus = _mixing(corpus, augment, mixup)
+    if mixes and isinstance(corpus, AugmentsByName):
+        given = [name for name in re.split(r"[+,]", augment or "") if name.strip().lower() not in ("", MIXUP)]
+        corpus = corpus.with_augmentation("+".join([*given, f"{MIXUP}:{mixup:g}"]))
     if cache is not None and isinstance(corpus, CachesDecoded):
         return corpus.with_cache(cache)
     if cache:
@@ -73,21 +76,9 @@ def with_options(
     return corpus
 
 
-def _mixing(corpus: Corpus, augment: str | None, alpha: float) -> Corpus:
-    """Add mixup to the augmentation.
-
-    Raises:
-        ConfigError: If the data have none.
-    """
-    if not isinstance(corpus, AugmentsByName):
-        raise ConfigError(f"mixup={alpha}: the data {corpus.name!r} leave no choice of augmentation")
-    given = [name for name in re.split(r"[+,]", augment or "") if name.strip().lower() not in ("", MIXUP)]
-    try:
-        return corpus.with_augmentation("+".join([*given, f"{MIXUP}:{alpha:g}"]))
-    except ConfigError as error:
-        if MIXUP not in str(error).partition(";")[0]:
-            raise
-        raise ConfigError(f"mixup={alpha}: the data {corpus.name!r} mix no examples: {error}") from error
+def mixes_inputs(corpus: Corpus) -> bool:
+    """Tell whether a corpus mixes its examples itself, by the augmentation `mixup`."""
+    return getattr(corpus, "mixes_inputs", False)
 
 
 def augmentation_names(text: str, one_of: Sequence[str], any_of: Sequence[str] = ()) -> list[str]:

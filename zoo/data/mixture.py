@@ -14,7 +14,7 @@ from torch import Tensor
 from zoo.data.batches.packed import packed_batch, unpacked
 from zoo.data.cache import cached_file
 from zoo.data.corpus import Batch, Corpus, open_corpus
-from zoo.data.corpus_options import with_options
+from zoo.data.corpus_options import mixes_inputs, with_options
 from zoo.data.splits import fingerprint
 from zoo.data.subsets import StudyInfo, notes_of, study_info, subset
 from zoo.errors import ConfigError, DataError
@@ -64,6 +64,11 @@ class Mixture:
     def cacheable(self) -> bool:
         """Whether `--cache` would keep examples of a corpus after decoding."""
         return any(getattr(each, "cacheable", False) for each in self.corpora)
+
+    @property
+    def mixes_inputs(self) -> bool:
+        """Whether all corpora mix their examples by the augmentation `mixup`."""
+        return all(mixes_inputs(each) for each in self.corpora)
 
     def epoch(self, generator: torch.Generator, batch_size: int) -> Sequence[Int[Tensor, " b"]]:
         """Give index batches, of each corpus as many as its weight says, in random order.

@@ -27,11 +27,13 @@ class Assets:
         input: how raw inputs are prepared: `portable` of the model or its preprocessing.
         labels: their names; none where the weights tell none.
         tokenizer: of what the model reads or writes.
+        output: how answers are made readable: `portable` of the postprocessing; none where scores are.
     """
 
     input: Mapping[str, Any]
     labels: Sequence[str] = ()
     tokenizer: Any = None
+    output: Mapping[str, Any] | None = None
 
 
 TENSORS = Assets({"kind": "tensors"})
@@ -97,7 +99,9 @@ def assets_of(model: Any, name: str | None) -> Assets:
             f"'{spec.name}' has a tokenizer for each side, and an exported folder holds one: give the writer's to both "
             "(train without source_tokenizer=), or run it here, by zoo generate and zoo serve"
         )
-    return Assets(portable() if portable else TENSORS.input, list(labels or ()), tokenizer)
+    written = getattr(answers, "portable", None)
+    reading = portable() if portable else TENSORS.input
+    return Assets(reading, list(labels or ()), tokenizer, written() if written else None)
 
 
 def write_folder(path: Path, model: Any, assets: Assets, found: Mapping[Program, Path]) -> None:
@@ -124,10 +128,12 @@ def _describe(model: Any, assets: Assets, found: Mapping[Program, Path]) -> dict
         "modality": spec.modality,
         "programs": {program.name: described(program, path) for program, path in found.items()},
         "input": assets.input,
+        "output": assets.output,
         "labels": assets.labels,
         "symbols": None if symbols is None else dict(zip(("pad", "bos", "eos"), symbols[:3], strict=True)),
         "silent": [] if assets.tokenizer is None else sorted(assets.tokenizer.silent),
         "max_len": getattr(model, "max_len", None),
+        "max_steps": getattr(model, "max_steps", None),
         "ctc": hasattr(model, "emit"),
         "writes": spec.task == "generate",
     }

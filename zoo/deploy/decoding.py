@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.core import Generator, Tokens, Valid
+from zoo.core import Composition, Generator, Tokens, Valid
 from zoo.core.cache.decoder import DecoderState, LayerState
 from zoo.core.cache.state import KeyValues, Read
 from zoo.core.cache.static import Static
@@ -49,7 +49,6 @@ class Decode(nn.Module):
     def __init__(self, model: Generator) -> None:
         super().__init__()
         self.model = model
-        self.layers = len(model.decoder.blocks)
 
     def forward(self, ids: Tensor, mask: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Give the scores (b, vocabulary) behind the last id, and keys and values (b, p + n, g, d) of each layer.
@@ -59,14 +58,10 @@ class Decode(nn.Module):
             mask: which tokens are there (b, p + n), those that are kept first.
             tensors: keys and values of each layer (b, p, g, d); of a source its mask (b, m), and keys and values.
         """
-        past, source = tensors[: 2 * self.layers], tensors[2 * self.layers :]
         n = ids.shape[1]
         position = mask.long().cumsum(1) - 1
         own = position[:, mask.shape[1] - n :]
-        states = [
-            LayerState(Past(past[2 * i], past[2 * i + 1], mask, position), _static(source, i))
-            for i in range(self.layers)
-        ]
+        states = layer_states(self.model.decoder, mask, position, tensors)
         tokens = Tokens(self.model.target.vectors(ids, own), None, Valid(mask[:, mask.shape[1] - n :]), own)
         x = self.model.decoder(tokens, None, DecoderState(states)).x
         scores = self.model.head(Tokens(x[:, n - 1 :]))[:, 0]
@@ -74,12 +69,7 @@ class Decode(nn.Module):
 
     def empty(self, rows: int) -> list[Tensor]:
         """Give the cache before the first token."""
-        found = []
-        for block in self.model.decoder.blocks:
-            attention = block.attention
-            for size in (attention.head_dim, attention.value_dim):
-                found.append(torch.zeros(rows, 0, attention.kv_heads, size, dtype=attention.qkv.weight.dtype))
-        return found
+        return no_past(self.model.decoder, rows)
 
 
 class Encode(nn.Module):
@@ -89,9 +79,9 @@ class Encode(nn.Module):
         model: with an encoder.
     """
 
-    def __init__(self, model: Generator) -> None:
+    def __init__(self, model: Composition) -> None:
         super().__init__()
-        self.model = model
+        self.model: Any = model
 
     def forward(self, *source: Tensor) -> tuple[Tensor, ...]:
         """Give the mask (b, m), and keys and values (b, m, g, d) of each layer."""
@@ -105,6 +95,30 @@ class Encode(nn.Module):
                 (k,) = block.cross.position.turn(context.positions, k)
             found += [k, v]
         return tuple(found)
+
+
+def layer_states(decoder: Any, mask: Tensor, position: Tensor, tensors: tuple[Tensor, ...]) -> list[LayerState]:
+    """Give the state of each layer of a decoder.
+
+    Args:
+        decoder: its blocks have a cache each.
+        mask: which of what is kept and of the new tokens are there (b, p + n).
+        position: of these (b, p + n).
+        tensors: keys and values of each layer (b, p, g, d); of a source its mask (b, m), and keys and values.
+    """
+    count = len(decoder.blocks)
+    past, source = tensors[: 2 * count], tensors[2 * count :]
+    return [LayerState(Past(past[2 * i], past[2 * i + 1], mask, position), _static(source, i)) for i in range(count)]
+
+
+def no_past(decoder: Any, rows: int) -> list[Tensor]:
+    """Give keys and values (b, 0, g, d) of each layer before the first token."""
+    found = []
+    for block in decoder.blocks:
+        attention = block.attention
+        for size in (attention.head_dim, attention.value_dim):
+            found.append(torch.zeros(rows, 0, attention.kv_heads, size, dtype=attention.qkv.weight.dtype))
+    return found
 
 
 def _static(source: tuple[Tensor, ...], layer: int) -> Static | None:

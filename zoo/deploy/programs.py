@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from zoo.core import Composition, Decoder, Generator, NonAutoregressive, RecurrentLayers
 from zoo.deploy.at_once import AtOnce, Places
 from zoo.deploy.decoding import Decode, Encode
+from zoo.deploy.speaking import Speak
 from zoo.deploy.stepping import Begin, Step
 from zoo.errors import ConfigError
 from zoo.registry import entry_loading
@@ -92,6 +93,8 @@ def programs(model: Any) -> list[Program]:
             return _stepping(model)
     if isinstance(model, NonAutoregressive):
         return _at_once(model)
+    if model.spec.task == "generate" and isinstance(getattr(model, "decoder", None), Decoder):
+        return _speaking(model)
     cases = [inputs_of(model, case) for case in range(CASES)]
     given = [x is not None for x in cases[0]]
     tensors = [tuple(x for x in case if x is not None) for case in cases]
@@ -142,8 +145,7 @@ def _input_names(model: Any, inputs: tuple[Any, ...]) -> tuple[str, ...]:
 
 def _writing(model: Generator) -> list[Program]:
     """Give `decode`, which reads ids behind those that the cache keeps, and in front of it `encode` with an encoder."""
-    layers = range(len(model.decoder.blocks))
-    cache = tuple(f"{part}_{layer}" for layer in layers for part in ("key", "value"))
+    cache = _cache_names(model)
     crossing = tuple(f"source_{name}" for name in cache) if model.encoder is not None else ()
     sources = [inputs_of(model, case) for case in range(CASES)]
     found = []
@@ -171,6 +173,35 @@ def _writing(model: Generator) -> list[Program]:
     masks = ("source_mask",) if crossing else ()
     names = ("ids", "mask", *cache, *masks, *crossing)
     return [*found, Program("decode", decode, names, outputs, cases)]
+
+
+def _speaking(model: Any) -> list[Program]:
+    """Give `encode`, and `speak`, which writes the frames of steps behind those that the cache keeps."""
+    cache = _cache_names(model)
+    crossing = tuple(f"source_{name}" for name in cache)
+    sources = [inputs_of(model, case) for case in range(CASES)]
+    encode, speak, reads = Encode(model), Speak(model), [tuple(case[:-1]) for case in sources]
+    cases = []
+    for case, (source, read) in enumerate(zip(sources, reads, strict=True)):
+        steps = source[-1].repeat(1, max(TOKENS), 1, 1)[:, : TOKENS[case]]
+        with torch.no_grad():
+            context, past = encode(*read), speak.empty(len(steps))
+            if KEPT[case]:
+                _, _, *past = speak(steps[:, : KEPT[case]], *past, *context)
+        cases.append((steps[:, KEPT[case] :], *past, *context))
+    names = _input_names(model, sources[0])[: len(reads[0])]
+    return [
+        Program("encode", encode, names, ("source_mask", *crossing), reads),
+        Program(
+            "speak", speak, ("frames", *cache, "source_mask", *crossing),
+            ("written", "ends", *(f"new_{name}" for name in cache)), cases,
+        ),
+    ]  # fmt: skip
+
+
+def _cache_names(model: Any) -> tuple[str, ...]:
+    """Name the keys and values of each layer of a decoder."""
+    return tuple(f"{part}_{layer}" for layer in range(len(model.decoder.blocks)) for part in ("key", "value"))
 
 
 def _stepping(model: Generator) -> list[Program]:

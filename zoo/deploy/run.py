@@ -1,7 +1,7 @@
 """Run an exported model: `python run.py INPUT ...` prints a line of JSON for each input, without torch.
 
 `python run.py --stream INPUT ...` reads sounds in chunks and prints a line whenever there are answers, where the model
-streams.
+streams. Text to speech writes spoken-1.wav, spoken-2.wav, … here.
 
 Needs onnxruntime and numpy; Pillow for images, tokenizers for texts. An INPUT is a text, an image, a WAV file at the
 model's rate, a line of JSON with a graph (x, edge_index, edge_attr), or a file .npz with the arrays of the program.
@@ -32,6 +32,8 @@ BYTES = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fu
 """Decoder of a tokenizer whose tokens are bytes."""
 MANY = 2**62
 """Frames of a sound whose end is not known."""
+ROUNDS, MOMENTUM, CORRECTIONS, SMALLEST = 60, 0.99 / 1.99, 20, 1e-10
+"""Of Griffin and Lim's phases, and how often energies of frequencies are corrected, as the model's own does it."""
 
 
 class Exported:
@@ -45,6 +47,7 @@ class Exported:
         self.folder = folder
         self.about: dict[str, Any] = json.loads((folder / "export.json").read_text(encoding="utf-8"))
         self.sessions: dict[str, Any] = {}
+        self.spoken = 0
 
     def run(self, program: str, given: dict[str, Any]) -> dict[str, np.ndarray]:
         """Run a program; inputs by name, those that it does not read are left out."""
@@ -60,11 +63,17 @@ class Exported:
         return dict(zip(about["outputs"], session.run(None, inputs), strict=True))
 
     def answer(self, raw: str) -> Any:
-        """Answer a raw input: labels with probabilities, a label or vector for each place, or a text."""
+        """Answer a raw input: labels with probabilities, a label or vector for each place, a text, or a file of sound."""
         about, arrays = self.about["input"], raw.endswith(".npz")
         given = dict(np.load(raw)) if arrays else READERS[about["kind"]](raw, about, self.folder)
         if "decode" in self.about["programs"]:
             return self.text(self.generate(given))
+        if "speak" in self.about["programs"]:
+            self.spoken += 1
+            sound = sound_of(self.speak(given), self.about["output"])
+            write_wav(f"spoken-{self.spoken}.wav", sound, self.about["output"]["rate"])
+            seconds = round(len(sound) / self.about["output"]["rate"], 3)
+            return {"file": f"spoken-{self.spoken}.wav", "seconds": seconds}
         if arrays:
             return {name: x.tolist() for name, x in self.run("model", given).items()}
         return self.readable(self.run("model", given)["answer"])
@@ -118,6 +127,21 @@ class Exported:
                     break
                 written += read
         return written
+
+    def speak(self, given: dict[str, Any]) -> np.ndarray:
+        """Write frames (n, bands) of log-mel energies, step by step, until the model says that the text ends."""
+        kept, output = self.run("encode", given), self.about["output"]
+        first, *inputs = self.about["programs"]["speak"]["inputs"]
+        names = [name.removeprefix("new_") for name in self.about["programs"]["speak"]["outputs"][2:]]
+        kept |= {one["name"]: np.zeros([1, 0, *one["shape"][2:]]) for one in inputs if one["name"] in names}
+        frames, written = np.zeros([1, 1, *first["shape"][2:]]), list[np.ndarray]()
+        while len(written) < self.about["max_steps"]:
+            frames, ends, *new = self.run("speak", {"frames": frames, **kept}).values()
+            kept |= dict(zip(names, new, strict=True))
+            written.append(frames[0, 0])
+            if ends[0, 0] > 0:
+                break
+        return np.concatenate(written) * output["deviation"] + output["mean"]
 
     def text(self, ids: list[int]) -> str:
         """Turn ids to text; without a tokenizer, to numbers."""
@@ -228,18 +252,67 @@ def samples_of(raw: str, about: dict[str, Any]) -> np.ndarray:
 
 def log_mel(sound: np.ndarray, about: dict[str, Any]) -> np.ndarray:
     """Give the logarithm of the energy in bands of equal width on the mel scale, as Kaldi computes it."""
-    length, step, bands, rate = (about[name] for name in ("length", "step", "bands", "rate"))
+    length, step = about["length"], about["step"]
     raised = np.concatenate([sound[:1], sound[1:] - about["emphasis"] * sound[:-1]])
     plain, raised = (np.lib.stride_tricks.sliding_window_view(x, length)[::step] for x in (sound, raised))
     window = np.hanning(length) ** 0.85
     centred = raised - (1 - about["emphasis"]) * plain.mean(1, keepdims=True)
     points = 1 << (length - 1).bit_length()
     power = np.abs(np.fft.rfft(centred * window, n=points)) ** 2
+    banks = mel_banks(about)
+    return np.log(np.maximum(power @ banks, np.finfo(np.float32).eps)).astype(np.float32)
+
+
+def mel_banks(about: dict[str, Any]) -> np.ndarray:
+    """Give the weight of each frequency in each band (f, bands)."""
+    points, bands, rate = 1 << (about["length"] - 1).bit_length(), about["bands"], about["rate"]
     low, high = (1127 * math.log(1 + hertz / 700) for hertz in (about["lowest"], rate / 2))
     hertz = np.arange(points // 2 + 1) * (rate / points)
     place = (1127 * np.log(1 + hertz / 700) - low) / ((high - low) / (bands + 1))
-    banks = np.maximum(0, 1 - np.abs(place[:, None] - np.arange(1, bands + 1))) * (hertz < rate / 2)[:, None]
-    return np.log(np.maximum(power @ banks, np.finfo(np.float32).eps)).astype(np.float32)
+    return np.maximum(0, 1 - np.abs(place[:, None] - np.arange(1, bands + 1))) * (hertz < rate / 2)[:, None]
+
+
+def sound_of(frames: np.ndarray, about: dict[str, Any]) -> np.ndarray:
+    """Give samples (t) in -1 … 1 whose log-mel energies are about these: Griffin and Lim 1984, with momentum."""
+    step, padding = about["step"], (1 << (about["length"] - 1).bit_length()) - about["length"]
+    window = np.pad(np.hanning(about["length"]) ** 0.85, (padding // 2, padding - padding // 2))
+    middle = len(window) // 2
+    banks, energies = mel_banks(about), np.exp(frames.astype(np.float64))
+    weight = np.maximum(banks.sum(1), SMALLEST)
+    power = energies @ banks.T / weight
+    for _ in range(CORRECTIONS):
+        power *= (energies / np.maximum(power @ banks, SMALLEST)) @ banks.T / weight
+
+    def added(parts: np.ndarray) -> np.ndarray:
+        whole = np.zeros(step * (len(parts) - 1) + len(window))
+        for place, part in enumerate(parts):
+            whole[place * step : place * step + len(window)] += part
+        return whole[middle:-middle]
+
+    share = added(np.broadcast_to(window**2, (len(frames), len(window))))
+
+    def samples(phases: np.ndarray | float) -> np.ndarray:
+        return added(np.fft.irfft(np.sqrt(power) * phases, len(window)) * window) / share
+
+    phases, before = np.ones_like(power, dtype=complex), np.zeros_like(power, dtype=complex)
+    for _ in range(ROUNDS):
+        whole = np.pad(samples(phases), middle, mode="reflect")
+        rebuilt = np.fft.rfft(np.lib.stride_tricks.sliding_window_view(whole, len(window))[::step] * window)
+        turned, before = rebuilt - MOMENTUM * before, rebuilt
+        phases = turned / (np.abs(turned) + 1e-16)
+    sound = samples(phases)
+    for place in range(1, len(sound)):
+        sound[place] += about["emphasis"] * sound[place - 1]
+    return np.clip(sound, -1, 1)
+
+
+def write_wav(path: str, sound: np.ndarray, rate: int) -> None:
+    """Write samples in -1 … 1 as a WAV file of 16 bits."""
+    with wave.open(path, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((sound * 32767).round().astype("<i2").tobytes())
 
 
 def read_graph(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -50,6 +50,13 @@ def join(
         ConfigError: If the two cannot be joined; the text says why.
         WeightsError: If weights cannot be read or do not fit.
     """
+    for keyword, config in (("encoder_config", encoder_config), ("decoder_config", decoder_config)):
+        if config is not None and not isinstance(config, Mapping):
+            raise ConfigError(f"{keyword}={config!r}: a mapping of keywords is wanted, such as {{'depth': 2}}")
+    if not isinstance(freeze, str) and not (
+        isinstance(freeze, Sequence) and all(isinstance(each, str) for each in freeze)
+    ):
+        raise ConfigError(f"freeze={freeze!r}: 'encoder', 'decoder' or a pattern of names is wanted, or a list of these")
     given: dict[str, Any] = {f"encoder.{key}": value for key, value in (encoder_config or {}).items()}
     parts = {"encoder_weights": encoder_weights, "decoder_weights": decoder_weights}
     chosen: dict[str, Any] = {

@@ -191,7 +191,7 @@ class Settings:
     )
     mixup: float | None = setting(
         None,
-        "Mixup, arXiv:1710.09412, of the training data with this alpha, such as 0.2.",
+        "Mixup, arXiv:1710.09412, of pairs of training examples with this alpha, such as 0.2.",
         POSITIVE,
         FINITE,
         shown="none",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -35,12 +35,19 @@ class Selection:
         layers: in each part.
         heads: in each layer.
         most: weights at most of all that are chosen.
+
+    Raises:
+        ConfigError: If there is no such part.
     """
 
     part: str | None = None
     layers: tuple[int, ...] = ()
     heads: tuple[int, ...] = ()
     most: int = AT_ONCE
+
+    def __post_init__(self) -> None:
+        if self.part not in (None, *get_args(Part)):
+            raise ConfigError(f"part={self.part!r} is none of {', '.join(get_args(Part))}")
 
     def takes(self, part: str, layer: int) -> bool:
         """Tell whether a layer is chosen."""

@@ -20,6 +20,7 @@ def zoo_models() -> list[ModelSpec]:
             config={"channels": 3, "dim": dim, "depth": depth, "num_heads": num_heads, "num_classes": 5},
             parameters=parameters,
             classifier=("head.linear.",),
+            tasks=("classify", "tag", "features"),
             description="Windows of a multivariate series, read by a transformer.",
         )
         for name, (dim, depth, num_heads, parameters) in SIZES.items()

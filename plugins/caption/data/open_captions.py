@@ -64,9 +64,10 @@ def _of_file(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Capti
     parts = complete(_parts(found), lambda item: str(item.picture), seed, str(path)).by_name()
     texts = [text for item in parts["train"] for text in item.texts]
     chosen = choose_tokenizer(tokenizer, "bpe:8000", texts)
+    several = f", {len(texts):,} captions of them to train on" if len(texts) != len(parts["train"]) else ""
     pieces = (f"{item.picture} {item.texts}" for part in parts.values() for item in part)
     about = DatasetInfo(
-        f"captions:{argument}", f"`{path.name}` has {total - len(skipped):,} pictures with captions.",
+        f"captions:{argument}", f"`{path.name}` has {total - len(skipped):,} pictures with captions{several}.",
         fingerprint([*pieces, chosen.content]),
     )  # fmt: skip
     return CaptionCorpus(about, spec, chosen, parts, known_notes=notes)

@@ -57,6 +57,15 @@ class Sounds:
             found.append(samples / samples.abs().max().clamp(min=1))
         return found
 
+    def portable(self) -> dict[str, Any]:
+        """Describe the steps from what the model writes to samples as JSON values, for exported models."""
+        from zoo.plugins.shared.audio.log_mel import EMPHASIS, LOWEST
+        from zoo.plugins.speech.models.text_to_speech import DEVIATION, MEAN
+
+        mel = self.features
+        sizes = {"rate": mel.rate, "bands": mel.bands, "length": mel.length, "step": mel.step}
+        return {"kind": "sound", **sizes, "emphasis": EMPHASIS, "lowest": LOWEST, "mean": MEAN, "deviation": DEVIATION}
+
 
 def postprocess(config: Mapping[str, Any]) -> Sounds:
     """Make what turns a model's answer into samples."""

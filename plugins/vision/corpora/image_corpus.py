@@ -89,6 +89,9 @@ class ImageCorpus:
         """Whether `--cache` would keep images after decoding, and nothing does so."""
         return isinstance(self.source, Folder) and self.source.reader.cache is None
 
+    mixes_inputs = True
+    """Whether `mixup` is an augmentation."""
+
     def with_augmentation(self, names: str) -> "ImageCorpus":
         """See `AugmentsByName.with_augmentation`: names of `Augmentation.parse`."""
         augmentation = Augmentation.parse(names)

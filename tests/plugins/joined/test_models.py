@@ -58,6 +58,15 @@ def test_decoders_that_cannot_read_another_source_are_refused(decoder: str, opti
         join(decoder=decoder, **options)
 
 
+def test_labels_of_a_decoder_are_refused_also_of_a_bert_that_could_have_them() -> None:
+    for decoder, text in (
+        ("bert-micro", "num_classes=3 of the decoder 'bert-micro', which writes tokens here and has no labels"),
+        ("decoder-tiny", "takes no num_classes="),
+    ):
+        with pytest.raises(ConfigError, match=text):
+            join(decoder=decoder, decoder_config={"num_classes": 3})
+
+
 def test_a_bert_writes_what_it_would_with_causal_attention_as_long_as_the_gates_are_zero() -> None:
     model = join(decoder="bert-micro")
     alone: Any = zoo.create("bert-micro", task="masked-token", **DECODER).eval()

@@ -40,7 +40,7 @@ def test_a_decoder_that_writes_nothing_is_refused_and_others_are_named() -> None
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("joined:vit-micro", "names no decoder"),
+        ("joined:vit-micro", "'joined:vit-micro' names no decoder"),
         ("joined:+decoder-tiny", "names no encoder"),
         ("joined:a+b+c", r"'joined:a\+b\+c' joins 3 models: a join takes two, joined:ENCODER\+DECODER"),
         ("joined:vit-micro+joined:vit-micro+decoder-tiny", "is a joined model itself"),

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from zoo.data.corpus import Corpus
-from zoo.data.corpus_options import augmentation_names, with_options
+from zoo.data.corpus_options import augmentation_names, mixes_inputs, with_options
 from zoo.errors import ConfigError
 
 
@@ -36,6 +36,16 @@ def test_options_that_are_not_given_leave_a_corpus_as_it_is() -> None:
 def test_options_are_set_in_turn() -> None:
     found: Any = with_options(OPTIONS, "crop+mixup", False)
     assert found.chosen == ("crop+mixup", False)
+
+
+def test_mixup_is_an_augmentation_of_data_that_mix_their_examples() -> None:
+    assert with_options(PLAIN, mixup=0.2) is PLAIN
+    found: Any = with_options(OPTIONS, "crop", mixup=0.2)
+    assert found.chosen == ("crop",)
+    mixing: Any = type("Mixing", (WithOptions,), {"mixes_inputs": True})()
+    assert mixes_inputs(mixing)
+    options: list[Any] = [with_options(mixing, augment, mixup=0.2) for augment in (None, "crop", "MixUp+crop")]
+    assert [each.chosen for each in options] == [("mixup:0.2",), ("crop+mixup:0.2",), ("crop+mixup:0.2",)]
 
 
 @pytest.mark.parametrize(

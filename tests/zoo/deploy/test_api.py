@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import wave
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,21 @@ def test_a_model_that_is_exported_stays_where_and_as_it_is(device: torch.device,
     zoo.export(model, tmp_path / "out", "pt2", check=False)
     assert [part.training for part in model.modules()] == before
     assert {x.device.type for x in model.parameters()} == {device.type}
+
+
+def test_text_to_speech_writes_sounds_without_torch(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model: Any = zoo.create("speech-synthesis-tiny", max_steps=6, **TINY).eval()
+    folder = zoo.export(model, tmp_path / "out")
+    answers = ran(folder, "ab", "a longer text")
+    for number, (text, answer) in enumerate(zip(("ab", "a longer text"), answers, strict=True), 1):
+        spoken = model.generate(*zoo.preprocess(model)(text))
+        (expected,) = zoo.postprocess(model)(spoken)
+        assert answer == {"file": f"spoken-{number}.wav", "seconds": round(len(expected) / 16_000, 3)}
+        with wave.open(str(folder / answer["file"]), "rb") as file:
+            found = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32767
+        assert np.abs(found - expected.numpy()).max() < 0.02 * np.abs(found).max() + 1 / 32767
+        assert np.abs(found).max() > 0.01
 
 
 def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from zoo.deploy.bundle import described
 from zoo.deploy.programs import Program, programs
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
+from zoo.plugins.speech.models.text_to_speech import SpeechOutput
 
 
 def about(name: str) -> dict[str, Any]:
@@ -24,6 +25,17 @@ def test_features_of_sounds_are_those_of_the_model() -> None:
     sound = torch.randn(4000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     found = run.log_mel(sound.numpy(), about("conformer-tiny"))
     np.testing.assert_allclose(found, LogMel()(sound[None])[0].numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_sound_of_frames_is_that_of_the_model() -> None:
+    sounds: Any = zoo.postprocess("speech-synthesis-tiny")
+    generator = torch.Generator().manual_seed(0)
+    rough = torch.randn(20, 80, dtype=torch.float64, generator=generator).cumsum(0) / 2 - 7
+    found = run.sound_of(rough.numpy(), sounds.portable())
+    spoken = SpeechOutput(rough[None].float(), torch.tensor([20]))
+    (expected,) = sounds(spoken)
+    assert len(found) == len(expected)
+    assert np.abs(found - expected.numpy()).max() < 0.02 * np.abs(found).max()
 
 
 def test_images_are_prepared_as_by_the_model(tmp_path: Path) -> None:

@@ -49,8 +49,14 @@ def test_a_joined_model_of_texts_is_trained_saved_and_writes(tmp_path: Path) -> 
         "joined:bert-micro+decoder-tiny", f"parallel:{pairs}", out=out, steps=2, batch_size=8, validations=1, **sizes
     )
     assert "exact match" in trained.scores
-    answers = list(zoo.Pipeline(str(out)).generate(["abc"], max_len=3, beam=2))
+    written = zoo.Pipeline(str(out))
+    answers = list(written.generate(["abc"], max_len=3, beam=2))
     assert answers[0][0] == "abc"
+    ((_, [(greedy, _)]),) = written.generate(["abc"], max_len=3)
+    assert "".join(written.stream("abc", max_len=3)) == greedy
+    judged = zoo.evaluate(out, samples=2, worst=0).scores
+    assert judged["exact match"].value == trained.scores["exact match"]
+    assert {each.part for each in written.model.explore("abc", max_len=3).panes[0].maps} >= {"encoder", "cross"}
     assert not any(p.requires_grad for p in trained.model.stem.model.parameters())
     assert all(p.requires_grad for p in trained.model.stem.bridge.parameters())
     again = zoo.create(f"local-dir:{out}")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
@@ -20,11 +21,12 @@ class Asked:
         lines: of the inputs.
         batch_size: inputs computed together: with 1, none is read before another is answered.
         pairs: whether each is two.
+        blank: whether a blank line can be read, as a prompt can.
     """
 
-    def __init__(self, lines: Iterator[str], batch_size: int, pairs: bool = False) -> None:
+    def __init__(self, lines: Iterator[str], batch_size: int, pairs: bool = False, blank: bool = False) -> None:
         first = list(islice(lines, 2)) if batch_size > 1 else []
-        self.lines, self.pairs, self.counts = chain(first, lines), pairs, Counter[str]()
+        self.lines, self.pairs, self.blank, self.counts = chain(first, lines), pairs, blank, Counter[str]()
         self.skip = None if len(first) == 1 else self._skip
 
     def given(self) -> Iterator[Any]:
@@ -36,7 +38,7 @@ class Asked:
         """
         for line in self.lines:
             self.counts["all"] += 1
-            if not line.strip() and self.skip is not None:
+            if not line.strip() and not self.blank and self.skip is not None:
                 self.skip(line, InputError("there is nothing to read"))
                 continue
             if isinstance(line, Undecoded):
@@ -48,6 +50,20 @@ class Asked:
             if self.pairs and len(pair) != 2:
                 raise ConfigError(f"--pairs: input {self.counts['all']}, {line!r}, is not two with a tab between")
             yield pair if self.pairs else line
+
+    @contextmanager
+    def skipping(self, line: Any) -> Iterator[None]:
+        """Skip an input that turns out to be unreadable while it is answered.
+
+        Raises:
+            InputError: If it is the only input.
+        """
+        try:
+            yield
+        except InputError as error:
+            if self.skip is None:
+                raise
+            self.skip(line, error)
 
     def _skip(self, line: Any, error: InputError) -> None:
         self.counts["skipped"] += 1

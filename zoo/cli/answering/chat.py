@@ -48,7 +48,8 @@ def chat(
     pipeline = Pipeline(model, device, int8=int8)
     pipeline.check_generates()
     if pipeline.spec.reads not in ("source", "prompt"):
-        raise ConfigError(f"{model!r} is a '{pipeline.spec.name}', which reads no typed lines: use zoo generate")
+        kind = pipeline.spec.modality
+        raise ConfigError(f"{model!r} is of modality {kind!r}, which reads no typed lines: use zoo generate")
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     options["max_len"] = pipeline.default_max_len if max_len is None else max_len
     conversation = Conversation(pipeline, accepted_options(pipeline.model, options), history)

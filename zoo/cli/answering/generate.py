@@ -2,12 +2,13 @@
 
 import inspect
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from zoo.cli.answering.asked import Asked
-from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, read_inputs
+from zoo.cli.arguments import Checkpoint, Device, Int8, check_not_empty, stream_inputs
 from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
 
@@ -69,28 +70,32 @@ def generate(
     if target is not None and (stream or beam > 1 or n_best > 1):
         raise ConfigError(f"--target {target!r} scores a given answer: without --stream, --beam and --n-best")
     pipeline = Pipeline(model, device, int8=int8)
-    lines = read_inputs(texts, file)
+    given = stream_inputs(texts, file)
+    lines = given if isinstance(given, Iterator) else list(given)
     if temperature == 0:
         typer.echo("--temperature 0: no sampling, the most probable token each time (greedy)", err=True)
         temperature = None if beam > 1 else temperature  # nothing is sampled: a search may do that
     pipeline.check_generates()
-    if getattr(pipeline.model, "encoder", None) is not None:
+    continues = getattr(pipeline.model, "encoder", None) is None
+    if not continues and isinstance(lines, list):
         check_not_empty(lines)
+    asked = Asked(iter(lines), pipeline.batch_size, blank=continues)
     if target is not None:
-        _print_scores(pipeline, lines, target, as_json)
+        _print_scores(pipeline, asked, target, as_json)
         return
     options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     options |= {"min_len": min_len, "repetition_penalty": repetition_penalty}
     options |= {"no_repeat_ngram_size": no_repeat_ngram_size, "stop": stop or None}
     options["max_len"] = pipeline.default_max_len if max_len is None else max_len
     if stream:
-        for line in lines:
-            for piece in pipeline.stream(line, **options):
-                typer.echo(piece, nl=False)
-            typer.echo()
+        for line in asked.given():
+            with asked.skipping(line):
+                for piece in pipeline.stream(line, **options):
+                    typer.echo(piece, nl=False)
+                typer.echo()
+        asked.end()
         return
     options |= {"beam": beam, "length_penalty": length_penalty, "n_best": n_best}
-    asked = Asked(iter(lines), pipeline.batch_size)
     for line, answers in pipeline.generate(asked.given(), asked.skip, **accepted_options(pipeline.model, options)):
         if as_json:
             found = [{"text": text, "score": score} for text, score in answers]
@@ -101,11 +106,12 @@ def generate(
     asked.end()
 
 
-def _print_scores(pipeline: Pipeline, lines: list[str], target: str, as_json: bool) -> None:
-    """Print the score of one answer to each input."""
-    for line, score in zip(lines, pipeline.scores(lines, [target] * len(lines)), strict=True):
+def _print_scores(pipeline: Pipeline, asked: Asked, target: str, as_json: bool) -> None:
+    """Print the score of one answer to each input that can be read."""
+    for line, score in pipeline.scored(asked.given(), target, asked.skip):
         found = json.dumps({"input": line, "target": target, "score": score}, ensure_ascii=False)
         typer.echo(found if as_json else f"{score:.4f}\t{target}")
+    asked.end()
 
 
 def accepted_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,8 @@ class TranslationJudge(_WrittenJudge):
     Args:
         items: examples.
         written: for each, with its references.
-        units: how BLEU parts texts, a tokenisation of sacrebleu.
+        units: how BLEU parts texts, a tokenisation of sacrebleu. Of texts below four words its longest n-grams come
+            last (`eff:yes`), as in training.
     """
 
     def __init__(self, items: Sequence[Item], written: Sequence[Written], units: str) -> None:
@@ -74,7 +75,7 @@ class TranslationJudge(_WrittenJudge):
         super().__init__(items, written)
         texts = [each.text for each in written]
         references = [list(stream) for stream in zip_longest(*(each.wanted for each in written))]
-        self.metrics: dict[str, Any] = {"BLEU": BLEU(tokenize=units, force=True), "chrF": CHRF()}
+        self.metrics: dict[str, Any] = {"BLEU": BLEU(tokenize=units, force=True, effective_order=True), "chrF": CHRF()}
         self.counts: dict[str, NDArray[np.int64]] = {
             # what sacrebleu sums for its own bootstrap, which draws with a seed of the environment
             name: np.array(metric._extract_corpus_statistics(texts, references))

@@ -2,7 +2,7 @@
 
     objective = GuidedAttention(ScheduledSampling(TeacherForcing(corpus, 0.1), model, rate), model, weight=0.1)
 
-Those that draw (`ScheduledSampling`, `Corrupted`) read torch's own generator, which checkpoints keep.
+Those that draw (`Mixup`, `ScheduledSampling`, `Corrupted`) read torch's own generator, which checkpoints keep.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,12 @@ from zoo.core.mechanisms.hard_attention import hard_layers, record_choices
 from zoo.core.models.generator import Generator
 from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch, Corpus
+from zoo.data.corpus_options import mixes_inputs
 from zoo.errors import ConfigError
 from zoo.training.config import Settings
 from zoo.training.fine_tuning.class_weights import Balanced
 from zoo.training.losses.attention_losses import DoublyStochastic, GuidedAttention
+from zoo.training.losses.mixup import Mixup
 from zoo.training.losses.own_loss import Loss, OwnLoss, check_own_loss
 from zoo.training.objective import Objective
 
@@ -251,6 +253,8 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings, loss: Lo
         if settings.reinforce:
             raise ConfigError(f"class_weights={settings.class_weights!r} with reinforce={settings.reinforce}: take one")
         objective = Balanced(corpus, model, settings.label_smoothing)
+    if settings.mixup and not mixes_inputs(corpus):
+        objective = Mixup(objective, model, settings.mixup)
     if hard_alignments(model):
         objective = AlignmentReinforce(
             corpus,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from zoo.atomic_write import atomic_path
-from zoo.core.models.generator import Generator
+from zoo.core.models.generator import Generator, check_whole
 from zoo.core.models.non_autoregressive import NonAutoregressive
 from zoo.errors import ConfigError, InputError, ZooError
 from zoo.factory import create
@@ -89,9 +89,10 @@ def explore(
         title: of the page; the model's name by default.
 
     Raises:
-        ConfigError: If the model has no attention weights, or not the chosen ones.
+        ConfigError: If the model has no attention weights, or not the chosen ones, or a number is no whole one.
         InputError: If there are more weights than a page holds, or an input cannot be read.
     """
+    check_whole(beam=beam, max_len=max_len)
     title = title or getattr(getattr(model, "spec", None), "name", type(model).__name__)
     chosen = Selection(part, _numbers("layers", layers), _numbers("heads", heads), MOST)
     preprocess, postprocess = _known(create.preprocess, model), _known(create.postprocess, model)
@@ -175,7 +176,9 @@ def read_of(
             found = write(model, _first_row(inputs), min(most, model.max_len or most), beam, names)
             written, prompt, tree, end = found.inputs, found.prompt, found.tree, found.end
         elif beam > 1 or max_len is not None:
-            raise ConfigError(f"{bound}: the input holds the answer, so nothing is written")
+            raise ConfigError(
+                f"{bound}: '{title}' holds its answer already, so nothing is written; give an input without one"
+            )
         generation = {"prompt": prompt, "steps": steps_of(model, written, prompt, names, end), "tree": tree}
         tokens = following(model, written, prompt, end)
     elif beam > 1 or (max_len is not None and not hasattr(model, "generate")):

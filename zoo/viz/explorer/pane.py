@@ -161,7 +161,7 @@ def _heads(found: Sequence[Recorded], places: Tensor | None, ordered: bool) -> I
 def _methods(model: Any, read: Read, found: Sequence[Recorded], chosen: Selection, notes: list[str]) -> Iterator[Shown]:
     """Join the attention of all layers, where all are there."""
     if chosen.part or chosen.layers or chosen.heads:
-        notes.append("Rollout and gradient-weighted attention need all layers and heads: leave the choice out.")
+        notes.append("Rollout and gradient-weighted attention need all parts, layers and heads: leave the choice out.")
         return
     for part in ("encoder", "decoder"):
         layers = [each.weights for each in found if each.part == part]
@@ -213,6 +213,8 @@ def _sides(model: Any, read: Read, counts: dict[str, int], medium: Medium | None
         if len(names) != count:
             names = _named(count, medium if side == "source" else None, step if side == "source" and unit else None)
         sides[side] = {"names": names, "tokens": len(given[side]) == count}
+    if read.generation is not None:  # what is written is shown even where no attention reads it
+        sides.setdefault("target", {"names": given["target"], "tokens": True})
     return sides
 
 

@@ -72,4 +72,5 @@ def target() -> Tokens:
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    made = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64, device="cpu")
+    return made.to(torch.get_default_device())

@@ -9,6 +9,8 @@ import torch
 from zoo.core import ConfigError, InputError, Tokens, Valid
 from zoo.core.tokens import rows
 
+pytestmark = pytest.mark.usefixtures("on_device")
+
 Make = Callable[..., Any]
 CASES = [
     ("plain", {}),

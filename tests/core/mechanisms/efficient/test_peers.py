@@ -24,19 +24,21 @@ from zoo.core.mechanisms.efficient.sinkhorn import sinkhorn
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # distutils, torch.cuda.amp
     pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.usefixtures("float64", "on_device"),  # peers make identities and masks of the default type
 ]
 DIM, HEADS, LENGTH = 8, 2, 16
-X = torch.randn(2, LENGTH, DIM, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
 @pytest.fixture(autouse=True)
 def _no_gradients() -> Iterator[None]:
-    torch.manual_seed(0)
-    default = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)  # peers make identities and masks of it
     with torch.no_grad():
         yield
-    torch.set_default_dtype(default)
+
+
+@pytest.fixture
+def x(on_device: None) -> Tensor:
+    drawn = torch.randn(2, LENGTH, DIM, generator=torch.Generator().manual_seed(0), dtype=torch.float64, device="cpu")
+    return drawn.to(torch.get_default_device())
 
 
 def close(ours: Tensor, theirs: Tensor) -> None:
@@ -79,21 +81,21 @@ def test_performer_pytorch_without_its_epsilon(causal: bool) -> None:
 
 
 @pytest.mark.parametrize("n", [LENGTH, 10])
-def test_linformer(n: int) -> None:
+def test_linformer(x: Tensor, n: int) -> None:
     """It gives a shorter row the first rows of its matrices, as here, but has no mask for padding."""
     peer = pytest.importorskip("linformer").LinformerSelfAttention(DIM, LENGTH, k=5, heads=HEADS)
     layer = load(linformer("5", str(LENGTH))(DIM, HEADS), peer.to_q, peer.to_k, peer.to_v, out=peer.to_out)
     layer.of_keys.copy_(peer.proj_k.T)
     layer.of_values.copy_(peer.proj_v.T)
-    close(layer(Tokens(X[:, :n])), peer(X[:, :n]))
-    padded = X.clone()
+    close(layer(Tokens(x[:, :n])), peer(x[:, :n]))
+    padded = x.clone()
     padded[:, n:] = 7
     known = layer(Tokens(padded, keys=Lengths(torch.tensor([n, n]))))[:, :n]
-    close(known, peer(X[:, :n]))
+    close(known, peer(x[:, :n]))
     assert n == LENGTH or (peer(padded)[:, :n] - known).abs().max() > 1e-2
 
 
-def test_nystrom_attention_of_one_row_and_one_head() -> None:
+def test_nystrom_attention_of_one_row_and_one_head(x: Tensor) -> None:
     """Its iteration starts from the greatest norm of the batch, so more rows or heads give other answers."""
     peer = pytest.importorskip("nystrom_attention").NystromAttention(DIM, DIM, 1, num_landmarks=4).eval()
     q, k, v = (nn.Linear(DIM, DIM, bias=False) for _ in range(3))
@@ -101,14 +103,14 @@ def test_nystrom_attention_of_one_row_and_one_head() -> None:
         part.weight.copy_(weight)
     layer = load(nystrom("4")(DIM, 1), q, k, v, out=peer.to_out[0])
     layer.conv.weight.copy_(peer.res_conv.weight)
-    ours = layer(Tokens(torch.cat([X[:1], X[1:] * 8])))
-    close(ours[:1], peer(X[:1]))
-    close(ours[1:], peer(X[1:] * 8))
-    assert (peer(torch.cat([X[:1], X[1:] * 8]))[:1] - ours[:1]).abs().max() > 1e-3
+    ours = layer(Tokens(torch.cat([x[:1], x[1:] * 8])))
+    close(ours[:1], peer(x[:1]))
+    close(ours[1:], peer(x[1:] * 8))
+    assert (peer(torch.cat([x[:1], x[1:] * 8]))[:1] - ours[:1]).abs().max() > 1e-3
 
 
 @pytest.mark.slow
-def test_hugging_face_s_nystromformer_that_starts_from_each_matrix_alone() -> None:
+def test_hugging_face_s_nystromformer_that_starts_from_each_matrix_alone(x: Tensor) -> None:
     """Its default start is of the whole batch; the option for the other reads a misspelt name, and fails."""
     found = pytest.importorskip("transformers.models.nystromformer.modeling_nystromformer")
     config = pytest.importorskip("transformers").NystromformerConfig(
@@ -122,8 +124,8 @@ def test_hugging_face_s_nystromformer_that_starts_from_each_matrix_alone() -> No
     peer = found.NystromformerSelfAttention(config).eval()
     layer = load(nystrom("4")(DIM, HEADS), peer.query, peer.key, peer.value)
     layer.conv.weight.copy_(peer.conv.weight)
-    sharp = torch.cat([X[:1], X[1:] * 8])
-    assert (peer(sharp)[0][:1] - peer(X[:1])[0]).abs().max() > 1e-4
+    sharp = torch.cat([x[:1], x[1:] * 8])
+    assert (peer(sharp)[0][:1] - peer(x[:1])[0]).abs().max() > 1e-4
     peer.init_option = "exact"
     close(layer(Tokens(sharp)), peer(sharp)[0])
     config.inv_coeff_init_option = True
@@ -186,22 +188,22 @@ def hugging_face_reformer(chunk: int, rounds: int, decoder: bool) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decoder", [False, True])
-def test_hugging_face_s_reformer_of_a_short_row(decoder: bool) -> None:
-    peer, tokens = hugging_face_reformer(LENGTH, 1, decoder), Tokens(X, Causal() if decoder else None)
+def test_hugging_face_s_reformer_of_a_short_row(x: Tensor, decoder: bool) -> None:
+    peer, tokens = hugging_face_reformer(LENGTH, 1, decoder), Tokens(x, Causal() if decoder else None)
     layer = load(reformer("1", "1", str(LENGTH))(DIM, HEADS), peer.query_key, peer.value)
-    close(layer(tokens), peer(X).hidden_states)
+    close(layer(tokens), peer(x).hidden_states)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("chunk", [4, 8])
-def test_hugging_face_s_reformer_where_all_fall_into_one_bucket(chunk: int, rounds: int) -> None:
+def test_hugging_face_s_reformer_where_all_fall_into_one_bucket(x: Tensor, chunk: int, rounds: int) -> None:
     """It does not mask other buckets of a chunk, which the paper does, so more buckets read more there."""
     peer = hugging_face_reformer(chunk, rounds, True)
     layer = load(reformer("4", str(rounds), str(chunk))(DIM, HEADS), peer.query_key, peer.value)
-    near = Tokens(X[:, :1] * 2 + X * 0.02, Causal())
+    near = Tokens(x[:, :1] * 2 + x * 0.02, Causal())
     close(layer(near), peer(near.x).hidden_states)
-    assert (layer(Tokens(X, Causal())) - peer(X).hidden_states).abs().max() > 1e-3
+    assert (layer(Tokens(x, Causal())) - peer(x).hidden_states).abs().max() > 1e-3
 
 
 def hugging_face_big_bird(randoms: int) -> Any:
@@ -226,10 +228,10 @@ def big_bird_of(peer: Any, x: Tensor) -> Tensor:
 
 @pytest.mark.slow
 def test_hugging_face_s_big_bird_in_training_and_its_missing_random_blocks_in_evaluation(
-    monkeypatch: pytest.MonkeyPatch,
+    x: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In evaluation each random block of it is block 0, which counts again; here a pattern is the same in both."""
-    x, drawn = torch.cat([X, X.flip(0)], 1), list[Tensor]()
+    x, drawn = torch.cat([x, x.flip(0)], 1), list[Tensor]()
     peer = hugging_face_big_bird(2)
     gather = type(peer).torch_gather_b2
 

@@ -40,6 +40,7 @@ MECHANISMS: dict[str, type[Any]] = {
     "gated-delta": GatedDeltaAttention,
 }
 every = pytest.mark.parametrize("name", MECHANISMS)
+on_device = pytest.mark.usefixtures("on_device")
 
 
 def layer(name: str, dim: int = 8, heads: int = 2, **options: Any) -> RecurrentAttention:
@@ -49,9 +50,11 @@ def layer(name: str, dim: int = 8, heads: int = 2, **options: Any) -> RecurrentA
 
 
 def draw(n: int, b: int = 2, dim: int = 8) -> torch.Tensor:
-    return torch.randn(b, n, dim, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
+    drawn = torch.randn(b, n, dim, dtype=torch.float64, generator=torch.Generator().manual_seed(n), device="cpu")
+    return drawn.to(torch.get_default_device())
 
 
+@on_device
 @every
 @pytest.mark.parametrize("position", ["none", "rotary"])
 @torch.no_grad()
@@ -66,6 +69,7 @@ def test_pieces_give_what_the_whole_gives_and_the_state_keeps_its_size(name: str
     assert set(sizes) == {2 * 2 * 2 * 4 * 4}  # layers, rows, heads, channels of keys and of values
 
 
+@on_device
 @every
 @pytest.mark.parametrize("front", [True, False])
 @torch.no_grad()
@@ -84,13 +88,14 @@ def test_rows_of_any_length_go_on_as_if_alone_in_any_order(name: str, front: boo
         torch.testing.assert_close(torch.cat(got, 1)[place], model(Tokens(alone)).x[0, -2:])
 
 
+@on_device
 @every
 def test_every_weight_learns_and_autocast_and_half_precision_stay_near_float32(name: str) -> None:
     made, x = layer(name).float(), draw(90).float()
     wanted = made(Tokens(x))
     wanted.square().sum().backward()
     assert all(p.grad is not None and bool(p.grad.any()) for p in made.parameters() if p.ndim > 1)
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast(x.device.type, torch.bfloat16):
         assert bool((made(Tokens(x)).float() - wanted).square().mean().sqrt() < 0.02)
     for dtype in (torch.bfloat16, torch.float16):
         state = made.to(dtype).state(2)
@@ -100,6 +105,7 @@ def test_every_weight_learns_and_autocast_and_half_precision_stay_near_float32(n
         assert bool((y.float() - wanted).square().mean().sqrt() < 0.02)
 
 
+@on_device
 @every
 @pytest.mark.parametrize(
     ("dtype", "factor"), [(torch.bfloat16, 1e3), (torch.float16, 10.0), (torch.float32, 1e3), (torch.float16, 0.0)]
@@ -114,6 +120,7 @@ def test_large_inputs_and_none_give_no_nan(name: str, dtype: torch.dtype, factor
     assert bool(x.grad.isfinite().all())
 
 
+@on_device
 @every
 @torch.no_grad()
 def test_it_streams_with_what_it_decodes_with(name: str) -> None:
@@ -205,6 +212,7 @@ def test_gla_and_ssd_whose_gates_are_those_of_retention_are_retention_as_layers(
         torch.testing.assert_close(other(Tokens(x)), wanted, rtol=0, atol=1e-10)
 
 
+@on_device
 @every
 @torch.no_grad()
 def test_a_row_of_one_token_and_an_empty_row_are_read(name: str) -> None:

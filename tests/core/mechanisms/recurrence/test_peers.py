@@ -19,7 +19,10 @@ from zoo.core.mechanisms.recurrence.retention import retention
 from zoo.core.mechanisms.recurrence.state_space import ssd
 from zoo.core.scoring.normalizers import elu_features
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # fla warns of a missing GPU, peers of old names
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # fla warns of a missing GPU, peers of old names
+    pytest.mark.usefixtures("on_device"),
+]
 N, D = 128, 4
 MAKE = {"retention": retention, "gla": gla, "ssd": ssd, "delta": delta, "gated-delta": gated_delta}
 

@@ -12,6 +12,7 @@ from zoo.plugins.graph.bench import layer
 pytestmark = pytest.mark.usefixtures("float64")
 
 
+@pytest.mark.usefixtures("on_device")
 @pytest.mark.parametrize("peer", layer.MODELS)
 def test_a_layer_and_its_peer_compute_the_same_function(peer: str) -> None:
     ours, theirs = layer.pair(peer)

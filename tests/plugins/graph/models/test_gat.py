@@ -16,6 +16,7 @@ pyg = pytest.importorskip("torch_geometric.nn")
 from zoo.plugins.graph.pyg.peers import peer  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("float64")
+on_device = pytest.mark.usefixtures("on_device")
 
 INDEX = torch.tensor([[0, 1, 2, 2, 0, 4, 4], [1, 0, 1, 2, 1, 4, 3]])
 NAMES = [spec.name for spec in GAT_MODELS]
@@ -23,7 +24,8 @@ SMALL: dict[str, Any] = {"node_features": 5, "num_classes": 3, "dim": 4, "num_he
 
 
 def vectors(count: int = 6, channels: int = 5) -> Tensor:
-    return torch.randn(count, channels, generator=torch.Generator().manual_seed(0))
+    drawn = torch.randn(count, channels, generator=torch.Generator().manual_seed(0), device="cpu")
+    return drawn.to(torch.get_default_device())
 
 
 def model(**options: Any) -> Any:
@@ -40,16 +42,20 @@ def test_they_have_the_parameters_of_the_paper(name: str, parameters: int) -> No
     assert sum(p.numel() for p in made.parameters()) == parameters
 
 
+@on_device
 @pytest.mark.parametrize("name", NAMES)
 def test_every_network_equals_its_peer(name: str) -> None:
     torch.manual_seed(0)
     ours: Any = zoo.create(name).eval()
-    inputs = zoo.example(name, batch_size=2)
+    with torch.device("cpu"):  # its numbers are drawn there
+        drawn = zoo.example(name, batch_size=2)
+    inputs: list[Any] = [x if x is None else x.to(torch.get_default_device()) for x in drawn]
     y = ours(*inputs)
     assert y.shape == (len(inputs[0]), ours.num_classes)
     torch.testing.assert_close(peer(ours)(*inputs), y)
 
 
+@on_device
 @pytest.mark.parametrize("score", ["gat", "gatv2", "scaled_dot"])
 @pytest.mark.parametrize("task", ["tag", "classify", "features"])
 def test_networks_with_features_of_edges_equal_their_peers(score: str, task: str) -> None:
@@ -73,11 +79,13 @@ class Citation(nn.Module):
         return self.conv2(self.conv1(x, index).relu(), index)
 
 
+@on_device
 def test_weights_of_a_network_of_pyg_s_layers_are_recognised(tmp_path: Any) -> None:
     torch.manual_seed(0)
     theirs = Citation().eval()
     ours = zoo.create("gat-cora", weights=theirs.state_dict(), **SMALL, activation="relu").eval()
-    torch.testing.assert_close(ours(vectors(), INDEX), theirs(vectors(), INDEX))
+    index = INDEX.to(torch.get_default_device())
+    torch.testing.assert_close(ours(vectors(), index), theirs(vectors(), index))
 
 
 def test_weights_of_a_network_of_other_depth_are_refused() -> None:

@@ -22,6 +22,7 @@ from zoo.plugins.graph.pyg.edge_attention_conv import EdgeAttentionConv  # noqa:
 from zoo.plugins.graph.pyg.peers import from_pyg, to_pyg  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("float64")
+on_device = pytest.mark.usefixtures("on_device")
 
 NODES = 7
 INDEX = torch.tensor([[0, 1, 2, 2, 0, 4, 4, 1], [1, 0, 1, 2, 1, 4, 3, 0]])
@@ -31,12 +32,18 @@ SCORES = ("scaled_dot", "gat", "gatv2")
 PEERS = {"scaled_dot": "TransformerConv", "gat": "GATConv", "gatv2": "GATv2Conv"}
 
 
+def placed(x: Tensor) -> Tensor:
+    """Move what was made on the CPU to the device of the test."""
+    return x.to(torch.get_default_device())
+
+
 def vectors(count: int = NODES, channels: int = 5, seed: int = 0) -> Tensor:
-    return torch.randn(count, channels, generator=torch.Generator().manual_seed(seed))
+    return placed(torch.randn(count, channels, generator=torch.Generator().manual_seed(seed), device="cpu"))
 
 
 def peer(score: str, channels: Any = 5, **options: Any) -> Any:
     torch.manual_seed(0)
+    options = {name: placed(value) if isinstance(value, Tensor) else value for name, value in options.items()}
     conv = getattr(pyg, PEERS[score])(channels, 4, **options)
     with torch.no_grad():
         for parameter in conv.parameters():  # biases too
@@ -54,9 +61,11 @@ def equal(theirs: Any, x: Any, *others: Any) -> None:
         leaves: list[Tensor] = []
 
         def leaf(part: Any, leaves: list[Tensor] = leaves) -> Any:
-            if not isinstance(part, Tensor) or not part.is_floating_point():
+            if not isinstance(part, Tensor):
                 return part
-            leaves.append(part.double().detach().clone().requires_grad_())
+            if not part.is_floating_point():
+                return placed(part)
+            leaves.append(placed(part).double().detach().clone().requires_grad_())
             return leaves[-1]
 
         y = conv(tuple(map(leaf, x)) if isinstance(x, tuple) else leaf(x), *map(leaf, others))
@@ -66,6 +75,7 @@ def equal(theirs: Any, x: Any, *others: Any) -> None:
         torch.testing.assert_close(result, results[0], atol=1e-9, rtol=1e-9)
 
 
+@on_device
 @pytest.mark.parametrize("heads", [1, 3])
 @pytest.mark.parametrize("concat", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
@@ -76,6 +86,7 @@ def test_equals_its_peer_with_equal_edges_self_loops_and_isolated_nodes(
     equal(peer(score, heads=heads, concat=concat, bias=bias), vectors(), INDEX)
 
 
+@on_device
 @pytest.mark.parametrize("score", SCORES)
 def test_equals_its_peer_with_features_of_edges(score: str) -> None:
     equal(peer(score, heads=2, edge_dim=3), vectors(), INDEX, vectors(8, 3, 1))
@@ -84,6 +95,7 @@ def test_equals_its_peer_with_features_of_edges(score: str) -> None:
 FILLS = ("mean", "add", "min", "max", "mul", 0.5, None, torch.tensor(0.7), torch.tensor([[0.1, -2.0, 3.0]]))
 
 
+@on_device
 @pytest.mark.parametrize("fill", FILLS, ids=str)
 @pytest.mark.parametrize("flow", ["source_to_target", "target_to_source"])
 @pytest.mark.parametrize("score", ["gat", "gatv2"])
@@ -91,6 +103,7 @@ def test_added_loops_are_filled_as_the_peer_fills_them(score: str, flow: str, fi
     equal(peer(score, heads=2, edge_dim=3, fill_value=fill, flow=flow), vectors(), INDEX, vectors(8, 3, 1))
 
 
+@on_device
 @pytest.mark.parametrize("seed", range(40))
 def test_equals_its_peer_in_any_combination_of_options_and_inputs(seed: int) -> None:
     pick, generator = random.Random(seed), torch.Generator().manual_seed(seed)
@@ -109,22 +122,23 @@ def test_equals_its_peer_in_any_combination_of_options_and_inputs(seed: int) -> 
     if score == "scaled_dot":
         options |= {"beta": pick.random() < 0.3, "root_weight": pick.random() < 0.7}
     else:
-        fills = (*FILLS[:-1], torch.randn(edge_dim or 1, generator=generator))
+        fills = (*FILLS[:-1], torch.randn(edge_dim or 1, generator=generator, device="cpu"))
         options |= {"residual": pick.random() < 0.4, "add_self_loops": pick.random() < 0.6,
                     "fill_value": pick.choice(fills)}  # fmt: skip
-    x = torch.randn(sources, 5, generator=generator)
-    other = (
-        None if half else torch.randn(targets, channels[1] if isinstance(channels, tuple) else 5, generator=generator)
-    )
+    x = torch.randn(sources, 5, generator=generator, device="cpu")
+    width = channels[1] if isinstance(channels, tuple) else 5
+    other = None if half else torch.randn(targets, width, generator=generator, device="cpu")
     edges = pick.choice((0, 1, 4, 12)) if targets else 0
-    index = torch.stack([torch.randint(max(1, most), (edges,), generator=generator) for most in (sources, targets)])
-    attr = () if edge_dim is None else (torch.randn(edges, edge_dim, generator=generator),)
+    drawn = [torch.randint(max(1, most), (edges,), generator=generator, device="cpu") for most in (sources, targets)]
+    index = torch.stack(drawn)
+    attr = () if edge_dim is None else (torch.randn(edges, edge_dim, generator=generator, device="cpu"),)
     sized: tuple[Any, ...] = (*(attr or (None,)), (sources, targets)) if score == "gat" else attr
     if half and sources == targets:
         sized = pick.choice((attr, sized))
     equal(peer(score, channels, **options), (x, other) if pair else x, index, *sized)
 
 
+@on_device
 def test_backward_between_nodes_of_two_kinds_there_is_a_row_for_each_that_reads() -> None:
     theirs = peer("gat", (5, 2), flow="target_to_source", add_self_loops=False)
     given = (vectors(), vectors(4, 2, 1)), torch.tensor([[1, 1, 0, 2], [0, 6, 3, 3]])
@@ -133,17 +147,20 @@ def test_backward_between_nodes_of_two_kinds_there_is_a_row_for_each_that_reads(
     torch.testing.assert_close(y, others[:4])
 
 
+@on_device
 @pytest.mark.parametrize("score", ["gat", "gatv2"])
 @pytest.mark.parametrize("options", [{"add_self_loops": False}, {"residual": True}, {"negative_slope": 0.6}])
 def test_equals_its_peer_with_other_options(score: str, options: dict[str, Any]) -> None:
     equal(peer(score, heads=2, **options), vectors(), INDEX)
 
 
+@on_device
 @pytest.mark.parametrize("options", [{"beta": True}, {"beta": True, "concat": False}, {"root_weight": False}])
 def test_equals_transformer_conv_with_other_roots(options: dict[str, Any]) -> None:
     equal(peer("scaled_dot", heads=2, **options), vectors(), INDEX)
 
 
+@on_device
 @pytest.mark.parametrize("score", SCORES)
 def test_equals_its_peer_between_nodes_of_two_kinds(score: str) -> None:
     loops = {} if score == "scaled_dot" else {"add_self_loops": False}
@@ -153,6 +170,7 @@ def test_equals_its_peer_between_nodes_of_two_kinds(score: str) -> None:
         equal(peer(score, (5, 2), heads=2), (vectors(), vectors(4, 2, 1)), index)
 
 
+@on_device
 def test_equals_gat_conv_with_shared_projections_and_without_vectors_of_targets() -> None:
     index = torch.tensor([[0, 6, 3, 3], [1, 1, 0, 2]])
     equal(peer("gat", 5, heads=2, add_self_loops=False), (vectors(), vectors(4)), index)
@@ -161,11 +179,13 @@ def test_equals_gat_conv_with_shared_projections_and_without_vectors_of_targets(
         equal(peer("gat", 5, heads=2, **options), (vectors(), None), index)  # as many targets as sources
 
 
+@on_device
 @pytest.mark.parametrize("score", SCORES)
 def test_equals_its_peer_against_the_direction_of_edges(score: str) -> None:
     equal(peer(score, heads=2, flow="target_to_source", edge_dim=3), vectors(), INDEX, vectors(8, 3, 1))
 
 
+@on_device
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize(("nodes", "index"), [(3, EMPTY), (1, EMPTY), (0, EMPTY), (1, torch.tensor([[0], [0]]))])
 def test_equals_its_peer_without_edges_with_one_node_and_with_none(score: str, nodes: int, index: Tensor) -> None:
@@ -228,6 +248,7 @@ def test_a_node_that_reads_nothing_gets_exactly_zero_with_gradient_zero(score: s
     assert not torch.autograd.grad(y.sum(), x)[0][5:].any()
 
 
+@on_device
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("bipartite", [False, True])
 @pytest.mark.parametrize("flow", ["source_to_target", "target_to_source"])
@@ -236,9 +257,9 @@ def test_weights_of_edges_are_given_as_the_peer_gives_them(score: str, bipartite
         pytest.skip("the peer refuses it")
     loops = {} if score == "scaled_dot" else {"add_self_loops": False}
     theirs = peer(score, (5, 5) if bipartite else 5, heads=3, flow=flow, **loops)
-    x = (vectors(), vectors(5)) if bipartite else vectors()
-    y, (index, weights) = from_pyg(theirs)(x, INDEX, return_attention_weights=True)
-    wanted, (their_index, their_weights) = theirs(x, INDEX, return_attention_weights=True)
+    x, given = (vectors(), vectors(5)) if bipartite else vectors(), placed(INDEX)
+    y, (index, weights) = from_pyg(theirs)(x, given, return_attention_weights=True)
+    wanted, (their_index, their_weights) = theirs(x, given, return_attention_weights=True)
     torch.testing.assert_close((y, weights), (wanted, their_weights))
     assert torch.equal(index, their_index)
 
@@ -367,6 +388,7 @@ def test_a_hetero_conv_takes_it() -> None:
     torch.testing.assert_close(y["paper"], convs[kind]((x["author"], x["paper"]), index[kind]))
 
 
+@on_device
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("edge_dim", [None, 3])
 def test_an_explainer_s_mask_weighs_messages_as_in_the_peer(score: str, edge_dim: int | None) -> None:
@@ -376,15 +398,16 @@ def test_an_explainer_s_mask_weighs_messages_as_in_the_peer(score: str, edge_dim
     ours = from_pyg(theirs)
     attr = None if edge_dim is None else vectors(8, 3, 1)
     mask = torch.linspace(0, 1, 8)
-    plain = ours(vectors(), INDEX, attr)
+    index = placed(INDEX)
+    plain = ours(vectors(), index, attr)
     for sigmoid in (True, False):
         for conv in (ours, theirs):
-            set_masks(conv, mask, INDEX, apply_sigmoid=sigmoid)
-        masked = ours(vectors(), INDEX, attr)
-        torch.testing.assert_close(masked, theirs(vectors(), INDEX, attr))
+            set_masks(conv, mask, index, apply_sigmoid=sigmoid)
+        masked = ours(vectors(), index, attr)
+        torch.testing.assert_close(masked, theirs(vectors(), index, attr))
         assert not torch.allclose(masked, plain)
     clear_masks(ours)
-    torch.testing.assert_close(ours(vectors(), INDEX, attr), plain)
+    torch.testing.assert_close(ours(vectors(), index, attr), plain)
 
 
 def test_a_gnn_explainer_finds_the_edge_that_decides() -> None:

@@ -14,14 +14,13 @@ from zoo.plugins.graph.structure.graph_pattern import graph_structure
 pyg = pytest.importorskip("torch_geometric.nn")
 from zoo.plugins.graph.pyg.gps_convert import gps_from_pyg, gps_to_pyg  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("float64")
-
-INDEX = torch.tensor([[0, 1, 2, 2, 4, 5], [1, 0, 1, 2, 3, 4]])
-BATCH = torch.tensor([0, 0, 0, 1, 1, 1, 1])
+pytestmark = pytest.mark.usefixtures("float64", "on_device")
 
 
-def vectors() -> Tensor:
-    return torch.randn(7, 8, generator=torch.Generator().manual_seed(0))
+def inputs() -> tuple[Tensor, Tensor, Tensor]:
+    """Give vectors, edges, and the graph of each node."""
+    index = torch.tensor([[0, 1, 2, 2, 4, 5], [1, 0, 1, 2, 3, 4]])
+    return torch.randn(7, 8), index, torch.tensor([0, 0, 0, 1, 1, 1, 1])
 
 
 def theirs(conv: str = "TransformerConv", **options: Any) -> Any:
@@ -44,8 +43,8 @@ def tokens(x: Tensor, index: Tensor, batch: Tensor, rules: EdgeRules) -> Tokens:
 def test_a_block_equals_its_peer(conv: str, norm: str | None) -> None:
     gps = theirs(conv, norm=norm)
     ours, rules = gps_from_pyg(gps)
-    y = ours(tokens(vectors(), INDEX, BATCH, rules)).x[0]
-    torch.testing.assert_close(y, gps(vectors(), INDEX, BATCH))
+    given = inputs()
+    torch.testing.assert_close(ours(tokens(*given, rules)).x[0], gps(*given))
 
 
 @pytest.mark.parametrize("norm", ["batch_norm", None])
@@ -62,12 +61,12 @@ def test_a_graph_does_not_depend_on_its_batch_mates_with_linear_attention() -> N
 
     torch.manual_seed(0)
     block = GpsBlock(8, Attention(8, 2), Attention(8, 2, norm=Kernel()), Mlp(8, 16)).eval()
-    rules, alone = EdgeRules(), torch.zeros(3, dtype=torch.long)
-    together = block(tokens(vectors(), INDEX, BATCH, rules)).x[0, :3]
-    first = block(tokens(vectors()[:3], INDEX[:, :4].clone(), alone, rules)).x[0]
-    torch.testing.assert_close(together, first)
+    x, index, batch = inputs()
+    rules, first = EdgeRules(), (x[:3], index[:, :4].clone(), torch.zeros(3, dtype=torch.long))
+    together = block(tokens(x, index, batch, rules)).x[0, :3]
+    torch.testing.assert_close(together, block(tokens(*first, rules)).x[0])
     gps = theirs(attn_type="performer", norm=None)
-    their_difference = gps(vectors(), INDEX, BATCH)[:3] - gps(vectors()[:3], INDEX[:, :4], alone)
+    their_difference = gps(x, index, batch)[:3] - gps(*first)
     assert their_difference.abs().max() > 1e-4
 
 

@@ -16,6 +16,7 @@ def test_a_hub_has_its_share_of_the_edges() -> None:
     assert int((random_graph(1000, 500, hub=0.2)[1, :100] == 0).sum()) == 100
 
 
+@pytest.mark.usefixtures("on_device")
 def test_the_layer_computes_what_its_peer_does() -> None:
     conv: Any = pytest.importorskip("torch_geometric.nn").TransformerConv(HEADS * HEAD_DIM, HEAD_DIM, heads=HEADS)
     x, index = torch.randn(20, HEADS * HEAD_DIM), random_graph(20, 60, hub=0.2)

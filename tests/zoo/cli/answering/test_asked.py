@@ -39,6 +39,41 @@ def test_generate_answers_the_others_names_what_it_skips_and_fails_at_the_end(
     assert "an input cannot be read: " in err
 
 
+@pytest.mark.parametrize("option", [("--stream",), ("--target", "a caption", "--json")])
+def test_streams_and_scores_go_on_behind_an_input_that_cannot_be_read(
+    run: Run, captioner: str, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    picture, gone = str(tmp_path / "a.png"), str(tmp_path / "gone.png")
+    Image.linear_gradient("L").save(picture)
+    code, alone, _ = run("generate", captioner, picture, "--max-len", "2", *option)
+    assert (code, alone.endswith("\n")) == (0, True)
+    code, out, err = run("generate", captioner, gone, picture, picture, "--max-len", "2", *option)
+    assert (code, out) == (1, 2 * alone)
+    assert err.startswith(f"zoo: skipped {gone!r}: an input cannot be read: ")
+    assert err.endswith("zoo: 1 of 3 inputs skipped\n")
+    code, out, err = run("generate", captioner, gone, *option)
+    assert (code, out) == (2, "")
+    assert "an input cannot be read: " in err
+
+
+def test_a_blank_line_of_a_pipe_is_skipped(run: Run, writer: str) -> None:
+    alone = run("generate", writer, "abc", "--max-len", "2", "--json")[1]
+    code, out, err = run("generate", writer, "--max-len", "2", "--json", piped=b"abc\n\nabc\n")
+    assert (code, out) == (1, 2 * alone)
+    assert err == "zoo: skipped '': there is nothing to read\nzoo: 1 of 3 inputs skipped\n"
+
+
+def test_a_blank_prompt_beside_another_is_continued_as_it_is_alone(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "prompted"
+    zoo.weights.save(zoo.create("decoder-tiny", **SIZE), folder)
+    zoo.preprocess("decoder-tiny").tokenizer.save(folder / "tokenizer.json")  # type: ignore[attr-defined]
+    _, alone, _ = run("generate", str(folder), "", "--max-len", "2", "--json")
+    code, out, err = run("generate", str(folder), "", "ab", "--max-len", "2", "--json")
+    assert (code, err) == (0, "")
+    assert out.startswith(alone)
+    assert out.count("\n") == 2
+
+
 def test_skipped_inputs_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     asked = Asked(iter(["a", "b"]), 32)
     assert list(asked.given()) == ["a", "b"]

@@ -90,6 +90,14 @@ def test_inputs_and_choices_that_are_none_are_named() -> None:
         model.explore(*images, layers="1")
     with pytest.raises(ConfigError, match=r"heads=2 is no list of numbers"):
         model.explore(*images, heads=2)
+    with pytest.raises(InputError, match=r"^3 is no image: give a path"):
+        model.explore(3)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_numbers_of_a_writer_are_whole() -> None:
+    with pytest.raises(ConfigError, match=r"beam='2' is no whole number"):
+        zoo.create("transformer-tiny", **SIZE).explore("a", beam="2")
 
 
 def test_a_writer_in_training_is_explored_as_one_in_evaluation() -> None:
@@ -101,7 +109,7 @@ def test_a_writer_in_training_is_explored_as_one_in_evaluation() -> None:
 
 def test_an_answer_that_is_given_is_not_written_again() -> None:
     model: Any = zoo.create("transformer-tiny", **SIZE)
-    with pytest.raises(ConfigError, match="beam=2: the input holds the answer"):
+    with pytest.raises(ConfigError, match=r"beam=2: '.*' holds its answer already"):
         model.explore(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7]]), beam=2)
 
 

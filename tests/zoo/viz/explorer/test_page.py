@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 
 import numpy as np
+import pytest
 
 from zoo.viz.explorer.page import page
 from zoo.viz.explorer.pane import Pane, Shown
@@ -46,3 +47,17 @@ def test_a_still_picture_stands_where_no_script_runs() -> None:
     still = text.partition("<noscript>")[2].partition("</noscript>")[0]
     assert 'alt="toy: attention weights' in still
     assert "data:image/png;base64," in still
+
+
+@pytest.mark.parametrize(
+    ("layers", "heads", "tokens", "most"),
+    [(12, 3, 197, 8_000_000), (2, 2, 64, 1_000_000)],
+    ids=["vit-tiny", "bert-tiny"],
+)
+def test_a_page_of_a_small_model_is_small(layers: int, heads: int, tokens: int, most: int) -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(tokens), (layers * heads + 3, tokens))
+    shown = [
+        Shown("encoder", at // heads + 1, at % heads + 1, each, "source", "source") for at, each in enumerate(weights)
+    ]
+    side = {"names": [f"row {at}" for at in range(tokens)], "tokens": True}
+    assert len(page([Pane("toy", shown, {"source": side}, None, None, [])]).encode()) < most

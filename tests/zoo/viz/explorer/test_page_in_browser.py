@@ -195,3 +195,23 @@ def test_a_generation_is_walked_through(opened: Open) -> None:
     numbers = [float(text) for text in cells]
     assert numbers == pytest.approx([probability for _, probability, _ in steps[1]["candidates"]], abs=6e-4)
     assert shown.locator(".tree text.best").count() >= 1
+    shown.locator(".matrix").focus()
+    shown.keyboard.press("ArrowDown")
+    shown.get_by_role("heading", name="Generation: step 3 of").wait_for()
+    shown.get_by_label("encoder, layer 1, head 1").click()
+    shown.get_by_role("heading", name="Encoder, layer 1, head 1").wait_for()
+    assert shown.get_by_role("heading", name="Generation: step 3 of").is_visible()
+
+
+def test_what_a_decoder_without_attention_writes_is_walked_through(opened: Open) -> None:
+    torch.manual_seed(0)
+    model: Any = zoo.join("vit-micro", "rnn-tiny")
+    found = model.explore(*zoo.example("vit-micro", 1), max_len=3)
+    shown = opened(found)
+    slider = shown.get_by_label("Step of the generation")
+    slider.focus()
+    shown.keyboard.press("End")
+    steps = found.panes[0].generation["steps"]
+    shown.get_by_role("heading", name=f"Generation: step {len(steps)} of {len(steps)}").wait_for()
+    last = any(taken for *_, taken in steps[-1]["candidates"])
+    assert shown.get_by_text("the answer was cut off").is_visible() is not last

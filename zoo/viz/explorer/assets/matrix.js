@@ -70,7 +70,7 @@ function told(pane, store, map, row, column) {
   return { words: map.layer ? `${query} → ${key}` : `${key} for ${query}`, value: valueAt(store, map, row, column) };
 }
 
-const LETTER = 6.2;
+const LETTER = 7;
 const NAMED = 64; // names along a side
 
 /** Gives the room that names need, and the frame of the cells. */
@@ -92,7 +92,6 @@ function drawMatrix(pane, store, map, image, canvas, width, cellChosen) {
   context.imageSmoothingEnabled = false;
   context.drawImage(image, frame.left, frame.top, frame.width, frame.height);
   context.fillStyle = styled("--ink");
-  context.font = `${names[0] || names[1] ? Math.max(7, Math.min(12, Math.min(wide, high) - 1)) : 12}px system-ui, sans-serif`;
   context.textBaseline = "middle";
   drawNames(context, names, frame, wide, high);
   context.strokeStyle = styled("--mark");
@@ -104,10 +103,13 @@ function drawMatrix(pane, store, map, image, canvas, width, cellChosen) {
 
 function drawNames(context, names, frame, wide, high) {
   const [stepX, stepY] = [wide, high].map((cell) => Math.max(1, Math.ceil(8 / cell)));
+  const font = (cell, named) => `${named ? Math.max(7, Math.min(12, cell - 1)) : 12}px system-ui, sans-serif`;
   context.textAlign = "right";
+  context.font = font(high, names[0]);
   if (names[0]) names[0].forEach((name, at) => { if (at % stepY === 0) context.fillText(name, frame.left - 4, frame.top + (at + 0.5) * high); });
   else turned(context, 10, frame.top + frame.height / 2, "query", "center");
   context.textAlign = "left";
+  context.font = font(wide, names[1]);
   if (names[1]) names[1].forEach((name, at) => { if (at % stepX === 0) turned(context, frame.left + (at + 0.5) * wide, frame.top - 4, name, "left"); });
   else context.fillText("key", frame.left + frame.width / 2, 10);
 }

@@ -2,6 +2,7 @@
 
 const MOST_CHIPS = 700;
 const MOST_LINES = 90;
+const FEW_KEYS = 8;
 
 /** Makes two lines of tokens: keys by what the chosen query reads, queries by how much each reads the chosen key. */
 function makeTokens(pane, store, colours) {
@@ -56,7 +57,12 @@ function fill(list, names, pick) {
   list.chips.replaceChildren(...list.buttons);
 }
 
-/** Draws a line for each pair, as wide and as strong as its weight; those of the chosen query stand out. */
+/** Tells whether a pair has a line: those of the chosen query, and of others what stands out of an even share. */
+function hasLine(share, keys, own) {
+  return own || keys <= FEW_KEYS || share >= 2 / keys;
+}
+
+/** Draws a line for each such pair, as wide and as strong as its weight; those of the chosen query stand out. */
 function drawLines(pane, store, map, canvas, width, row) {
   const [queries, keys] = [pane.sides[map.rows].names, pane.sides[map.columns].names];
   const step = 15, height = step * Math.max(queries.length, keys.length) + 8, room = Math.min(130, width * 0.33);
@@ -66,8 +72,8 @@ function drawLines(pane, store, map, canvas, width, row) {
   const most = largest(store, map), at = (place) => step * (place + 0.5) + 4;
   for (let one = 0; one < queries.length; one += 1) {
     for (let two = 0; two < keys.length; two += 1) {
-      const share = Math.abs(valueAt(store, map, one, two)) / (most || 1);
-      if (share < 0.02) continue;
+      const weight = Math.abs(valueAt(store, map, one, two)), share = weight / (most || 1);
+      if (share < 0.02 || !hasLine(weight, keys.length, one === row)) continue;
       context.strokeStyle = one === row ? styled("--mark") : styled("--accent");
       context.globalAlpha = one === row ? Math.max(0.25, share) : 0.35 * share;
       context.lineWidth = 0.5 + 3 * share;
@@ -84,3 +90,5 @@ function drawLines(pane, store, map, canvas, width, row) {
   context.textAlign = "left";
   keys.forEach((name, place) => context.fillText(shortened(name, 18), width - room + 4, at(place)));
 }
+
+if (typeof module !== "undefined") module.exports = { hasLine };

@@ -22,6 +22,12 @@ function stepProbability(tree, place) {
   return total === null || before === null ? null : Math.exp(total - before);
 }
 
+/** Gives the step that writes behind the chosen row of the target; the chosen step where no token is written there. */
+function stepOf(steps, rows, row, step) {
+  const at = rows === "target" ? steps.findIndex((each) => each.row === row) : -1;
+  return at < 0 ? Math.max(0, Math.min(step, steps.length - 1)) : at;
+}
+
 /** Makes the slider with what was written, its candidates and the tree. */
 function makeWriting(pane) {
   const box = element("div");
@@ -30,7 +36,8 @@ function makeWriting(pane) {
   const { steps, tree } = generation;
   const slider = element("input", { type: "range", min: "0", max: String(steps.length - 1), "aria-label": "Step of the generation" });
   const title = element("h3"), text = element("p", { class: "written" }), table = element("table", { "aria-label": "Candidates of the step" });
-  box.append(title, element("div", { class: "steps" }, slider), text, table);
+  const cut = element("p", { class: "quiet" }, "Nothing was written here: the answer was cut off. What would follow:");
+  box.append(title, element("div", { class: "steps" }, slider), text, cut, table);
   slider.addEventListener("input", () => {
     const step = Number(slider.value), map = mapOf(pane);
     choose({ step, ...(map.rows === "target" ? { row: steps[step].row } : {}) });
@@ -40,11 +47,13 @@ function makeWriting(pane) {
       element("div", { class: "wide" }, drawnTree(tree)));
   }
   const show = () => {
-    const step = moved(chosen.step, 0, steps.length), names = pane.sides.target.names;
+    const step = stepOf(steps, mapOf(pane).rows, chosen.row, chosen.step), names = pane.sides.target.names;
+    chosen.step = step; // so that another map goes on from there
     slider.value = String(step);
     title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", title.textContent);
     const taken = steps[step].candidates.find(([, , chosenOne]) => chosenOne)?.[0] ?? "";
+    cut.hidden = steps[step].candidates.some(([, , chosenOne]) => chosenOne);
     text.replaceChildren(...names.slice(0, steps[step].row + 1).map((name) => element("span", {}, name)), element("b", {}, taken || " "));
     table.replaceChildren(...steps[step].candidates.map(([name, probability, chosenOne]) => {
       const bar = element("i");
@@ -72,4 +81,4 @@ function drawnTree(tree) {
   return svg;
 }
 
-if (typeof module !== "undefined") module.exports = { laidOut, stepProbability };
+if (typeof module !== "undefined") module.exports = { laidOut, stepOf, stepProbability };

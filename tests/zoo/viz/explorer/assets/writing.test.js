@@ -1,7 +1,7 @@
 "use strict";
 const { test } = require("node:test");
 const assert = require("node:assert");
-const { laidOut, stepProbability } = require(`${process.env.ZOO}/viz/explorer/assets/writing.js`);
+const { laidOut, stepOf, stepProbability } = require(`${process.env.ZOO}/viz/explorer/assets/writing.js`);
 const { svgOf } = require(`${process.env.ZOO}/viz/explorer/assets/exports.js`);
 
 const node = (parent, total) => ({ token: "t", parent, total, score: null, best: 0 });
@@ -19,6 +19,14 @@ test("a token has its probability after those before it", () => {
   assert.ok(Math.abs(stepProbability(tree, 1) - 0.4) < 1e-12);
   assert.equal(stepProbability(tree, 3), null);
   assert.equal(stepProbability(tree, 4), null);
+});
+
+test("the chosen row of the target says the step, and another map keeps it", () => {
+  const steps = [{ row: 3 }, { row: 4 }, { row: 5 }];
+  assert.equal(stepOf(steps, "target", 4, 0), 1);
+  assert.equal(stepOf(steps, "source", 4, 2), 2);
+  assert.equal(stepOf(steps, "target", 1, 2), 2); // in the prompt nothing is written
+  assert.equal(stepOf(steps, "source", 0, 9), 2);
 });
 
 test("SVG has a rectangle for each run of a colour, and names are text", () => {
