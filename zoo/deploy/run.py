@@ -63,7 +63,7 @@ class Exported:
         return dict(zip(about["outputs"], session.run(None, inputs), strict=True))
 
     def answer(self, raw: str) -> Any:
-        """Answer a raw input: labels with probabilities, a label or vector for each place, a text, or a file of sound."""
+        """Answer a raw input: labels with probabilities, a label or vector for each place, a text, or a sound file."""
         about, arrays = self.about["input"], raw.endswith(".npz")
         given = dict(np.load(raw)) if arrays else READERS[about["kind"]](raw, about, self.folder)
         if "decode" in self.about["programs"]:

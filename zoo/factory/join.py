@@ -56,7 +56,9 @@ def join(
     if not isinstance(freeze, str) and not (
         isinstance(freeze, Sequence) and all(isinstance(each, str) for each in freeze)
     ):
-        raise ConfigError(f"freeze={freeze!r}: 'encoder', 'decoder' or a pattern of names is wanted, or a list of these")
+        raise ConfigError(
+            f"freeze={freeze!r}: 'encoder', 'decoder' or a pattern of names is wanted, or a list of these"
+        )
     given: dict[str, Any] = {f"encoder.{key}": value for key, value in (encoder_config or {}).items()}
     parts = {"encoder_weights": encoder_weights, "decoder_weights": decoder_weights}
     chosen: dict[str, Any] = {
