@@ -13,6 +13,8 @@ from typing import Any
 from zoo.answers import Filled
 from zoo.errors import ConfigError, InputError, UnknownModelError, WeightsError
 from zoo.factory import create
+from zoo.factory.keywords import accepted
+from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
 from zoo.weights import hub
 
@@ -72,13 +74,27 @@ class Pipeline:
 
     @cached_property
     def model(self) -> Any:
-        """The model with its weights, in evaluation mode."""
+        """The model with its weights, in evaluation mode.
+
+        Raises:
+            WeightsError: If it has none, or they cannot be read.
+        """
+        self._check_weights()
         made = create.create(self.name, pretrained=True, device=self.device, task=self._given_task).eval()
         if not self.int8:
             return made
         from zoo.core import is_quantized, quantize
 
         return made if is_quantized(made) else quantize(made)
+
+    def _check_weights(self) -> None:
+        if hub.is_repository(self.name) or self.spec.weights:
+            return
+        if "pretrained" not in accepted(entry_loading.load(self.spec))[0]:  # else its parts have weights of their own
+            raise WeightsError(
+                f"No pretrained weights exist for {self.spec.name}: train it, and give the folder that zoo train --out "
+                "wrote"
+            )
 
     @cached_property
     def preprocess(self) -> Any:

@@ -12,7 +12,7 @@ from PIL import Image
 
 import zoo
 from zoo.core import is_quantized
-from zoo.errors import ConfigError, InputError
+from zoo.errors import ConfigError, InputError, WeightsError
 from zoo.pipeline import Pipeline
 
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -82,6 +82,12 @@ def test_files_that_cannot_be_read_are_skipped_if_wished(tmp_path: Path) -> None
         list(pipeline.predict(gone))
     with pytest.raises(InputError, match=rf"^'{tmp_path}' is a folder: give the files in it, such as {tmp_path}/\*$"):
         list(pipeline.predict([str(tmp_path)]))
+
+
+def test_a_model_without_weights_is_to_be_trained() -> None:
+    told = "No pretrained weights exist for vit-micro: train it, and give the folder that zoo train --out wrote"
+    with pytest.raises(WeightsError, match=f"^{told}$"):
+        _ = Pipeline("vit-micro").model
 
 
 @pytest.fixture

@@ -62,8 +62,7 @@ def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoin
         return None
     if not spec.weights:
         raise WeightsError(
-            f"No pretrained weights exist for {spec.name}: train it, and give the folder that zoo train --out wrote; "
-            "zoo.create without pretrained=True makes it with random ones"
+            f"No pretrained weights exist for {spec.name}: leave out pretrained=True, and it is made with random ones"
         )
     return read(spec.weights[tag] if tag else next(iter(spec.weights.values())))
 

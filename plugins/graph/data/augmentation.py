@@ -8,6 +8,7 @@ from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from zoo.plugins.graph.io.preprocess import Graphs
+from zoo.plugins.graph.requirements import import_pyg
 
 EDGES, NODES = "drop-edges", "mask-nodes"
 SHARE = 0.1
@@ -48,6 +49,7 @@ def mask_nodes(x: Shaped[Tensor, "n f"], generator: torch.Generator) -> Shaped[T
     PyTorch Geometric's `mask_feature` does it, with the random numbers of the process, which here are those of the
     generator.
     """
+    import_pyg()
     from torch_geometric.utils import mask_feature
 
     seed = int(torch.randint(2**62, (1,), generator=generator))

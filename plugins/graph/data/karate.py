@@ -13,6 +13,7 @@ from zoo.core import IGNORED
 from zoo.data import DatasetInfo, fingerprint
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import Example
+from zoo.plugins.graph.requirements import import_pyg
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 KINDS = {"communities": "community", "factions": "faction"}
@@ -55,6 +56,7 @@ def open_karate(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Gr
 
 def _communities() -> tuple[GraphInputs, Tensor, Tensor]:
     """Give the graph, the community of each member, and whose is known in training."""
+    import_pyg()
     from torch_geometric.datasets import KarateClub
 
     data = KarateClub()[0]

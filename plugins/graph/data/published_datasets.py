@@ -13,6 +13,7 @@ from zoo.core import IGNORED
 from zoo.data import DatasetInfo, fingerprint
 from zoo.plugins.graph.data.corpus import GraphsCorpus, GraphTask
 from zoo.plugins.graph.data.examples import Example
+from zoo.plugins.graph.requirements import import_pyg
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs
 
 CITATIONS = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
@@ -43,6 +44,7 @@ def open_planetoid(argument: str, spec: ModelSpec, seed: int, tokenizer: str) ->
     Raises:
         DataError: If there is no such name, or a file is not there or cannot be read.
     """
+    import_pyg()
     from torch_geometric.io import read_planetoid_data
 
     name, _, place = argument.partition(":")
@@ -80,6 +82,7 @@ def open_ppi(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Graph
     Raises:
         DataError: If a file is not there or cannot be read.
     """
+    import_pyg()
     from torch_geometric.datasets import PPI
 
     root = Path(argument).expanduser()
@@ -104,6 +107,7 @@ def open_zinc(argument: str, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
     Raises:
         DataError: If a file is not there or cannot be read.
     """
+    import_pyg()
     from torch_geometric.datasets import ZINC
 
     root = Path(argument).expanduser()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from zoo import InputError
-from zoo.plugins.graph.requirements import RDKIT
+from zoo.plugins.graph.requirements import RDKIT, import_pyg
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, of_data
 from zoo.registry import require
 
@@ -54,6 +54,7 @@ def of_molecule(molecule: Any, text: str) -> GraphInputs:
     Raises:
         InputError: If it holds what there is no category for.
     """
+    import_pyg()
     from torch_geometric.utils import from_rdmol
 
     try:

@@ -245,7 +245,7 @@ def test_pretrained_reads_what_timm_publishes(hub: Callable[..., Path]) -> None:
 
 
 def test_a_model_without_published_weights_says_so_as_timm_does() -> None:
-    with pytest.raises(WeightsError, match="No pretrained weights exist for toy-large: train it, and give the folder"):
+    with pytest.raises(WeightsError, match="No pretrained weights exist for toy-large: leave out pretrained=True"):
         zoo.create("toy-large", pretrained=True)
 
 

@@ -70,7 +70,7 @@ def generate(
     if target is not None and (stream or beam > 1 or n_best > 1):
         raise ConfigError(f"--target {target!r} scores a given answer: without --stream, --beam and --n-best")
     pipeline = Pipeline(model, device, int8=int8)
-    given = stream_inputs(texts, file)
+    given = stream_inputs(texts, file, undecoded=True)
     lines = given if isinstance(given, Iterator) else list(given)
     if temperature == 0:
         typer.echo("--temperature 0: no sampling, the most probable token each time (greedy)", err=True)
