@@ -16,6 +16,7 @@ from zoo.core.mechanisms.alignment.cell import output_of
 from zoo.core.mechanisms.alignment.copying import AlignedTokens, SourceTokens
 from zoo.core.mechanisms.alignment.decoder import RecurrentDecoder
 from zoo.core.mechanisms.alignment.recurrent_layers import Advance, Carried, CellState
+from zoo.core.ops.linear import Linear
 from zoo.core.tokens import Tokens
 
 
@@ -71,7 +72,7 @@ class AttentiveDecoder(RecurrentDecoder):
         super().__init__(cell, dim, depth, pool=pool, dropout=dropout)
         self.alignment = alignment
         self.gate = gate
-        self.combine = nn.Linear(2 * dim, dim, bias=False)
+        self.combine = Linear(2 * dim, dim, bias=False)
 
     def forward(
         self, tokens: Tokens, context: Tokens | None = None, state: DecoderState | None = None

@@ -2,12 +2,11 @@
 
 from math import prod
 
-from torch import nn
-
 from zoo.core.cache.decoder import LayerState
 from zoo.core.errors import InputError
 from zoo.core.layers.pooling import check_pool, last, pooled
 from zoo.core.mechanisms.alignment.recurrent_layers import RecurrentLayers
+from zoo.core.ops.linear import Linear
 from zoo.core.tokens import Tokens, tokens_of
 
 
@@ -33,7 +32,7 @@ class RecurrentDecoder(RecurrentLayers):
         if pool != "last":
             check_pool(pool)
         self.pool = pool
-        self.first = nn.Linear(dim, prod(self.cell.shape))
+        self.first = Linear(dim, prod(self.cell.shape))
 
     def enter(self, layer: LayerState, tokens: Tokens, context: Tokens | None) -> None:
         """Fill an empty state from the encoder's vectors."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.mechanisms.learned_scores import AdditiveScore, GeneralScore
+from zoo.core.ops.linear import Linear
 
 
 class AlignmentScore(nn.Module, ABC):
@@ -100,7 +101,7 @@ class LocationScore(AlignmentScore):
         super().__init__()
         if max_len < 1:
             raise ConfigError(f"score='location:{max_len}': at least one place of the source has a score")
-        self.linear = nn.Linear(dim, max_len, bias=False)
+        self.linear = Linear(dim, max_len, bias=False)
 
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError
+from zoo.core.ops.linear import Linear
 
 
 class View(NamedTuple):
@@ -95,7 +96,7 @@ class Predictive(AlignmentWindow):
         self.sigma = reach / 2 if sigma is None else sigma
         if not self.sigma > 0:
             raise ConfigError(f"sigma={sigma}: a Gaussian has a positive deviation")
-        self.inside = nn.Linear(dim, dim, bias=False)
+        self.inside = Linear(dim, dim, bias=False)
         self.outside = nn.Linear(dim, 1, bias=False)
 
     def forward(

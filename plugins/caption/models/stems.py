@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from zoo.core import ConfigError, Tokens, position_encoding
+from zoo.core import ConfigError, Linear, Tokens, position_encoding
 from zoo.plugins.shared.images.patch_embed import PatchStem, Size, check_images, pair
 
 
@@ -46,7 +46,7 @@ class FeatureMap(nn.Module):
             around = nn.Conv2d(width if level else in_chans, width, 3, padding=1, bias=False)
             halving = nn.Conv2d(width, after, 2, stride=2, bias=False)
             self.layers.extend([around, nn.BatchNorm2d(width), nn.ReLU(), halving, nn.BatchNorm2d(after), nn.ReLU()])
-        self.project = nn.Linear(dim, dim)
+        self.project = Linear(dim, dim)
         self.position = position_encoding(position, dim, (height // patch_size, width // patch_size))
 
     def forward(self, images: Tensor) -> Tokens:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import zoo
 from zoo.core import Classify, Tag, Tokens
 from zoo.core.errors import ConfigError
 from zoo.core.ops import onednn, products
@@ -79,3 +80,22 @@ def test_scores_have_the_dtype_of_autocast_and_are_seen_by_hooks() -> None:
     layer.register_forward_hook(lambda module, inputs, answer: seen.append(answer))
     torch.testing.assert_close([scores(layer, x)], seen)
     assert scores(nn.Identity(), x) is x
+
+
+FAMILIES = (
+    "bert-micro",
+    "rnn-attention-tiny",
+    "caption-rnn-tiny",
+    "conformer-micro",
+    "vit-micro",
+    "gps-micro",
+    "gat-cora",
+)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_models_multiply_by_the_rule_but_for_gates_of_one_channel(name: str) -> None:
+    model = zoo.create(name, device="meta")
+    plain = [key for key, part in model.named_modules() if type(part) is nn.Linear and part.out_features > 1]
+    elsewhere = ("head.linear", "position.project")  # by `scores`; and where the offsets are known
+    assert [key for key in plain if not key.endswith(elsewhere)] == []
