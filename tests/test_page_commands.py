@@ -101,7 +101,7 @@ SMALL: dict[str, Any] = {
     "zoo.plugins.graph.descriptions.open_descriptions.SIZES": (60, 8, 8),
     "zoo.plugins.speech.data.synthetic.spoken_digits.SIZES": {"words": (100, 8, 8), "strings": (100, 8, 8)},
     "zoo.plugins.speech.data.synthetic.spoken_numbers.SIZES": (30, 8, 8),
-    "zoo.plugins.text.data.seq2seq.dialogue.SIZES": (100, 8, 8),
+    "zoo.plugins.text.data.seq2seq.dialogue.SIZES": (100, 2, 5),
     "zoo.plugins.text.data.seq2seq.phonemes.SIZES": (100, 8, 8),
     "zoo.plugins.text.data.seq2seq.questions.SIZES": (100, 8, 8),
     "zoo.plugins.text.data.synthetic.tasks.NUMBERS": (400, 8, 8),
