@@ -29,7 +29,8 @@ class AnswerLines:
     several: Thresholds | None = None
     """Chooses the labels of an input that may have any number.
 
-    `csv` and `jsonl` hold the probabilities of all labels, and `chosen`, the labels above their thresholds.
+    `csv` and `jsonl` hold the probabilities of all labels, and `chosen`, the labels above their thresholds. In `csv`
+    the columns are in the order of the alphabet, for answers are in that of their probabilities.
     """
 
     numbers: bool = False
@@ -88,7 +89,8 @@ class AnswerLines:
             return [("text", answer.text), *(pair for head, mask in ranked for pair in _ranks(head, mask))]
         if isinstance(answer, Mapping):
             if self.several:
-                return [*answer.items(), ("chosen", ";".join(label for label, _ in self.several.chosen(answer)))]
+                chosen = ";".join(label for label, _ in self.several.chosen(answer))
+                return [*sorted(answer.items()), ("chosen", chosen)]
             if self.numbers:
                 return [*answer.items()]
             found = best(answer, self.top or 1)

@@ -81,6 +81,13 @@ def test_of_several_labels_all_have_probabilities_and_those_above_a_threshold_ar
             lines(kind, "e=0.9").line("x", LABELS)
 
 
+def test_the_columns_of_several_labels_are_the_same_whichever_is_likely() -> None:
+    lines = AnswerLines("csv", None)
+    lines.several = Thresholds((), "multi-label")
+    assert lines.line("x", {"b": 0.7, "a": 0.6}) == "input,a,b,chosen\nx,0.6,0.7,b;a\n"
+    assert lines.line("y", {"a": 0.8, "b": 0.1}) == "y,0.8,0.1,a\n"
+
+
 def test_formats_that_are_none_are_told() -> None:
     with pytest.raises(ConfigError, match="--format 'xml' is not one of text, csv, jsonl"):
         AnswerLines("xml", None)
