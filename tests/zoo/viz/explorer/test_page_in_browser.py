@@ -117,7 +117,7 @@ def test_keys_and_clicks_choose_and_the_address_keeps_it(opened: Open) -> None:
     shown.wait_for_function("location.hash.includes('map=encoder.2.2&')")
     assert "row=2" in shown.url
     assert "column=1" in shown.url
-    assert shown.get_by_role("heading", name="Encoder, layer 2, head 2").is_visible()
+    shown.get_by_role("heading", name="Encoder, layer 2, head 2").wait_for()
     assert shown.get_by_label("encoder, layer 2, head 2").get_attribute("aria-pressed") == "true"
     before = shown.locator(READOUT).inner_text()
     again = opened(toy(), 1200, shown.url.partition("#")[2])
@@ -125,7 +125,7 @@ def test_keys_and_clicks_choose_and_the_address_keeps_it(opened: Open) -> None:
     shown.get_by_label("encoder, layer 1, head 1").click()
     shown.get_by_role("button", name="w3").first.click()
     shown.wait_for_function("location.hash.includes('row=3&column=3')")
-    assert shown.get_by_role("heading", name="What “w3” reads").is_visible()
+    shown.get_by_role("heading", name="What “w3” reads").wait_for()
     shown.get_by_label("Number under each head").select_option("entropy")
     shown.wait_for_function("document.querySelector('.heads button').innerText === '1.25'")
 
@@ -177,7 +177,7 @@ def test_each_medium_is_drawn_and_chosen_on(opened: Open) -> None:
         shown.wait_for_function("/row=[1-9]/.test(location.hash)")
         assert shown.locator("audio").count() == (name == "speech-tiny")
         shown.get_by_role("button", name="rollout of encoder, mean of heads").click()
-        assert shown.get_by_text("arXiv:2005.00928").first.is_visible()
+        shown.get_by_text("arXiv:2005.00928").first.wait_for()
 
 
 def test_a_generation_is_walked_through(opened: Open) -> None:
