@@ -151,7 +151,8 @@ def test_a_target_text_is_scored_with_its_end_behind_a_source_and_without_behind
     (score,) = pipeline.scores(["abc"], ["xyz"])
     wanted = pipeline.model.target_scores(*inputs, target=[[*ids, pipeline.model.symbols.eos]])
     assert score == pytest.approx(float(wanted.scores))
-    assert list(pipeline.scored(["abc", "abc"], "xyz")) == [("abc", pytest.approx(score))] * 2
+    found: list[Any] = list(pipeline.scored(["abc", "abc"], "xyz"))
+    assert found == [("abc", pytest.approx(score))] * 2
     prompted = Pipeline("decoder-tiny", model=zoo.create("decoder-tiny", depth=1).eval())
     parts = prompted.scores(["ab", "abc"], ["cd", "d"])
     (whole,) = prompted.scores(["ab"], ["c"])
