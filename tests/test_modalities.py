@@ -58,6 +58,7 @@ ALLOWED = {
     "viz/heatmap.py": "image",  # matplotlib's word for an array that is drawn
     "bench/fine_tuning/study.py": "image",  # a keyword of the default model
     "evaluation/report/page.py": "audio graph text",  # elements and classes of HTML, and kinds of media
+    "training/hugging_face.py": "images",  # the name of an input of models
     "evaluation/subject.py": "image",  # a keyword of models
     "evaluation/tasks/written.py": "speech text",  # extras to install
     "bench/learning_curve/command.py": "image images",  # --image-size and --augment of the study of data sizes

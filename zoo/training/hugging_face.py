@@ -13,7 +13,9 @@ from zoo.core.losses.loss import IGNORED, binary_cross_entropy, cross_entropy
 from zoo.core.models.model import has_own_loss
 from zoo.core.special_tokens import SYMBOLS
 from zoo.errors import ConfigError, InputError
-from zoo.spec import ModelSpec
+
+NAMES = {"ids": "input_ids", "images": "pixel_values", "sounds": "input_values"}
+"""Hugging Face's name of a model's first input."""
 
 
 class Output(OrderedDict[str, Tensor]):
@@ -74,10 +76,9 @@ class HuggingFaceModel(nn.Module):
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 1:
             raise InputError(f"{' and '.join(named) or 'no input'} is given: one of {', '.join(given)} is wanted")
-        wanted = _wanted(getattr(self.model, "spec", None))
-        if wanted and named[0] != wanted:
-            raise InputError(f"{named[0]} of {self.model.spec.name!r}, whose modality is {self.model.spec.modality}: "
-                             f"give {wanted}")  # fmt: skip
+        wanted = NAMES.get(next(iter(_input_names(self.model)), ""))
+        if wanted not in (None, named[0]):
+            raise InputError(f"{named[0]} of a {type(self.model).__name__}, which reads {wanted}")
         inputs = self._inputs(given[named[0]], attention_mask, token_type_ids, named[0])
         if self._crosses:
             inputs += (self._shifted(labels) if decoder_input_ids is None else decoder_input_ids,)
@@ -148,7 +149,7 @@ def hf(model: Any) -> HuggingFaceModel:
     if not isinstance(model, nn.Module):
         raise ConfigError(f"zoo.hf({model!r}): give the model itself, such as zoo.hf(zoo.create('vit-small'))")
     spec = getattr(model, "spec", None)
-    names = list(model.input_names()) if callable(getattr(model, "input_names", None)) else []  # type: ignore[operator]
+    names = _input_names(model)
     if "edge_index" in names:
         raise ConfigError(
             f"zoo.hf of {spec.name if spec else type(model).__name__!r}, which reads {', '.join(names)}: Hugging Face "
@@ -157,13 +158,10 @@ def hf(model: Any) -> HuggingFaceModel:
     return HuggingFaceModel(model)
 
 
-def _wanted(spec: ModelSpec | None) -> str:
-    """Give the input that a model reads; empty where it is not known."""
-    if spec is None:
-        return ""
-    if spec.modality == "speech":
-        return "input_values" if spec.reads == "sound" else "input_ids"
-    return {"vision": "pixel_values", "text": "input_ids"}.get(spec.modality, "")
+def _input_names(model: Any) -> list[str]:
+    """Give the names of a model's inputs; none where it does not tell them."""
+    names = getattr(model, "input_names", None)
+    return list(names()) if callable(names) else []
 
 
 def _output(loss: Tensor | None, logits: Tensor) -> Output:

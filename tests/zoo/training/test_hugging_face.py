@@ -90,9 +90,9 @@ def test_models_of_other_inputs_and_calls_with_none_or_several_are_refused() -> 
         model(labels=torch.tensor([0]))
     with pytest.raises(InputError, match="input_ids and pixel_values is given"):
         model(input_ids=IDS, pixel_values=IDS)
-    with pytest.raises(InputError, match="input_ids of 'vit-micro', whose modality is vision: give pixel_values"):
+    with pytest.raises(InputError, match="input_ids of a VisionTransformer, which reads pixel_values"):
         model(input_ids=IDS)
-    with pytest.raises(InputError, match="pixel_values of 'bert-tiny', whose modality is text: give input_ids"):
+    with pytest.raises(InputError, match="pixel_values of a Bert, which reads input_ids"):
         zoo.hf(made("bert-tiny", num_classes=2))(pixel_values=torch.zeros(1, 3, 8, 8))
 
 
