@@ -78,7 +78,7 @@ def with_options(
 
 def mixes_inputs(corpus: Corpus) -> bool:
     """Tell whether a corpus mixes its examples itself, by the augmentation `mixup`."""
-    return getattr(corpus, "mixes_inputs", False)
+    return isinstance(corpus, AugmentsByName) and getattr(corpus, "mixes_inputs", False)
 
 
 def augmentation_names(text: str, one_of: Sequence[str], any_of: Sequence[str] = ()) -> list[str]:

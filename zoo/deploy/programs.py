@@ -93,7 +93,7 @@ def programs(model: Any) -> list[Program]:
             return _stepping(model)
     if isinstance(model, NonAutoregressive):
         return _at_once(model)
-    if model.spec.task == "generate" and isinstance(getattr(model, "decoder", None), Decoder):
+    if hasattr(model, "max_steps") and isinstance(getattr(model, "decoder", None), Decoder):
         return _speaking(model)
     cases = [inputs_of(model, case) for case in range(CASES)]
     given = [x is not None for x in cases[0]]

@@ -1,7 +1,7 @@
 """Run an exported model: `python run.py INPUT ...` prints a line of JSON for each input, without torch.
 
 `python run.py --stream INPUT ...` reads sounds in chunks and prints a line whenever there are answers, where the model
-streams. Text to speech writes spoken-1.wav, spoken-2.wav, … here.
+streams. Text to speech writes spoken-1.wav, spoken-2.wav, … into the current folder, over those that are there.
 
 Needs onnxruntime and numpy; Pillow for images, tokenizers for texts. An INPUT is a text, an image, a WAV file at the
 model's rate, a line of JSON with a graph (x, edge_index, edge_attr), or a file .npz with the arrays of the program.
@@ -69,6 +69,8 @@ class Exported:
         if "decode" in self.about["programs"]:
             return self.text(self.generate(given))
         if "speak" in self.about["programs"]:
+            if not self.about["output"]:
+                return self.speak(given).tolist()
             self.spoken += 1
             sound = sound_of(self.speak(given), self.about["output"])
             write_wav(f"spoken-{self.spoken}.wav", sound, self.about["output"]["rate"])
@@ -141,7 +143,8 @@ class Exported:
             written.append(frames[0, 0])
             if ends[0, 0] > 0:
                 break
-        return np.concatenate(written) * output["deviation"] + output["mean"]
+        frames = np.concatenate(written)
+        return frames * output["deviation"] + output["mean"] if output else frames
 
     def text(self, ids: list[int]) -> str:
         """Turn ids to text; without a tokenizer, to numbers."""
@@ -274,6 +277,7 @@ def mel_banks(about: dict[str, Any]) -> np.ndarray:
 
 def sound_of(frames: np.ndarray, about: dict[str, Any]) -> np.ndarray:
     """Give samples (t) in -1 … 1 whose log-mel energies are about these: Griffin and Lim 1984, with momentum."""
+    frames = np.concatenate([frames, frames[-1:]]) if len(frames) < 2 else frames  # two or more make a sound
     step, padding = about["step"], (1 << (about["length"] - 1).bit_length()) - about["length"]
     window = np.pad(np.hanning(about["length"]) ** 0.85, (padding // 2, padding - padding // 2))
     middle = len(window) // 2

@@ -33,7 +33,7 @@ class Speak(nn.Module):
         """
         rows, steps = frames.shape[:2]
         kept = tensors[0].shape[1]
-        position = torch.arange(kept + steps).expand(rows, -1)
+        position = torch.arange(kept + steps, device=frames.device).expand(rows, -1)
         there = torch.ones_like(position, dtype=torch.bool)
         states = layer_states(self.model.decoder, there, position, tensors)
         own = position[:, kept:]

@@ -20,7 +20,7 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Soun
     """Make a corpus of sounds with transcripts, for models that write, else with labels.
 
     A sound is a path, or `(samples, rate)` with floats of -1 … 1 or int16, one channel or (channels, samples); samples
-    are kept as WAV in the cache.
+    are kept as AU files in the cache.
 
     Raises:
         DataError: If an item is no pair, a sound is none of these, or a label is none.
@@ -37,13 +37,13 @@ def _text(given: Any, target: Any, place: str) -> str:
 
 
 def _sound(given: Any, target: Any, place: str) -> dict[str, Any]:
-    """Give the path of a sound, or its content as WAV."""
+    """Give the path of a sound, or its content as AU."""
     if isinstance(given, str | Path):
         path = Path(given).expanduser().absolute()
         if not path.is_file():
             raise DataError(f"{place}: there is no file {str(given)!r}")
         return {"bytes": None, "path": str(path)}
-    return {"bytes": _wav(*_samples(given, place)), "path": None}
+    return {"bytes": _encoded(*_samples(given, place)), "path": None}
 
 
 def _samples(given: Any, place: str) -> tuple[Any, int]:
@@ -61,11 +61,12 @@ def _samples(given: Any, place: str) -> tuple[Any, int]:
     return array if array.ndim == 1 or array.shape[0] > array.shape[1] else array.T, int(rate)
 
 
-def _wav(samples: Any, rate: int) -> bytes:
+def _encoded(samples: Any, rate: int) -> bytes:
     import soundfile
 
     file = BytesIO()
     whole = samples.dtype == np.int16
     kept = samples if whole else samples.astype(np.float32)
-    soundfile.write(file, kept, rate, format="WAV", subtype="PCM_16" if whole else "FLOAT")
+    # not as WAV: that of floats has the time of writing in it, and the same samples would be other data each second
+    soundfile.write(file, kept, rate, format="AU", subtype="PCM_16" if whole else "FLOAT")
     return file.getvalue()

@@ -63,8 +63,8 @@ class TranslationJudge(_WrittenJudge):
     Args:
         items: examples.
         written: for each, with its references.
-        units: how BLEU parts texts, a tokenisation of sacrebleu. Of texts below four words its longest n-grams come
-            last (`eff:yes`), as in training.
+        units: how BLEU parts texts, a tokenisation of sacrebleu. Of texts shorter than four words only the n-grams
+            that there are count (sacrebleu's `effective_order`), as in training.
     """
 
     def __init__(self, items: Sequence[Item], written: Sequence[Written], units: str) -> None:

@@ -8,8 +8,6 @@ from torch import Tensor, nn
 from torch.distributions import Beta
 
 from zoo.core.losses.loss import IGNORED
-from zoo.core.mechanisms.alignment.hard import hard_alignments
-from zoo.core.mechanisms.hard_attention import hard_layers
 from zoo.core.models.model import has_own_loss
 from zoo.data.corpus import Batch
 from zoo.errors import ConfigError
@@ -21,9 +19,10 @@ class Mixup:
 
     Vectors that the last layer reads are mixed: arXiv:1806.05236 with that layer alone, arXiv:1905.08941 (senMixup) of
     texts. The last layer is affine, so that its scores are mixed instead, which is the same whatever the layers before
-    it are. Where each token, word or node has a target, each is mixed with another one that has. Of sounds whose loss
-    the model computes itself (CTC) the waveforms are mixed, and both transcripts are asked for, which takes two
-    passes: arXiv:2102.12664 eq. 4, there of spectrograms. The share of a batch is drawn from Beta(alpha, alpha).
+    it are; of a head that copies, logarithms of probabilities are. Where each token, word or node has a target, each is
+    mixed with another one that has. Of sounds whose loss the model computes itself (CTC) the waveforms are mixed, and
+    both transcripts are asked for, which takes two passes: arXiv:2102.12664 eq. 4, there of spectrograms. The share of
+    a batch is drawn from Beta(alpha, alpha).
 
     Args:
         objective: the loss of an answer, or of the model itself; asked once for each of the two targets.
@@ -31,17 +30,16 @@ class Mixup:
         alpha: above 0; small ones mix little.
 
     Raises:
-        ConfigError: If the model chooses by hard attention, or computes its loss itself and does not read sounds.
+        ConfigError: If the model computes its loss itself, and not by CTC of sounds.
     """
 
     def __init__(self, objective: Objective, model: nn.Module, alpha: float) -> None:
         self.objective, self.alpha = objective, alpha
-        kind = type(model).__name__
-        if hard_layers(model) or hard_alignments(model):
-            raise ConfigError(f"mixup={alpha} of {kind} with hard attention, whose choices are rewarded one by one")
-        if has_own_loss(model) and _inputs_of(model)[:1] != ["sounds"]:
+        given: Any = model
+        if has_own_loss(model) and not (hasattr(model, "emit") and given.input_names()[0] == "sounds"):
             raise ConfigError(
-                f"mixup={alpha} of {kind}, which computes its loss itself: only sounds are mixed there; leave it out"
+                f"mixup={alpha} of {type(model).__name__}, which computes its loss itself: only sounds that are "
+                "transcribed by CTC are mixed there; leave it out"
             )
 
     def __call__(self, forward: Any, batch: Batch, step: int) -> Tensor:
@@ -56,8 +54,9 @@ class Mixup:
     def _of_sounds(self, forward: Any, batch: Batch, step: int, share: float) -> Tensor:
         sounds, lengths, *rest = batch.inputs
         order = torch.randperm(len(sounds), device=sounds.device)
-        both = torch.lerp(sounds[order], sounds, share), torch.maximum(lengths, lengths[order]), *rest
-        losses = [self.objective(forward, Batch(both, t), step) for t in (batch.target, batch.target[order])]
+        both = torch.lerp(sounds[order], sounds, share), torch.maximum(lengths, lengths[order])
+        other = Batch((*both, *(ids[order] for ids in rest)), batch.target[order])  # a decoder reads its own transcript
+        losses = [self.objective(forward, each, step) for each in (batch._replace(inputs=(*both, *rest)), other)]
         return share * losses[0] + (1 - share) * losses[1]
 
 
@@ -74,9 +73,16 @@ def mixed(
 
     Returns:
         The mixtures, and the targets of the others. A number whose own target or the other's is missing is not mixed.
+
+    Raises:
+        ConfigError: If the shapes are others.
     """
+    wanted = target.shape if target.is_floating_point() else (*target.shape, *answer.shape[-1:])
+    if not target.ndim or answer.shape != wanted:
+        shapes = f"an answer of shape {tuple(answer.shape)} and a target of {tuple(target.shape)}, {target.dtype}"
+        raise ConfigError(f"mixup of {shapes}: scores of classes for each place, or a number for each, are mixed")
     if target.is_floating_point():
-        partner = partners(~target.isnan().flatten(1).all(1))
+        partner = partners(~target.isnan().reshape(len(target), -1).all(1))
         other = target[partner]
         both = ~(target.isnan() | other.isnan())
         return torch.where(both, torch.lerp(answer[partner], answer, share), answer), torch.where(both, other, target)
@@ -89,8 +95,3 @@ def partners(known: Bool[Tensor, " n"]) -> Int[Tensor, " n"]:
     """Give each place one of its kind, known or not: a random order of each, drawn without a look at the values."""
     drawn = (torch.rand(len(known), device=known.device) + ~known).argsort()
     return torch.empty_like(drawn).scatter_(0, (~known).byte().argsort(stable=True), drawn)
-
-
-def _inputs_of(model: Any) -> list[str]:
-    names = getattr(model, "input_names", None)
-    return list(names()) if callable(names) else []

@@ -253,8 +253,9 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings, loss: Lo
         if settings.reinforce:
             raise ConfigError(f"class_weights={settings.class_weights!r} with reinforce={settings.reinforce}: take one")
         objective = Balanced(corpus, model, settings.label_smoothing)
-    if settings.mixup and not mixes_inputs(corpus):
-        objective = Mixup(objective, model, settings.mixup)
+    if settings.mixup:
+        check_mixup(model, settings)
+        objective = objective if mixes_inputs(corpus) else Mixup(objective, model, settings.mixup)
     if hard_alignments(model):
         objective = AlignmentReinforce(
             corpus,
@@ -288,6 +289,24 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings, loss: Lo
     if settings.corrupt:
         objective = Corrupted(objective, model, settings.corrupt)
     return objective
+
+
+def check_mixup(model: nn.Module, settings: Settings) -> None:
+    """Check that examples can be mixed beside what else settings ask for.
+
+    Raises:
+        ConfigError: If choices are rewarded, or where a decoder looks is asked of two transcripts at once.
+    """
+    kind = type(model).__name__
+    if hard_layers(model) or hard_alignments(model):
+        raise ConfigError(
+            f"mixup={settings.mixup} of {kind} with hard attention, whose choices are rewarded one by one"
+        )
+    if has_own_loss(model) and (settings.guided_attention or settings.monotonic or settings.doubly_stochastic):
+        raise ConfigError(
+            f"mixup={settings.mixup} of {kind} with a loss on where its decoder looks, which then writes two "
+            "transcripts: take one of the two"
+        )
 
 
 def rising(rate: float, steps: int) -> Callable[[int], float]:

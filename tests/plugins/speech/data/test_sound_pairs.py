@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,10 @@ def test_a_transcript_is_the_target_of_a_model_that_writes() -> None:
 def test_sounds_that_are_none(sound: Any, error: str) -> None:
     with pytest.raises(DataError, match=error):
         opened([(sound, label) for label in LABELS])
+
+
+def test_the_same_samples_are_the_same_data_at_another_time() -> None:
+    pairs = [((samples, RATE), label) for samples, label in zip(SOUNDS, LABELS, strict=True)]
+    first = opened(pairs).fingerprint
+    time.sleep(1.1)  # WAV files of floats have the second of writing in them
+    assert opened(pairs).fingerprint == first

@@ -111,9 +111,12 @@ def test_labels_and_numbers_that_nobody_knows_are_not_mixed(loss: Any) -> None:
     assert sorted(partner.flatten().tolist()) == sorted(target.nan_to_num(0).flatten().tolist())
 
 
-def test_sounds_are_mixed_where_the_loss_is_that_of_the_model(quadrants: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by", ["ctc", "joint"])
+def test_sounds_are_mixed_where_the_loss_is_that_of_the_model(
+    quadrants: Any, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     monkeypatch.setattr(Beta, "sample", lambda self: torch.tensor(0.25))
-    model: Any = zoo.create("conformer-micro", task="generate", by="ctc", vocab_size=9, dropout=0.0).eval()
+    model: Any = zoo.create("conformer-micro", task="generate", by=by, vocab_size=9, dropout=0.0).eval()
     sounds, lengths = torch.randn(2, 9_000), torch.tensor([9_000, 5_000])
     sounds[1, 5_000:] = 0
     target = torch.tensor([[3, 4, 2], [8, 2, -100]])
@@ -122,9 +125,11 @@ def test_sounds_are_mixed_where_the_loss_is_that_of_the_model(quadrants: Any, mo
     order = torch.randperm(2)
     assert order.tolist() == [1, 0]
     torch.manual_seed(1)
-    found = objective(model, Batch((sounds, lengths, target), target), 0)
-    inputs = 0.25 * sounds + 0.75 * sounds.flip(0), torch.tensor([9_000, 9_000]), target
-    own, other = (model.training_loss(inputs, each) for each in (target, target.flip(0)))
+    ids = torch.tensor([[1, 3, 4], [1, 8, 0]])
+    found = objective(model, Batch((sounds, lengths, ids), target), 0)
+    both = 0.25 * sounds + 0.75 * sounds.flip(0), torch.tensor([9_000, 9_000])
+    own = model.training_loss((*both, ids), target)
+    other = model.training_loss((*both, ids.flip(0)), target.flip(0))
     torch.testing.assert_close(found, 0.25 * own + 0.75 * other)
     found.backward()
     assert all(each.grad is not None for each in model.encoder.parameters())
@@ -181,19 +186,36 @@ def test_examples_of_each_modality_are_mixed(monkeypatch: pytest.MonkeyPatch) ->
     numbers = [float(number) for number in drawn.normal(size=rows)]
     cases: list[tuple[str, list[Any], list[Any]]] = [(name, given, classes) for name, given in data.items()]
     cases += [("transformer-tiny", data["bert-micro"], classes), ("graph-tiny", data["graph-tiny"], numbers)]
-    size = {"dim": 8, "depth": 1, "num_heads": 2, "mlp_dim": 8}
+    size = {"dim": 8, "depth": 1, "num_heads": 2, "mlp_dim": 8, "dropout": 0.0}
     for name, given, targets in cases:
         pairs = list(zip(given, targets, strict=True))
-        options = OPTIONS | size | {"steps": 1, "validations": 1}
-        plain, other = (zoo.train(name, pairs, mixup=mixup, **options) for mixup in (None, 0.9))
-        a, b = plain.model.state_dict(), other.model.state_dict()
-        assert not all(torch.equal(a[key], b[key]) for key in a), (name, targets[0])
+        options = OPTIONS | size | {"steps": 1, "validations": 1, "optimizer": "sgd", "learning_rate": 0.1}
+        found = []
+        for mixup, share in ((None, 1.0), (0.9, 1.0), (0.9, 0.5)):
+            with monkeypatch.context() as patch:
+                patch.setattr(Beta, "sample", lambda self, *shape, share=share: torch.tensor(share))
+                found.append(zoo.train(name, pairs, mixup=mixup, **options).model.state_dict())
+        plain, alone, both = found
+        for key, value in plain.items():
+            torch.testing.assert_close(alone[key], value, rtol=1e-4, atol=1e-5)
+        assert not all(torch.equal(plain[key], both[key]) for key in plain), (name, targets[0])
 
 
 def test_what_cannot_be_mixed_is_refused(quadrants: Any, tiny: dict[str, Any]) -> None:
-    writer = zoo.create("speech-synthesis-tiny")
-    with pytest.raises(ConfigError, match=r"mixup=2.0 of Synthesiser, which computes its loss itself: only sounds"):
-        objective_for(quadrants, writer, settings())
+    size = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
+    writers = [zoo.create("speech-synthesis-tiny", **size)]  # type: ignore[arg-type]
+    for name in ("speech-synthesis-tiny", "nat-base"):
+        writers.append(zoo.join("speech-micro", name, encoder_config=size, decoder_config=size))
+    for writer in writers:
+        told = f"mixup=2.0 of {type(writer).__name__}, which computes its loss itself: only sounds that are transcribed"
+        with pytest.raises(ConfigError, match=told):
+            objective_for(quadrants, writer, settings())
+    joint: Any = zoo.create("conformer-micro", task="generate", by="joint", vocab_size=9)
+    with pytest.raises(ConfigError, match="with a loss on where its decoder looks"):
+        objective_for(quadrants, joint, settings(guided_attention=1.0))
+    for answer, target in ((torch.randn(3), torch.tensor([0, 1, 2])), (torch.randn(3, 1), torch.randn(3))):
+        with pytest.raises(ConfigError, match=r"mixup of an answer of shape \(3"):
+            mixed(answer, target, 0.5)
     hard = zoo.create("vit-micro", attention="hard", **tiny)
     with pytest.raises(ConfigError, match=r"mixup=2.0 of VisionTransformer with hard attention"):
         objective_for(quadrants, hard, settings(reinforce=1.0))
