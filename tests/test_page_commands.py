@@ -29,6 +29,10 @@ PROGRAM = (
 )
 COMMAND = rf"^(?:\$ |uv run )?((?:[A-Z_]+=\S+ )*{PROGRAM} \S.*?)(?:  +.*)?$"
 MENTION = rf"(?<![\w/.-]){PROGRAM} \S"
+SHELL = {"", "bash", "sh", "console", "shell"}
+"""Languages of the blocks in which commands stand."""
+OTHER = {"python", "mermaid"}
+"""Languages of all other blocks."""
 ELSEWHERE = {
     "docs/new-modality.md": "tests/test_plugin_pages.py",
     "docs/ten-commands.md": "tests/zoo/weights/test_sharing.py",
@@ -195,12 +199,13 @@ def write_texts() -> None:
 def fences(page: str) -> list[tuple[str, str]]:
     """Give language and code of what a page shows."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^([ \t]*)```([^\s`]*)[^\n`]*\n(.*?)^\1```[ \t]*$", text, re.DOTALL | re.MULTILINE)
+    return [(language, re.sub(f"^{indent}", "", code, flags=re.MULTILINE)) for indent, language, code in found]
 
 
 def lines(page: str) -> list[str]:
-    """Give the lines of the blocks without a language, in which commands stand, long ones joined."""
-    shell = "\n".join(code for language, code in fences(page) if not language)
+    """Give the lines of the blocks in which commands stand, long ones joined."""
+    shell = "\n".join(code for language, code in fences(page) if language in SHELL)
     return re.sub(r"\\\n *", "", shell).splitlines()
 
 
@@ -225,6 +230,23 @@ EVERY = [command for page, found in ALL.items() if page not in ELSEWHERE for com
 def idle(patterns: Iterable[str], among: Iterable[str]) -> list[str]:
     """Give the patterns that no command has."""
     return [pattern for pattern in patterns if not any(fnmatchcase(command, pattern) for command in among)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_block_of_a_page_is_read_and_its_language_is_known(page: str) -> None:
+    marks = re.findall(r"^[ \t>]*(?:```|~~~)", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(marks) == 2 * len(fences(page))
+    assert {language for language, _ in fences(page)} <= SHELL | OTHER
+
+
+def test_commands_are_read_in_blocks_of_each_language_of_shells_and_in_lists(tmp_path: Path) -> None:
+    blocks = [f"```{language}\nzoo list {language}x\n```\n" for language in sorted(SHELL | OTHER)]
+    (tmp_path / "page.md").write_text(
+        "".join(blocks) + "- a list\n\n  ```bash title=here\n  $ zoo train \\\n    net  # why\n  ```\n",
+        encoding="utf-8",
+    )
+    wanted = [f"zoo list {language}x" for language in sorted(SHELL)]
+    assert commands(str(tmp_path / "page.md")) == [*wanted, "zoo train net"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -344,6 +366,24 @@ def run(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     forget()
 
 
+def run_all(every: Iterable[str], run: Callable[[str], str]) -> tuple[list[tuple[str, str]], str]:
+    """Run commands one after another; give those that fail, with their errors, and the processor time of each."""
+    wrong, seconds = [], []
+    for command in every:
+        begun = time.process_time()
+        if error := run(shortened(command)):
+            wrong.append((command, error))
+        seconds.append(f"{time.process_time() - begun:6.1f} s  {command}\n")
+    return wrong, "".join(seconds)
+
+
+def test_a_command_that_fails_once_is_told_though_it_succeeds_later() -> None:
+    results = iter(["no folder", "", ""])
+    wrong, seconds = run_all(["zoo list", "zoo new", "zoo list"], lambda command: next(results))
+    assert wrong == [("zoo list", "no folder")]
+    assert len(seconds.splitlines()) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("unchecked_shapes", "one_thread")
@@ -355,13 +395,7 @@ def test_the_commands_of_a_page_run(page: str, run: Callable[[str], str], capsys
     for language, code in fences(page):
         if language == "python" and (name := re.match(r"# (\w+\.py)\n", code)):
             Path(name[1]).write_text(code, encoding="utf-8")
-    told: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    for command in [*(each for _, each in needed(page)), *TO_RUN[page]]:
-        begun = time.process_time()
-        told[command] = run(shortened(command))
-        seconds[command] = time.process_time() - begun
+    wrong, seconds = run_all([*(each for _, each in needed(page)), *TO_RUN[page]], run)
     capsys.readouterr()
-    print("".join(f"{took:6.1f} s  {command}\n" for command, took in seconds.items()))
-    wrong = {command: error for command, error in told.items() if error}
+    print(seconds)
     assert not wrong, json.dumps(wrong, indent=2)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zoo.core import InputError
+from zoo.data import described_item
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -125,7 +126,7 @@ def _of_array(image: Any) -> "Image":
     white = {"uint8": 255, "uint16": 65535, "bool": 1}.get(str(getattr(array, "dtype", "")))
     if white is None or not (array.ndim == 3 or (array.ndim == 2 and not isinstance(image, Tensor))):
         typed = hasattr(image, "dtype")
-        kind = f"{type(image).__name__} of {image.dtype} {tuple(image.shape)}" if typed else repr(image)
+        kind = f"{type(image).__name__} of {image.dtype} {tuple(image.shape)}" if typed else described_item(image)
         raise InputError(
             f"{kind} is no image: give a path, a PIL image, or bytes as (h, w, c) array or (c, h, w) tensor"
         )

@@ -9,6 +9,9 @@ from torch import nn
 
 from zoo import Kind, UnknownModelError
 
+MISSPELT = 0.9
+"""Likeness from which on a name without `timm:` is taken for a misspelt one of timm; 1 is equal."""
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -46,10 +49,6 @@ def describe(name: str) -> Architecture | None:
     names = (cfg.classifier if cfg else None) or ()
     classifier = (names,) if isinstance(names, str) else tuple(names)
     return Architecture(architecture, tag, tuple(ordered), image_size, in_chans, kind_of(architecture), classifier)
-
-
-MISSPELT = 0.9
-"""Likeness from which on a name without `timm:` is taken for a misspelt one of timm; 1 is equal."""
 
 
 def unknown(architecture: str, prefix: str = "timm:", likeness: float = 0.6) -> UnknownModelError:

@@ -121,9 +121,21 @@ class PlainScores(dict[str, float]):
 
     def __missing__(self, name: str) -> float:
         """Give a score by its other name."""
-        if name.startswith("-") and name[1:] in self:
+        if name.startswith("-") and super().__contains__(name[1:]):
             return -self[name[1:]]
         raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a score of this name, or of this other name."""
+        return super().__contains__(name) or (
+            isinstance(name, str) and name.startswith("-") and super().__contains__(name[1:])
+        )
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """Give a score by either name, the default where there is none."""
+        if name not in self:
+            return default
+        return self[name]
 
 
 def goodness(name: str, score: float) -> float:

@@ -1,6 +1,7 @@
 """One graph whose nodes are trained, validated and tested by masks, as node classification in PyG gives it."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -34,8 +35,8 @@ def open_masked_nodes(pairs: Pairs, spec: ModelSpec) -> GraphsCorpus:
         spec: of the model.
 
     Raises:
-        DataError: If there are other graphs or parts, a mask lacks or does not fit, a part has no nodes, `y` is no
-            class of each node, or a label is in no training example.
+        DataError: If there are other graphs or parts, a mask lacks or does not fit, a part has no nodes, a node to
+            train on is one to judge by, `y` is no class of a node in a mask, or a label is in no training example.
     """
     data = pairs.first()[0]
     every = [item for part in (pairs.parts if for_training() else ["train"]) for item in pairs.parts[part]]
@@ -46,16 +47,16 @@ def open_masked_nodes(pairs: Pairs, spec: ModelSpec) -> GraphsCorpus:
         )
     graph = read((data,))
     masks = {part: _mask(data, name, len(graph.x)) for part, name in MASKS.items()}
-    target = _target(data, len(graph.x))
+    if for_training():
+        _check_apart(masks)
+    target = _target(data, masks)
     found = {part: target[mask].unique().tolist() for part, mask in masks.items()}
     values = sorted(found["train"] if for_training() else {value for some in found.values() for value in some})
     labels = [*map(str, values)]
     if for_training() and len(labels) < 2:
         raise DataError(f"{pairs.name}: all nodes of train_mask are of class {labels[0]}: mark nodes of at least two")
     check_trained({part: [*map(str, some)] for part, some in found.items()} | {"train": labels}, pairs.name)
-    number = torch.full((int(target.max()) + 1,), IGNORED)
-    number[values] = torch.arange(len(values))
-    classes = number[target]
+    classes = torch.searchsorted(torch.tensor(values), target)  # exact in the masks; other nodes are ignored below
     parts = {part: [Example(graph, classes.where(mask, IGNORED))] for part, mask in masks.items()}
     attr = graph.edge_attr
     widths = graph.x.shape[1], 0 if attr is None else attr.reshape(len(attr), -1).shape[1]
@@ -91,13 +92,30 @@ def _mask(data: Any, name: str, nodes: int) -> Tensor:
     return mask.cpu()
 
 
-def _target(data: Any, nodes: int) -> Tensor:
-    """Give the class of each node."""
+def _check_apart(masks: Mapping[str, Tensor]) -> None:
+    """Check that no node to train on is one to judge by."""
+    for part in ("validation", "test"):
+        if both := int((masks["train"] & masks[part]).sum()):
+            raise DataError(
+                f"{both:,} node{' is' if both == 1 else 's are'} in {MASKS['train']} and {MASKS[part]}: a node that is "
+                "trained on cannot judge the model"
+            )
+
+
+def _target(data: Any, masks: Mapping[str, Tensor]) -> Tensor:
+    """Give the class of each node; of nodes in no mask whatever `y` has, such as -1."""
+    nodes = len(masks["train"])
     target = getattr(data, "y", None)
     whole = isinstance(target, Tensor) and not target.is_floating_point() and not target.is_complex()
-    if not isinstance(target, Tensor) or not whole or target.numel() != nodes or int(target.min()) < 0:
+    if not isinstance(target, Tensor) or not whole or target.numel() != nodes:
         kind = f" of {target.dtype}" if isinstance(target, Tensor) else ""
         raise DataError(
             f"y is {described_item(target)}{kind}: a class, 0 or more, is wanted for each of {nodes:,} nodes"
         )
-    return target.reshape(-1).long().cpu()
+    target = target.reshape(-1).long().cpu()
+    wrong = (torch.stack([*masks.values()]).any(0) & (target < 0)).nonzero()
+    if len(wrong):
+        node = int(wrong[0])
+        names = " or ".join(name for part, name in MASKS.items() if masks[part][node])
+        raise DataError(f"y of node {node} is {int(target[node])}: a class, 0 or more, is wanted of a node in {names}")
+    return target

@@ -105,6 +105,12 @@ def test_arrays_and_tensors_are_scaled_by_their_type(pixels: NDArray[Any], mode:
         np.testing.assert_array_equal(np.asarray(read_image(same, mode)), expected)
 
 
+def test_what_is_no_image_is_told_in_short() -> None:
+    with pytest.raises(InputError, match=r"^a list of 1000000 \(int, int, .*\) is no image: give a path") as told:
+        read_image([0] * 10**6)
+    assert len(str(told.value)) < 200
+
+
 def test_a_column_of_pixels_is_an_image() -> None:
     assert read_image(np.zeros((5, 1, 3), np.uint8)).size == (1, 5)
 

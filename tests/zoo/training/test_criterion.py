@@ -125,10 +125,16 @@ def test_people_read_a_perplexity_as_it_is() -> None:
 def test_scores_of_a_training_are_named_and_signed_as_they_are() -> None:
     scores = PlainScores({"accuracy": 0.5, "-loss": -2.0})
     assert scores == {"accuracy": 0.5, "loss": 2.0}
-    assert scores["-loss"] == -2
-    for absent in ("perplexity", "-perplexity", "-"):
+    assert scores["-loss"] == scores.get("-loss") == -2
+    assert "-loss" in scores
+    assert "loss" in scores
+    assert [*scores] == ["accuracy", "loss"]
+    for absent in ("perplexity", "-perplexity", "-", "--loss"):
         with pytest.raises(KeyError, match=f"'{absent}'"):
             scores[absent]
+        assert absent not in scores
+        assert scores.get(absent) is None
+        assert scores.get(absent, 7.0) == 7
 
 
 def test_short_names_of_scores_are_taken() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torch.utils.data import Dataset
+
 from zoo.data.cache import cache_folder
 from zoo.data.corpus import Corpus
 from zoo.data.purpose import for_training
@@ -123,7 +125,8 @@ def _sized(value: Any, part: str) -> Any:
 
 def _is_one(value: Any) -> bool:
     """Tell a single example, whose parts have names, such as a `Data` of PyG, from a table or several examples."""
-    return callable(getattr(value, "keys", None)) and not isinstance(value, Mapping) and _as_table(value) is None
+    named = callable(getattr(value, "keys", None))
+    return named and not isinstance(value, Mapping | Dataset) and _as_table(value) is None
 
 
 def _as_table(value: Any) -> Any:

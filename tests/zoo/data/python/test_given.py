@@ -65,6 +65,18 @@ def test_lists_generators_datasets_and_arrays_are_pairs() -> None:
     assert [target for _, target, _ in seen(Squares()).pairs("train")] == [0, 1, 2]
 
 
+class NamedSquares(Squares):
+    """Be a data set that names what it holds, as those of files do."""
+
+    def keys(self) -> list[str]:
+        return ["square", "root"]
+
+
+def test_a_data_set_with_keys_is_its_examples() -> None:
+    found = seen(NamedSquares(), validation=NamedSquares())
+    assert [target for part in ("train", "validation") for _, target, _ in found.pairs(part)] == [0, 1, 2] * 2
+
+
 def test_data_sets_of_hugging_face_and_frames_are_tables() -> None:
     import datasets
     import pandas

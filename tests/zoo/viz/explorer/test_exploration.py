@@ -90,7 +90,7 @@ def test_inputs_and_choices_that_are_none_are_named() -> None:
         model.explore(*images, layers="1")
     with pytest.raises(ConfigError, match=r"heads=2 is no list of numbers"):
         model.explore(*images, heads=2)
-    with pytest.raises(InputError, match=r"^3 is no image: give a path"):
+    with pytest.raises(InputError, match=r"^int 3 is no image: give a path"):
         model.explore(3)
 
 
