@@ -57,7 +57,7 @@ function fill(list, names, pick) {
   list.chips.replaceChildren(...list.buttons);
 }
 
-/** Tells whether a pair has a line: those of the chosen query, and of others what stands out of an even share. */
+/** Tells whether a pair has a line, by its share of the row: those of the chosen query, and of others what stands out of an even share. */
 function hasLine(share, keys, own) {
   return own || keys <= FEW_KEYS || share >= 2 / keys;
 }
@@ -71,9 +71,10 @@ function drawLines(pane, store, map, canvas, width, row) {
   context.textBaseline = "middle";
   const most = largest(store, map), at = (place) => step * (place + 0.5) + 4;
   for (let one = 0; one < queries.length; one += 1) {
+    const whole = keys.reduce((sum, _, two) => sum + Math.abs(valueAt(store, map, one, two)), 0) || 1;
     for (let two = 0; two < keys.length; two += 1) {
       const weight = Math.abs(valueAt(store, map, one, two)), share = weight / (most || 1);
-      if (share < 0.02 || !hasLine(weight, keys.length, one === row)) continue;
+      if (share < 0.02 || !hasLine(weight / whole, keys.length, one === row)) continue;
       context.strokeStyle = one === row ? styled("--mark") : styled("--accent");
       context.globalAlpha = one === row ? Math.max(0.25, share) : 0.35 * share;
       context.lineWidth = 0.5 + 3 * share;

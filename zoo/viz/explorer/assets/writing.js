@@ -36,7 +36,7 @@ function makeWriting(pane) {
   const { steps, tree } = generation;
   const slider = element("input", { type: "range", min: "0", max: String(steps.length - 1), "aria-label": "Step of the generation" });
   const title = element("h3"), text = element("p", { class: "written" }), table = element("table", { "aria-label": "Candidates of the step" });
-  const cut = element("p", { class: "quiet" }, "Nothing was written here: the answer was cut off. What would follow:");
+  const cut = element("p", { class: "quiet" }, "No token stands here: the answer ends, or was cut off. What would follow:");
   box.append(title, element("div", { class: "steps" }, slider), text, cut, table);
   slider.addEventListener("input", () => {
     const step = Number(slider.value), map = mapOf(pane);
@@ -48,7 +48,7 @@ function makeWriting(pane) {
   }
   const show = () => {
     const step = stepOf(steps, mapOf(pane).rows, chosen.row, chosen.step), names = pane.sides.target.names;
-    chosen.step = step; // so that another map goes on from there
+    if (mapOf(pane).rows === "target" && steps[step].row === chosen.row) chosen.step = step; // another map goes on from there
     slider.value = String(step);
     title.textContent = `Generation: step ${step + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", title.textContent);
