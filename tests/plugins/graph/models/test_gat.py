@@ -51,7 +51,7 @@ def test_every_network_equals_its_peer(name: str) -> None:
         drawn = zoo.example(name, batch_size=2)
     inputs: list[Any] = [x if x is None else x.to(torch.get_default_device()) for x in drawn]
     y = ours(*inputs)
-    assert y.shape == (len(inputs[0]), ours.num_classes)
+    assert y.shape == (len(drawn[0]), ours.num_classes)
     torch.testing.assert_close(peer(ours)(*inputs), y)
 
 
