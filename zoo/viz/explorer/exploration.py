@@ -177,7 +177,7 @@ def read_of(
     tokens: list[tuple[int, int]] = []
     if isinstance(model, Generator) and not _float_targets(model):
         prompt, tree, end = 1, [], None
-        if _is_ids(inputs[0]) and not _reads_graphs(model):
+        if _is_ids(inputs[0]) and not _reads_edges(model):
             check_length(inputs[0].shape[1], MOST)
         if not has_encoder or not _answered(model, inputs):
             most = TOKENS if max_len is None else max_len
@@ -232,18 +232,18 @@ def _is_ids(value: Any) -> bool:
 
 
 def _answered(model: Any, inputs: Sequence[Any]) -> bool:
-    """Tell whether the last inputs are the target's ids; of graphs the first four say what stands in them."""
-    return len(inputs) > (4 if _reads_graphs(model) else 1) and _is_ids(inputs[-1])
+    """Tell whether the last inputs are the target's ids; behind edges, which the first four inputs tell."""
+    return len(inputs) > (4 if _reads_edges(model) else 1) and _is_ids(inputs[-1])
 
 
-def _reads_graphs(model: Any) -> bool:
+def _reads_edges(model: Any) -> bool:
     names = getattr(model, "input_names", list)
     return "edge_index" in names()
 
 
 def _first_row(model: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Give the first row of each input; of graphs, which stand in one row, all."""
-    if _reads_graphs(model):
+    """Give the first row of each input; of what has edges, which stands in one row, all."""
+    if _reads_edges(model):
         return tuple(inputs)
     return tuple(each[:1] if hasattr(each, "ndim") and each.ndim else each for each in inputs)
 

@@ -62,7 +62,7 @@ def test_weights_that_are_no_shares_have_neither_method() -> None:
 def test_a_choice_leaves_methods_out_and_says_so() -> None:
     found = pane("vit-micro", Selection(layers=(2,), heads=(1,), most=MOST))
     assert [(each.layer, each.head) for each in found.maps] == [(2, 1)]
-    assert "need all layers and heads" in found.notes[0]
+    assert "need all parts, layers and heads" in found.notes[0]
 
 
 def test_a_page_of_too_many_tokens_names_layers_and_heads() -> None:
