@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import zoo.deploy.run
 from zoo.data import write_text
 from zoo.deploy.programs import Program
 from zoo.errors import ConfigError
@@ -117,7 +116,7 @@ def write_folder(path: Path, model: Any, assets: Assets, found: Mapping[Program,
     write_text(path / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     if assets.tokenizer is not None:
         assets.tokenizer.save(path / TOKENIZER)
-    shutil.copyfile(zoo.deploy.run.__file__, path / SCRIPT)
+    shutil.copyfile(Path(__file__).with_name(SCRIPT), path / SCRIPT)  # not imported: it needs onnxruntime
 
 
 def _describe(model: Any, assets: Assets, found: Mapping[Program, Path]) -> dict[str, Any]:

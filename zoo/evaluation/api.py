@@ -186,7 +186,7 @@ def _columns(corpus: Any, by: str | None) -> Any:
     if columns is None:
         raise ConfigError(
             f"by={by!r}: the data {corpus.name!r} have no named columns; tables do, such as csv:FILE, jsonl:FILE, "
-            "parquet:FILE and hf:NAME"
+            "parquet:FILE and hf:NAME, where the corpus of a plugin has `columns` of them"
         )
     if by not in columns.names:
         raise ConfigError(

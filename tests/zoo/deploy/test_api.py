@@ -114,6 +114,18 @@ def test_without_onnxruntime_it_is_named_and_only_the_check_needs_it(
     assert (zoo.export(model, tmp_path / "out", check=False) / "model.onnx").exists()
 
 
+def test_a_process_without_onnxruntime_is_told_how_to_install_it(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['onnxruntime'] = None\nimport zoo\n"
+        "try: zoo.export(zoo.create('vit-micro', depth=1), sys.argv[1])\n"
+        "except zoo.MissingLibraryError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "out")], capture_output=True, text=True, check=True
+    )
+    assert 'needs onnxruntime: pip install "attention-zoo[export]"' in done.stdout
+
+
 def test_int8_weights_are_not_exported_as_floats(tmp_path: Path) -> None:
     model = zoo.quantize(zoo.create("vit-micro", depth=1).eval())
     with pytest.raises(ConfigError, match="'vit-micro' has int8 weights: export the model in float32, with --int8"):
