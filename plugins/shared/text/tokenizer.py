@@ -372,12 +372,12 @@ class Tokenizer:
             ids, offsets = encoding.ids, encoding.offsets
             around = frame if ids or frame else empty
             if not len(ids) + len(around):
-                raise InputError(f"{_named(texts, number)} ({texts[number]!r}) has no tokens")
+                raise InputError(f"{text_at(texts, number)} ({texts[number]!r}) has no tokens")
             if max_len is not None and len(ids) + len(around) > max_len:
                 if not truncate:
                     raise InputError(
-                        f"{_named(texts, number)} of {len(ids) + len(around)} tokens is longer than the {max_len} that "
-                        "fit: make it shorter, or cut it in Python by truncate=True"
+                        f"{text_at(texts, number)} of {len(ids) + len(around)} tokens is longer than the {max_len} "
+                        "that fit: make it shorter, or cut it in Python by truncate=True"
                     )
                 _check_room(around, max_len)
                 ids, offsets = ids[: max_len - len(around)], offsets[: max_len - len(around)]
@@ -502,7 +502,7 @@ def _word_starts(text: str, words: Sequence[str], offsets: Sequence[tuple[int, i
         start += len(word)
 
 
-def _named(texts: Sequence[str], number: int) -> str:
+def text_at(texts: Sequence[Any], number: int) -> str:
     """Name a text for errors: by its place where there are several."""
     return f"text {number}" if len(texts) > 1 else "the text"
 

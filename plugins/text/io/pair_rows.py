@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from zoo import InputError
-from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
+from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows, text_at
 
 
 def pair_rows(
@@ -32,8 +32,9 @@ def pair_rows(
         first, *second = _framed(ids, part, frame)
         row = [*first, *chain.from_iterable(second)]
         if max_len is not None and len(row) > max_len:
-            which = f"text {number}" if len(parts) > 1 else "the text"
-            raise InputError(f"{which} of {len(row)} tokens is longer than the {max_len} that fit: make it shorter")
+            raise InputError(
+                f"{text_at(parts, number)} of {len(row)} tokens is longer than the {max_len} that fit: make it shorter"
+            )
         rows.append(row)
         segments.append([0] * len(first) + [1] * (len(row) - len(first)))
     return *pad_rows(rows, tokenizer.pad), torch.as_tensor(pad_rows(segments, 0)[0])
