@@ -88,6 +88,11 @@ def _seeded() -> None:
     torch.manual_seed(0)
 
 
+def pytest_collectstart() -> None:
+    """Draw the same numbers in each module when it is imported."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def unchecked_shapes() -> Iterator[None]:
     """Leave out the checks of shapes at run time, which `torch.export` cannot read."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.mechanisms.learned_scores import AdditiveScore, GeneralScore
 from zoo.core.ops.linear import Linear
+from zoo.core.scoring.normalizers import upcast
 
 
 class AlignmentScore(nn.Module, ABC):
@@ -26,7 +27,7 @@ class AlignmentScore(nn.Module, ABC):
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]
     ) -> Float[Tensor, "b q k"]:
-        """Give the score of each pair.
+        """Give the score of each pair; products of half precisions in float32, since float16 ends at 65,504.
 
         Args:
             query: states of the decoder.
@@ -41,7 +42,7 @@ class DotScore(AlignmentScore):
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]
     ) -> Float[Tensor, "b q k"]:
-        return query @ keys.mT
+        return upcast(query) @ upcast(keys).mT
 
 
 class BilinearScore(AlignmentScore):
@@ -58,7 +59,7 @@ class BilinearScore(AlignmentScore):
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]
     ) -> Float[Tensor, "b q k"]:
-        return self.general().scores(query[:, None], keys[:, None])[:, 0]
+        return self.general().scores(upcast(query)[:, None], upcast(keys)[:, None])[:, 0]
 
 
 class ConcatScore(AlignmentScore):

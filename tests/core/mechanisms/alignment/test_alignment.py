@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from zoo.core import Alignment, DotScore, Predictive
+from zoo.core import Alignment, AlignmentScore, BilinearScore, DotScore, Predictive
 from zoo.core.mechanisms.alignment.alignment import Memory
 
-Q, S = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+DRAW = torch.Generator().manual_seed(0)
+Q, S = torch.randn(2, 3, 4, generator=DRAW), torch.randn(2, 5, 4, generator=DRAW)
 STEPS = torch.arange(3)[None]
 
 
@@ -29,7 +30,10 @@ def test_a_source_of_nothing_has_no_weights_and_no_nan() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_scores_beyond_half_precision_are_weighed(dtype: torch.dtype) -> None:
-    weights = Alignment(DotScore())((Q * 90).to(dtype), Memory((S * 90).to(dtype), S.to(dtype)), STEPS)
+@pytest.mark.parametrize("score", [DotScore(), BilinearScore(4)])
+def test_scores_beyond_half_precision_are_weighed(score: AlignmentScore, dtype: torch.dtype) -> None:
+    query, source = (Q * 400).to(dtype), (S * 400).to(dtype)
+    assert (query.float() @ source.float().mT).abs().max() > torch.finfo(torch.float16).max * 4
+    weights = Alignment(score)(query, Memory(source, S.to(dtype)), STEPS)
     assert weights.dtype == dtype
     torch.testing.assert_close(weights.float().sum(-1), torch.ones(2, 3), atol=0.02, rtol=0)
