@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import nn
 
 from zoo import hookspecs, spec
 from zoo.bench.grid.engine import SupportsSubmit
 from zoo.bench.study.definition import GridStudy
-from zoo.core import AttentionLayer
+from zoo.core import AttentionLayer, ConfigError, Tokens, head
 from zoo.data.corpus import Corpus
 from zoo.registry.catalogue import KINDS
 from zoo.training.callbacks.callback import Callback
@@ -72,6 +73,26 @@ def test_each_member_of_a_protocol_stands_under_its_heading(title: str, protocol
     if protocol is GridStudy:
         members = annotated
     assert not members - named(section(title))
+
+
+def test_what_a_stem_gives_and_may_have_stands_under_its_heading() -> None:
+    code = "".join(path.read_text("utf-8") for room in ("core", "zoo") for path in (ROOT / room).rglob("*.py"))
+    asked = set(re.findall(r'(?:getattr|hasattr)\((?:\w+\.)*stem, "(\w+)"', code))
+    assert {"spacing", "grid"} <= asked
+    assert {each.name for each in fields(Tokens)} | asked <= named(section("Stem"))
+
+
+def test_what_heads_are_made_of_and_for_stands_under_their_heading() -> None:
+    with pytest.raises(ConfigError) as refused:
+        head("", 4, 2)
+    tasks = re.findall(r"[a-z][a-z-]+", str(refused.value).partition("is not one of")[2])
+    made = [head(task, 4, 2) for task in tasks]
+    common = set.intersection(*({name for name in dir(each) if not hasattr(nn.Module, name)} for each in made))
+    members = {name for name in common if not name.startswith("_")} - {"training"}
+    assert {"dim", "num_classes", "reset"} <= members | {*signature(head).parameters}
+    text = section("Head")
+    assert {*tasks} <= set(re.findall(r"`([a-z-]+)`", text))
+    assert members | {*signature(head).parameters} <= named(text)
 
 
 def test_each_environment_variable_of_discovery_stands_on_the_page() -> None:
