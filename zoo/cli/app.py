@@ -14,6 +14,7 @@ from zoo.cli.authoring import new, plugins
 from zoo.cli.looking import attention, explore
 from zoo.cli.models import export, listing, plan, push
 from zoo.cli.option_names import in_options
+from zoo.cli.starting import tell_if_slow
 from zoo.errors import ConfigError, ZooError
 from zoo.factory.keyword_aliases import alias_of
 from zoo.registry.lookup import registry
@@ -42,6 +43,7 @@ def main() -> None:
         os.environ["ZOO_DEBUG"] = "1"
     warnings.showwarning = _show_warning
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")  # torch_geometric uses it when it is imported
+    tell_if_slow()
     try:
         app = build()
         keep_chosen(app, arguments)
