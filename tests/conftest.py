@@ -18,6 +18,12 @@ if sys.dont_write_bytecode:  # then each process would compile torch, the zoo an
 import jaxtyping
 import pytest
 import torch
+from hypothesis import settings
+
+# the same random cases each time, so that a change is judged by itself; others where their number is asked for
+settings.register_profile("same", derandomize=True, database=None)
+if "ZOO_RANDOM_CASES" not in os.environ:
+    settings.load_profile("same")
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each processor: threads would wait for each other
     os.environ["OMP_NUM_THREADS"] = "1"

@@ -126,6 +126,8 @@ class Case:
         generator = torch.Generator().manual_seed(self.seed)
         drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in self.shapes()]
         drawn[:3] = [x * self.factor for x in drawn[:3]]
+        if self.score == "general":  # its scores are as large as scaled products, whatever the dtype can resolve
+            drawn[-1] = drawn[-1] / 8
         exact = [x.to(torch.bfloat16) for x in drawn]  # in every dtype
         needed = [*self.needs, *[True] * (len(exact) - len(self.needs))]
         return [x.to(device, dtype).requires_grad_(need) for x, need in zip(exact, needed, strict=True)]
