@@ -58,19 +58,13 @@ def test_strings_are_copied_by_a_decoder_that_writes_all_places_at_once(tmp_path
     assert written(tmp_path, "abcdefghijabcdefghij") == "abcdefghijabcdefghij"
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "short"),
-    [
-        ("en", "forty-two thousand seven hundred one", "seven"),
-        ("de", "zweiundvierzigtausendsiebenhunderteins", "sieben"),
-    ],
-)
-def test_numbers_are_written_in_words(tmp_path: Path, language: str, words: str, short: str) -> None:
-    scores = learned(tmp_path, "transformer-tiny", f"numbers:{language}", steps=300)
+def test_numbers_are_written_in_words(tmp_path: Path) -> None:
+    """Units before tens, all in one word; English is learned below, by a recurrent decoder."""
+    scores = learned(tmp_path, "transformer-tiny", "numbers:de", steps=300)
     assert scores["BLEU"] >= 99
     assert scores["exact match"] >= 0.98
-    assert written(tmp_path, "42701") == words
-    assert written(tmp_path, "7") == short
+    assert written(tmp_path, "42701") == "zweiundvierzigtausendsiebenhunderteins"
+    assert written(tmp_path, "7") == "sieben"
 
 
 def test_sentences_are_parsed(tmp_path: Path) -> None:
