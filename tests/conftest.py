@@ -19,6 +19,8 @@ import jaxtyping
 import pytest
 import torch
 
+from tests.hub_stand_in import hub as hub
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each processor: threads would wait for each other
     os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)

@@ -1,0 +1,64 @@
+"""Files of which pages speak: pictures, sounds, texts and molecules."""
+
+import json
+import shutil
+from pathlib import Path
+
+
+def write_pictures() -> None:
+    """Write pictures: single ones, a folder for each class, a table and an array."""
+    import datasets
+    import numpy as np
+    from PIL import Image
+    from sklearn.datasets import load_digits
+
+    draw = np.random.default_rng(0)
+    folders = [f"pictures/{label}/{number}.png" for label in ("left", "right") for number in range(20)]
+    for name in ("cat.png", "dog.png", "photo.jpg", "picture.png", *folders):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(draw.integers(0, 255, (32, 32, 3), np.uint8)).save(name)
+    pictures = [str(Path(name).absolute()) for name in folders]
+    table = datasets.Dataset.from_dict({"image": pictures, "species": ["cat", "dog"] * 20})
+    datasets.disable_progress_bars()
+    table.cast_column("image", datasets.Image()).to_parquet("pets/0.parquet")
+    digits = load_digits()
+    np.savez("own.npz", x=(digits.images * 15).astype(np.uint8), y=digits.target)
+
+
+def write_sounds() -> None:
+    """Write sounds: single ones, raw ones, and those of a table and of a manifest."""
+    import numpy as np
+    import soundfile
+
+    draw = np.random.default_rng(0)
+    for name in ("a.wav", "b.flac", "seven.wav", "742.wav"):
+        soundfile.write(name, 0.1 * draw.standard_normal(16_000), 16_000)
+    Path("742.raw").write_bytes((1000 * draw.standard_normal((48_000, 2))).astype("<i2").tobytes())
+    clips = [(f"speaker-{number % 9}", f"{number}.wav", f"one {'two' * (number % 2)}") for number in range(40)]
+    rows = [("client_id", "path", "sentence"), *clips]
+    Path("clips.tsv").write_text("".join("\t".join(each) + "\n" for each in rows), encoding="utf-8")
+    Path("DIR").mkdir()
+    for _, path, _ in clips:
+        shutil.copy("a.wav", path)
+        shutil.copy("a.wav", f"DIR/{path}")
+    manifest = [{"audio": path, "text": text, "speaker": speaker} for speaker, path, text in clips]
+    Path("DIR/manifest.jsonl").write_text("".join(json.dumps(each) + "\n" for each in manifest), encoding="utf-8")
+
+
+def write_texts() -> None:
+    """Write texts: lines, a table with labels, pairs, tagged words; and a table of molecules."""
+    words = [(number, word) for number in range(20) for word in ("cat", "dog", "soup")]
+    texts = [f"the {word} of {number} is here" for number, word in words]
+    labels = [("good" if number % 2 else "bad", "north" if word == "cat" else "south") for number, word in words]
+    rows = [f"{text},{label},{shop}" for text, (label, shop) in zip(texts, labels, strict=True)]
+    marked = ["".join(f"{word} X{len(word)}\n" for word in text.split()) for text in texts]
+    files = {
+        "texts.txt": texts,
+        "books.txt": [f"{text}. it was" for text in texts],
+        "reviews.csv": ["text,label,shop", *rows],
+        "pairs.tsv": [f"{text}\tit is {label}" for text, (label, _) in zip(texts, labels, strict=True)],
+        "tags.conll": marked,
+        "molecules.csv": ["smiles,logp", *(f"{'C' * number}1{'C' * number}N1,{number}.5" for number in range(1, 21))],
+    }
+    for name, lines in files.items():
+        Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
