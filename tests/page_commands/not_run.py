@@ -30,29 +30,29 @@ class NotRun(NamedTuple):
 NOT_RUN = (
     NotRun(("pip install *",), "installs packages: .ci/run does, into a fresh environment", ".ci/run"),
     NotRun(("ZOO_RANDOM_CASES=* uv run pytest *",), "runs tests for an hour", "tests/core/engine/test_laws.py"),
-    NotRun(("zoo serve *", "curl *"), "serves until it is stopped", "tests/zoo/serve/test_routes.py"),
-    NotRun(("ray start *", "* --executor ray *"), "needs a cluster", "tests/zoo/bench/grid/test_ray_executor.py"),
-    NotRun(("* --shard *",), "is a task of Slurm", "tests/zoo/bench/learning_curve/test_execution.py"),
     NotRun(("bash .ci/gpu", "pytest -m gpu", "* --device cuda"), "needs a GPU", "tests/zoo/bench/gpu/test_engine.py"),
-    NotRun(("zoo push *", "* hf-hub:org/name*"), "asks the Hugging Face Hub", "tests/zoo/weights/test_sharing.py"),
-    NotRun(("* --pretrained *",), "downloads weights", "tests/zoo/cli/test_train.py"),
-    NotRun(("zoo predict bert-base *",), "downloads weights", "tests/zoo/cli/answering/test_predict.py"),
-    NotRun(("* wav2vec2-base.960h *",), "downloads weights", "tests/plugins/speech/cli/test_transcribe.py"),
-    NotRun(
-        ("*hf:imdb*", "*hf:opus_books*", "*hf:imagenet-1k*"),
-        "downloads data",
-        "tests/zoo/data/tables/sources/test_hub.py",
-    ),
 )
+BESIDE = {
+    "tests/page_commands/test_servers.py": ("zoo serve *", "curl *"),
+    "tests/page_commands/test_clusters.py": ("ray start *", "* --executor ray *"),
+}
+"""Commands that a test of their own runs, by patterns."""
 
 
 def is_run(command: str) -> bool:
-    """Say whether a command is run here."""
-    return not any(fnmatchcase(command, pattern) for each in NOT_RUN for pattern in each.patterns)
+    """Say whether a command is run with the others of its page."""
+    patterns = [pattern for found in (*(each.patterns for each in NOT_RUN), *BESIDE.values()) for pattern in found]
+    return not any(fnmatchcase(command, pattern) for pattern in patterns)
 
 
 TO_RUN = {page: [each for each in found if is_run(each)] for page, found in ALL.items() if page not in ELSEWHERE}
 EVERY = [command for page, found in ALL.items() if page not in ELSEWHERE for command in found]
+
+
+def beside(test: str) -> list[tuple[str, str]]:
+    """Give the commands that a test of their own runs, each with its page."""
+    found = [(page, command) for page, every in ALL.items() if page not in ELSEWHERE for command in every]
+    return [(page, command) for page, command in found if any(fnmatchcase(command, each) for each in BESIDE[test])]
 
 
 def idle(patterns: Iterable[str], among: Iterable[str]) -> list[str]:

@@ -86,9 +86,10 @@ def spoken(program: str, *words: str) -> bytes:
 
 
 def expanded(words: Iterable[str]) -> Iterator[str]:
-    """Give words with the files that a pattern stands for."""
+    """Give words with the files and the variables that they stand for, and a folder here in place of one of all."""
     for word in words:
-        yield from sorted(glob(word)) if word.startswith("*.") else [word]
+        here = os.path.expandvars(word).replace("/shared/", "shared/")
+        yield from sorted(glob(here)) if here.startswith("*.") else [here]
 
 
 def ended(words: list[str], patch: pytest.MonkeyPatch) -> str:

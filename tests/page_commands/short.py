@@ -19,11 +19,14 @@ SHORT = {
     "zoo bench attention --quick": "--tasks mqar:16 --mechanisms full",
     "zoo bench captions*": FEW,
     "zoo bench data-size*": f"--sizes 40 --no-sweep {FEW}",
+    "zoo bench data-size *--shard*": "--sizes 20",
     "zoo bench fine-tuning*": f"--examples 2 --pretraining-steps 2 {FEW}",
     "zoo bench length*": f"--distances 8 --lengths 64 {FEW}",
     "zoo bench parallel-decoding*": FEW,
 }
 """What stands behind a command of a pattern to make it short: of two values of an option the last holds."""
+AS_IT_IS = "zoo train * --probe"
+"""Commands that are short as they stand, and refuse what makes others short."""
 SMALL: dict[str, Any] = {
     "zoo.bench.attention.training.BATCH": 4,
     "zoo.bench.attention.training.HELD_OUT": 8,
@@ -83,6 +86,7 @@ def needed(page: str) -> Iterator[tuple[str, str]]:
 
 def shortened(command: str) -> str:
     """Make a command short."""
-    return " ".join(
-        [INSTEAD.get(command, command), *(behind for pattern, behind in SHORT.items() if fnmatchcase(command, pattern))]
-    )
+    if fnmatchcase(command, AS_IT_IS):
+        return command
+    behind = [words for pattern, words in SHORT.items() if fnmatchcase(command, pattern)]
+    return " ".join([INSTEAD.get(command, command), *behind])
