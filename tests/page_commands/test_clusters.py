@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.page_commands.not_run import beside
+from zoo.bench.grid import ray_executor
 
 COMMANDS = [command for _, command in beside("tests/page_commands/test_clusters.py")]
 STARTS = [command for command in COMMANDS if command.startswith("ray start ")]
@@ -35,7 +36,10 @@ def run_program(command: str) -> None:
     assert program == "ray"
     run = [sys.executable, "-m", "ray.scripts.scripts", *words]
     done = subprocess.run(run, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    told = f"{command}\n{done.stdout}\n{done.stderr}"
+    if "timed out during startup" in told:
+        pytest.skip("Ray gives a node 30 seconds to start, which this machine was too busy for")
+    assert done.returncode == 0, told
 
 
 def kill(port: int) -> None:
@@ -51,6 +55,7 @@ def kill(port: int) -> None:
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """Give what puts a free port of this machine in place of the one of a page; end the cluster that is there then."""
     pytest.importorskip("ray", reason="ray is not installed")
+    monkeypatch.setattr(ray_executor, "PATIENCE", 120.0)
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # whatever the user's clusters ask for
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
