@@ -1,16 +1,26 @@
 """The files of which pages speak, and what runs a command of a page."""
 
 import shutil
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zoo
-from tests.page_commands.given_files import write_data_sets, write_pictures, write_sounds, write_texts
+from tests.page_commands.given_files import (
+    write_data_sets,
+    write_pictures,
+    write_rows_and_points,
+    write_sounds,
+    write_texts,
+)  # fmt: skip
 from tests.page_commands.published import SIZES, asked_for
+from tests.page_commands.reading import ROOT
 from tests.page_commands.running import Commands, forget, make_small
+from zoo.registry import Registry, using
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +29,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for write in (write_pictures, write_sounds, write_texts, write_data_sets):
+        for write in (write_pictures, write_sounds, write_texts, write_data_sets, write_rows_and_points):
             write()
     (folder / "docs").mkdir()
     shutil.copytree(folder / "pictures", folder / "shared" / "pictures")
@@ -53,3 +63,22 @@ def publish(hub: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Ite
             hub.repositories[name] = {"main": {path.name: path.read_bytes() for path in folder.iterdir()}}
 
     return once
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Give what puts beside a page what it takes for granted: scripts of the repository, the plugin of an example."""
+    with ExitStack() as stack:
+
+        def once(page: str) -> None:
+            if page == "CONTRIBUTING.md":
+                shutil.copytree(ROOT / "docs", "docs", dirs_exist_ok=True)
+                for name in ("zoo", "core", "plugins"):
+                    Path(name).symlink_to(ROOT / name)
+            if page.startswith("examples/"):
+                folder = (ROOT / page).parent
+                project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+                monkeypatch.syspath_prepend(folder)
+                stack.enter_context(using(Registry([*project["entry-points"]["zoo.plugins"].values()])))
+
+        yield once

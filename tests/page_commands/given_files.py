@@ -71,6 +71,18 @@ def write_texts() -> None:
         Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+def write_rows_and_points() -> None:
+    """Write what plugins of examples read: a table of customers, and clouds of points, single and in folders."""
+    rows = [f"{20 + number},{('Berlin', 'Rome')[number % 2]},{number}.5,{number % 3}" for number in range(40)]
+    table = [f"{row},{('no', 'yes')[number // 2 % 2]}" for number, row in enumerate(rows)]
+    Path("customers.csv").write_text("\n".join(["age,city,income,products,churn", *table, ""]), encoding="utf-8")
+    for number in range(20):
+        points = "".join(f"{place / 9} {place % 3} {number % 5}\n" for place in range(10))
+        for name in ("mug.xyz", f"FOLDER/mug/{number}.xyz", f"FOLDER/jar/{number}.xyz"):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(points, encoding="utf-8")
+
+
 def write_data_sets() -> None:
     """Write small folders of the names, splits and columns of data sets of the hub, which are read as those are."""
     import datasets

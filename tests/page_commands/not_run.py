@@ -30,6 +30,9 @@ class NotRun(NamedTuple):
 NOT_RUN = (
     NotRun(("pip install *",), "installs packages: .ci/run does, into a fresh environment", ".ci/run"),
     NotRun(("ZOO_RANDOM_CASES=* uv run pytest *",), "runs tests for an hour", "tests/core/engine/test_laws.py"),
+    NotRun(("bash .ci/run", "uv run pytest", "pytest -m slow", "pytest -n 0 FILE"), "runs these tests", ".ci/run"),
+    NotRun(("pre-commit install",), "changes what git does in this repository", ".pre-commit-config.yaml"),
+    NotRun(("uv run --group docs mkdocs serve",), "serves until it is stopped", "tests/test_site.py"),
     NotRun(("bash .ci/gpu", "pytest -m gpu", "* --device cuda"), "needs a GPU", "tests/zoo/bench/gpu/test_engine.py"),
 )
 BESIDE = {
@@ -49,7 +52,7 @@ TO_RUN = {page: [each for each in found if is_run(each)] for page, found in ALL.
 EVERY = [command for page, found in ALL.items() if page not in ELSEWHERE for command in found]
 
 
-def beside(test: str) -> list[tuple[str, str]]:
+def run_by(test: str) -> list[tuple[str, str]]:
     """Give the commands that a test of their own runs, each with its page."""
     found = [(page, command) for page, every in ALL.items() if page not in ELSEWHERE for command in every]
     return [(page, command) for page, command in found if any(fnmatchcase(command, each) for each in BESIDE[test])]

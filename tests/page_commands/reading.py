@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROGRAM = (
     "(?:zoo|uv|python3?|pip|curl|bash|sh|ray|arecord|espeak-ng|ffmpeg|git|docker|make|mkdocs|pytest|sbatch|srun|torchrun|"
-    "conda|npm|wget|hf|apt-get)"
+    "pre-commit|conda|npm|wget|hf|apt-get)"
 )
 COMMAND = rf"^(?:\$ |uv run )?((?:[A-Z_]+=\S+ )*{PROGRAM} \S.*?)(?:  +.*)?$"
 MENTION = rf"(?<![\w/.-]){PROGRAM} \S"
@@ -34,5 +34,6 @@ def commands(page: str) -> list[str]:
     return [match[1] for line in lines(page) if (match := re.match(COMMAND, line))]
 
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+FOUND = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
+PAGES = ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in FOUND)]
 ALL = {page: found for page in PAGES if (found := commands(page))}

@@ -98,7 +98,7 @@ def ended(words: list[str], patch: pytest.MonkeyPatch) -> str:
     patch.setattr(sys, "argv", given if program == "python" else words)
     try:
         if program == "python":
-            runpy.run_path(given[0], run_name="__main__")
+            exec(given[1], {}) if given[0] == "-c" else runpy.run_path(given[0], run_name="__main__")
             return ""
         code = build()(given, standalone_mode=False)
     except (Exception, SystemExit) as error:

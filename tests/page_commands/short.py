@@ -23,6 +23,8 @@ SHORT = {
     "zoo bench fine-tuning*": f"--examples 2 --pretraining-steps 2 {FEW}",
     "zoo bench length*": f"--distances 8 --lengths 64 {FEW}",
     "zoo bench parallel-decoding*": FEW,
+    "zoo bench rows-trees*": FEW,
+    "zoo bench window-error*": "--seeds 1 --workers 0",
 }
 """What stands behind a command of a pattern to make it short: of two values of an option the last holds."""
 AS_IT_IS = "zoo train * --probe"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.page_commands.not_run import beside
+from tests.page_commands.not_run import run_by
 from zoo.bench.grid import ray_executor
 
-COMMANDS = [command for _, command in beside("tests/page_commands/test_clusters.py")]
+COMMANDS = [command for _, command in run_by("tests/page_commands/test_clusters.py")]
 STARTS = [command for command in COMMANDS if command.startswith("ray start ")]
 HEAD = "--node-ip-address=127.0.0.1 --include-dashboard=false"
 FEW = "--data digits --models vit-micro --sizes 40 --steps 1 --seeds 1 --no-sweep"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.page_commands.not_run import BESIDE, ELSEWHERE, EVERY, NOT_RUN, TO_RUN, beside, idle
+from tests.page_commands.not_run import BESIDE, ELSEWHERE, EVERY, NOT_RUN, TO_RUN, idle, run_by
 from tests.page_commands.reading import (
     ALL,
     COMMAND,
@@ -50,7 +50,7 @@ def test_no_line_of_a_page_names_a_program_and_is_not_read_as_a_command(page: st
 def test_what_is_not_run_stands_on_a_page_and_is_tested_elsewhere() -> None:
     assert idle([pattern for each in NOT_RUN for pattern in each.patterns], EVERY) == []
     assert all(each.reason and (ROOT / each.tests).is_file() for each in NOT_RUN)
-    assert all(beside(test) and (ROOT / test).is_file() for test in BESIDE)
+    assert all(run_by(test) and (ROOT / test).is_file() for test in BESIDE)
     assert all(page in ALL and Path(page).name in (ROOT / test).read_text() for page, test in ELSEWHERE.items())
 
 
@@ -74,7 +74,11 @@ def test_a_command_that_fails_once_is_told_though_it_succeeds_later() -> None:
 @pytest.mark.usefixtures("unchecked_shapes", "one_thread")
 @pytest.mark.parametrize("page", [page for page, found in TO_RUN.items() if found])
 def test_the_commands_of_a_page_run(
-    page: str, run: Callable[[str], str], publish: Callable[[list[str]], None], capsys: pytest.CaptureFixture[str]
+    page: str,
+    run: Callable[[str], str],
+    publish: Callable[[list[str]], None],
+    beside: Callable[[str], None],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Run them one after another in one folder; `-rP` shows the processor time of each."""
     if shutil.which("espeak-ng") is None and re.search("spoken|one-voice|phonemes", " ".join(TO_RUN[page])):
@@ -83,6 +87,7 @@ def test_the_commands_of_a_page_run(
         if language == "python" and (name := re.match(r"# (\w+\.py)\n", code)):
             Path(name[1]).write_text(code, encoding="utf-8")
     publish(TO_RUN[page])
+    beside(page)
     wrong, seconds = run_all([*(each for _, each in needed(page)), *TO_RUN[page]], run)
     capsys.readouterr()
     print(seconds)

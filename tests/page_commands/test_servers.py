@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.page_commands.not_run import beside, idle
+from tests.page_commands.not_run import idle, run_by
 from tests.page_commands.short import RUNS, shortened
 from zoo import Pipeline
 from zoo.serve import Limits, application, running
@@ -21,8 +21,8 @@ from zoo.serve import Limits, application, running
 HERE = "http://127.0.0.1:8000"
 PATIENCE = 300
 """Seconds that a machine may take which is slow."""
-SERVES = [command for _, command in beside("tests/page_commands/test_servers.py") if command.startswith("zoo serve")]
-CURLS = [command for _, command in beside("tests/page_commands/test_servers.py") if command.startswith("curl")]
+SERVES = [command for _, command in run_by("tests/page_commands/test_servers.py") if command.startswith("zoo serve")]
+CURLS = [command for _, command in run_by("tests/page_commands/test_servers.py") if command.startswith("curl")]
 OWN = {
     "runs/sounds": "speech-micro --data recordings:sounds",
     "runs/molecules": "graph-tiny --data graphs:molecules.csv?split=random",
