@@ -30,8 +30,9 @@ def lines(page: str) -> list[str]:
 
 
 def commands(page: str) -> list[str]:
-    """Give the shell commands of a page."""
-    return [match[1] for line in lines(page) if (match := re.match(COMMAND, line))]
+    """Give the shell commands of a page; two of one line are two."""
+    parts = [part for line in lines(page) for part in line.split(" && ")]
+    return [match[1] for part in parts if (match := re.match(COMMAND, part))]
 
 
 FOUND = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]

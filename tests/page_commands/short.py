@@ -48,6 +48,7 @@ SMALL: dict[str, Any] = {
     "zoo.plugins.text.data.seq2seq.dialogue.SIZES": (100, 2, 4),
     "zoo.plugins.text.data.seq2seq.phonemes.SIZES": (100, 8, 8),
     "zoo.plugins.text.data.seq2seq.questions.SIZES": (100, 8, 8),
+    "zoo.plugins.text.data.synthetic.string_tasks._PER_LENGTH": {"train": 20, "validation": 2, "test": 2},
     "zoo.plugins.text.data.synthetic.tasks.NUMBERS": (400, 8, 8),
     "zoo.plugins.text.data.synthetic.tasks.SIZES": (300, 8, 8),
     "zoo.plugins.text.studies.study.BATCH": 4,
