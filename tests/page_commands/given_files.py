@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ def write_data_sets() -> None:
 
 
 def write_splits(
-    name: str, columns: dict[str, list[Any]], types: dict[str, Any], splits: Iterable[str], config: str = "default"
+    name: str, columns: Mapping[str, Any], types: dict[str, Any], splits: Iterable[str], config: str = "default"
 ) -> None:
     """Write columns as Parquet files, one for each split, with a card that names them."""
     import datasets

@@ -35,7 +35,8 @@ def test_each_block_of_a_page_is_read_and_its_language_is_known(page: str) -> No
 def test_commands_are_read_in_blocks_of_each_language_of_shells_and_in_lists(tmp_path: Path) -> None:
     blocks = [f"```{language}\nzoo list {language}x\n```\n" for language in sorted(SHELL | OTHER)]
     (tmp_path / "page.md").write_text(
-        "".join(blocks) + "- a list\n\n  ```bash title=here\n  $ zoo train \\\n    net && uv run zoo list  # why\n  ```\n",
+        "".join(blocks)
+        + "- a list\n\n  ```bash title=here\n  $ zoo train \\\n    net && uv run zoo list  # why\n  ```\n",
         encoding="utf-8",
     )
     wanted = [f"zoo list {language}x" for language in sorted(SHELL)]

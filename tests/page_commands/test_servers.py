@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+import zoo
 from tests.page_commands.not_run import idle, run_by
 from tests.page_commands.short import RUNS, shortened
 from zoo import Pipeline
@@ -46,7 +48,7 @@ def check_numbers(answers: list[Any]) -> None:
 def check_written(answers: list[Any]) -> None:
     """Check one answer that was written, with its score."""
     ((best,),) = (answer["answers"] for answer in answers)
-    assert isinstance(best["text"], str)
+    assert best["text"]
     assert best["score"] <= 0
 
 
@@ -74,6 +76,7 @@ def streamed(told: str) -> list[Any]:
     """Check the events of a stream: pieces, then the whole."""
     *pieces, end = (json.loads(line.removeprefix("data: ")) for line in told.splitlines() if line.startswith("data: "))
     assert "event: end" in told
+    assert len(pieces) > 1
     assert "".join(piece["text"] for piece in pieces) == end["text"]
     return [end]
 
@@ -101,9 +104,20 @@ def served(command: str) -> Iterator[str]:
         while "http://" not in told:  # warnings may stand before it
             told = process.stderr.readline()
             assert told or process.poll() is None, f"{command} ended with code {process.returncode}"
-        yield told[told.index("http://") :].split()[0]
-        process.terminate()
-        assert process.wait(PATIENCE) == 0
+        try:
+            yield told[told.index("http://") :].split()[0]
+        finally:
+            process.terminate()
+            code = process.wait(PATIENCE)
+        assert code == 0, f"{command} ended with code {code}"
+
+
+def let_write(folder: str) -> None:
+    """Let a model never end by itself, which after so few steps would write nothing."""
+    model: Any = zoo.create(f"local-dir:{folder}")
+    with torch.no_grad():  # symbols, the end among them, score 0, and of 400 other tokens the best is above it
+        model.target.embed.weight[:4] = 0
+    zoo.weights.save(model, folder)
 
 
 @pytest.fixture
@@ -128,6 +142,8 @@ def test_each_request_of_a_page_has_a_model() -> None:
 def test_a_request_of_a_page_is_answered(command: str, run: Callable[[str], str]) -> None:
     folder, check = next(found for pattern, found in ASKED.items() if fnmatchcase(command, pattern))
     assert run(shortened(f"zoo train {(RUNS | OWN)[folder]} --out {folder}")) == ""
+    if folder == "runs/numbers":
+        let_write(folder)
     ours = [serve for serve in SERVES if folder in serve.split()]
     limits = Limits(timeout=PATIENCE)
     with served(ours[0]) if ours else running(application(Pipeline(folder), limits)) as url:
