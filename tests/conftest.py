@@ -25,6 +25,8 @@ settings.register_profile("same", derandomize=True, database=None)
 if "ZOO_RANDOM_CASES" not in os.environ:
     settings.load_profile("same")
 
+from tests.hub_stand_in import hub as hub
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each processor: threads would wait for each other
     os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)

@@ -10,12 +10,14 @@ from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 from typer.core import TyperCommand
 from typer.main import get_command
 
 from zoo.cli.app import build
+from zoo.registry import Registry, using
 
 ROOT = Path(__file__).parents[1]
 COMMAND = r"^(?:\$ |uv run )?zoo (.*?)(?:  +.*| [|#>&;] .*)?$"
@@ -161,10 +163,11 @@ SHARED = """
 import zoo as _zoo
 _zoo.weights.save(_zoo.create("vit-micro", num_classes=2, depth=1), "runs/pictures")
 """
-HUB = """
-_create = _zoo.create
-_zoo.create = lambda name, **given: _create("local-dir:runs/pictures", **given)
-_zoo.weights.push = _zoo.weights.push_to_hub = lambda source, repository, licence, **given: repository
+TORCH_HUB = f"""
+import torch as _torch, zoo as _zoo
+_load = _torch.hub.load
+_torch.hub.load = lambda repository, *given, **options: _load({str(ROOT)!r}, *given, source="local", **options)
+_zoo.info("vit-small").config["depth"] = 1
 """
 PRELUDES = {
     "README.md": TENSORS + SHORT + OFFLINE,
@@ -183,12 +186,12 @@ PRELUDES = {
     "docs/int8.md": INT8,
     "docs/own-data.md": "",
     "docs/serve.md": SHARED,
-    "docs/sharing.md": SHARED + HUB,
+    "docs/sharing.md": SHARED + TORCH_HUB,
     "docs/speech.md": SPEECH,
     "docs/text.md": SHORT + BERT,
     "docs/training-loops.md": "import warnings\nwarnings.simplefilter('ignore')\n",
 }
-APART = ("docs/speech.md", "docs/training-loops.md")
+APART = ("docs/sharing.md", "docs/speech.md", "docs/training-loops.md")
 """Pages that tests of their own run."""
 
 
@@ -258,6 +261,40 @@ def test_a_study_of_ones_own_runs_as_its_page_shows(tmp_path: Path) -> None:
     again = run("-c", pool + study + cluster, folder=tmp_path)  # nothing is left that an executor would run
     assert again.returncode == 0, again.stderr
     assert "4 of 4 runs are done already." in again.stdout
+
+
+@pytest.mark.slow
+def test_models_are_shared_as_their_page_shows(hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from timm import create_model
+    from timm.models import save_for_hf
+
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    published = create_model("vit_small_patch16_224.augreg_in21k_ft_in1k", depth=1)
+    save_for_hf(published, str(tmp_path / "vit"), safe_serialization=True)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "vit").iterdir()}
+    hub.repositories["timm/vit_small_patch16_224.augreg_in21k_ft_in1k"] = {"main": files}
+    after = "print(again.num_classes, len(again.encoder.blocks), model.num_classes)"
+    assert shown("docs/sharing.md", tmp_path, after) == ["2 1 2"]
+    assert {*hub.repositories["org/copy"]} == {"main", "trial"}
+
+
+def test_the_hooks_that_the_page_on_data_size_shows_are_those_of_a_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, comparisons, work, plugin, *_ = blocks("docs/data-size.md")
+    monkeypatch.syspath_prepend(tmp_path)
+    for code in (comparisons.replace("from", "# compared.py\nfrom", 1), work, plugin):
+        name = code.split()[1]
+        (tmp_path / name).write_text(code)
+        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+    with using(Registry(plugins=["compared", "window_plugin"])) as registry:
+        (found,) = [each for each in registry.comparisons if each.name == "timeseries"]
+        assert found.models == ("series-cnn", "series-tiny")
+        options = ["bench", "window-error", "--widths", "4,64", "--seeds", "1", "--workers", "0"]
+        get_command(build())([*options, "--out", str(tmp_path / "out")], standalone_mode=False)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
+    narrow, wide = (row["difference"] for row in rows)
+    assert 0 < wide < narrow < 1
 
 
 @pytest.mark.slow

@@ -104,7 +104,9 @@ class Pipeline:
     @cached_property
     def postprocess(self) -> Any:
         """Turns outputs into answers: labels, texts, sounds."""
-        return create.postprocess(self.name) if self.spec.postprocess else LabelProbabilities(self.spec)
+        if not self.spec.postprocess:
+            return LabelProbabilities(self.spec)
+        return create.postprocess_for(self.name, self._given_task)
 
     @property
     def default_max_len(self) -> int | None:
@@ -191,8 +193,7 @@ class Pipeline:
         Raises:
             ConfigError: If it does not.
         """
-        unlabelled = self.spec.task in ("classify", "multi-label", "tag") and self.spec.config.get("num_classes") == 0
-        if unlabelled or self.spec.task in ("generate", "features"):
+        if self.is_unlabelled or self.spec.task in ("generate", "features"):
             other = "use zoo generate" if self.spec.task == "generate" else "it returns feature vectors, --features"
             raise ConfigError(f"{self.name!r} is a '{self.spec.name}' without labels: {other}")
 
@@ -232,6 +233,11 @@ class Pipeline:
             raise ConfigError(f"{self.name!r} is a {type(self.model).__name__} without pooled_features(*inputs)")
         with torch.no_grad():
             return self.model.pooled_features(*inputs).float().cpu().numpy()
+
+    @property
+    def is_unlabelled(self) -> bool:
+        """Whether the model is one of labels, and has none."""
+        return self.spec.task in ("classify", "multi-label", "tag") and self.spec.config.get("num_classes") == 0
 
     @property
     def reads_files(self) -> bool:

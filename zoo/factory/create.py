@@ -194,7 +194,13 @@ def postprocess(name: "str | torch.nn.Module") -> Callable[..., Any]:
     Raises:
         ConfigError: If the model's answers are read as they are.
     """
+    return postprocess_for(name, None)
+
+
+def postprocess_for(name: "str | torch.nn.Module", task: str | None) -> Callable[..., Any]:
+    """Return the postprocessing of a model that was made for a task; None for its usual one. See `postprocess`."""
     spec, tag = _described(name)
+    spec = spec if task is None else spec.with_config(task=task)
     if spec.postprocess is None:
         raise ConfigError(
             f"Model '{spec.name}' has no postprocessing: its answer is read as it is, vectors or scores without names"

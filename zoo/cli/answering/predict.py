@@ -1,6 +1,7 @@
 """`zoo predict CHECKPOINT INPUT`: labels with their probabilities, a label for each word, or feature vectors."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -49,14 +50,17 @@ def predict(
     workers: ReadWorkers = None,
     int8: Int8 = False,
 ) -> None:
-    """Classify inputs: the most probable labels of each, or a label for each word, node or frame.
+    """Classify inputs: the most probable labels of each, or a label for each word, node or frame; or fill masks.
 
     Inputs are read, and answers printed, batch by batch, so that a file or a pipe may be of any length.
     """
     lines = AnswerLines("jsonl" if as_json else kind, top)
     if features is not None:
         check_out(features, (".npz",), "--features")
-    pipeline = Pipeline(model, device, workers=workers, int8=int8)
+    opened = partial(Pipeline, model, device, workers=workers, int8=int8)
+    pipeline = opened()
+    if pipeline.is_unlabelled and features is None:
+        pipeline = opened(task="masked-token")  # published weights may have learned to fill masks
     thresholds = Thresholds(threshold or [], pipeline.spec.task)
     if top is not None and pipeline.spec.task == "multi-label":
         raise ConfigError(

@@ -118,6 +118,21 @@ def test_masks_have_their_most_probable_tokens(tmp_path: Path, run: Run) -> None
         assert 0 < sum(chances) < 1
 
 
+def test_published_weights_without_labels_fill_masks(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.plugins.shared.text.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.train(["the cat sees the dog"], "wordpiece", 40)
+    spec = zoo.info("bert-base")
+    for key, value in (SIZE | {"vocab_size": tokenizer.vocab_size}).items():
+        monkeypatch.setitem(spec.config, key, value)
+    monkeypatch.setitem(spec.weights, "uncased", f"local-dir:{tmp_path / 'weights'}")
+    zoo.weights.save(zoo.create("bert-base", task="masked-token"), tmp_path / "weights")
+    tokenizer.save(tmp_path / "weights" / "tokenizer.json")
+    code, out, told = run("predict", "bert-base", "the [MASK] sees", "--json", "--top", "5")
+    assert code == 0, told
+    assert [len(mask) for mask in json.loads(out)["masks"]] == [5]
+
+
 @pytest.mark.slow
 def test_a_pipe_without_end_is_answered_line_by_line(labeller: str) -> None:
     command = [sys.executable, "-m", "zoo", "predict", labeller, "--json", "--batch-size", "1"]

@@ -91,8 +91,11 @@ def _converted_by_datasets(name: str, source: str, paths: Sequence[Path], part: 
 
 def flat(rows: Any) -> Any:
     """Make columns of the entries of structures, such as `translation.en`; pictures and sounds stay whole."""
-    nested = {name: set(feature) for name, feature in rows.features.items() if isinstance(feature, dict)}
-    return rows.flatten() if nested and not any({"bytes", "path"} & keys for keys in nested.values()) else rows
+    import datasets
+
+    nested = [set(feature) for feature in rows.features.values() if isinstance(feature, dict)]
+    nested += [set(each.languages) for each in rows.features.values() if isinstance(each, datasets.Translation)]
+    return rows.flatten() if nested and not any({"bytes", "path"} & keys for keys in nested) else rows
 
 
 def read_schema(path: Path) -> tuple[list[str], Any]:

@@ -71,6 +71,14 @@ def test_json_lines_keep_the_types_and_entries_of_structures_are_columns(tmp_pat
         open_jsonl(f"{tmp_path}/a.jsonl", 0)
 
 
+def test_sentences_of_the_type_of_translations_are_columns(parquet: Any, tmp_path: Path) -> None:
+    import datasets
+
+    types = {"translation": datasets.Translation(("de", "en"))}
+    parquet("a.parquet", types, translation=[{"de": "drei", "en": "three"}])
+    assert open_parquet(f"{tmp_path}/a.parquet", 0).kinds == {"translation.de": "text", "translation.en": "text"}
+
+
 def test_shards_of_different_columns_are_named(parquet: Any, tmp_path: Path) -> None:
     parquet("0.parquet", a=[1], b=["x"])
     parquet("1.parquet", a=[1], c=["x"])

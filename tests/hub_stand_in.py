@@ -42,11 +42,11 @@ class Hub(BaseHTTPRequestHandler):
             return self._send(401, b'{"error": "Invalid username or password."}')
         if self.path == "/api/repos/create":
             return self._create(json.loads(body))
-        if match := re.fullmatch(r"/api/models/(\w+/\w+)/branch/(\w+)", self.path):
+        if match := re.fullmatch(r"/api/models/([\w.-]+/[\w.-]+)/branch/(\w+)", self.path):
             branches = self.repositories[match[1]]
             branches.setdefault(match[2], dict(branches["main"]))
             return self._json({})
-        if re.fullmatch(r"/api/models/\w+/\w+/preupload/\w+", self.path):
+        if re.fullmatch(r"/api/models/[\w.-]+/[\w.-]+/preupload/\w+", self.path):
             files = [
                 {
                     "path": file["path"],
@@ -58,7 +58,7 @@ class Hub(BaseHTTPRequestHandler):
             return self._json({"files": files})
         if self.path.endswith(".git/info/lfs/objects/batch"):
             return self._batch(json.loads(body))
-        if match := re.fullmatch(r"/api/models/(\w+/\w+)/commit/(\w+)", self.path):
+        if match := re.fullmatch(r"/api/models/([\w.-]+/[\w.-]+)/commit/(\w+)", self.path):
             return self._commit(match[1], match[2], [json.loads(line) for line in body.splitlines()])
         return self._send(404, b'{"error": "no such path"}')
 
@@ -93,7 +93,7 @@ class Hub(BaseHTTPRequestHandler):
 
     def _serve(self, send: bool) -> None:
         self.asked.append(self.path)
-        match = re.fullmatch(r"/(\w+/\w+)/resolve/(\w+)/(.+)", self.path)
+        match = re.fullmatch(r"/([\w.-]+/[\w.-]+)/resolve/(\w+)/(.+)", self.path)
         files = self.repositories.get(match[1], {}).get(match[2]) if match else None
         if match is None or files is None:
             return self._send(404, b"", {"x-error-code": "RepoNotFound"})
