@@ -88,7 +88,7 @@ def test_packed_sets_get_rows_of_their_own_also_empty_ones() -> None:
 
 class Rows(nn.Module):
     def forward(self, x: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        count = ids[0, -1].item() + 1  # of packed sets in their order
+        count: Any = ids[0, -1].item() + 1  # of packed sets in their order
         torch._check(count >= 0)
         found = in_rows(Tokens(x, None, Segments(ids, count=count)))
         assert isinstance(found.keys, Lengths)
