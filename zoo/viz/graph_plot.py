@@ -23,6 +23,8 @@ PANEL, CROWDED = 2.6, 3.8
 """Inches, of a drawing of few nodes and of many."""
 MANY, MOST = 24, 2000
 """Nodes from which on a panel is larger, and up to which a drawing shows anything."""
+LONG = 3
+"""Letters of a name from which on nodes are larger: numbers have fewer."""
 WIDTH = 0.4, 4.0
 """Points, of the lines of no weight and of the largest."""
 COLOURS = "viridis_r"
@@ -95,7 +97,7 @@ def _panel(
     shown: dict[str, Any] = {"array": weights[~loops], "cmap": COLOURS, "norm": scale, "linewidths": widths[~loops]}
     axes.add_collection(LineCollection(halves, capstyle="butt", zorder=2, **shown))
     few = len(places) <= NUMBERED
-    size = 60 if few else 1000 / len(places)
+    size = (60 if max(map(len, names)) < LONG else 240) if few else 1000 / len(places)
     axes.scatter(places[:, 0], places[:, 1], s=size, c="white", edgecolors="#888888", linewidths=0.6, zorder=3)
     own, colours = places[pairs[loops, 1]], ScalarMappable(scale, COLOURS).to_rgba(weights[loops])
     ring: dict[str, Any] = {"edgecolors": colours, "linewidths": widths[loops]}
