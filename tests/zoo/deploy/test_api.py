@@ -280,7 +280,7 @@ def test_a_translator_writes_what_it_writes_here(name: str, options: dict[str, A
 
 @pytest.mark.slow
 def test_a_model_of_graphs_describes_what_it_describes_here(tmp_path: Path) -> None:
-    torch.manual_seed(0)
+    torch.manual_seed(4)  # whose texts are two
     options = {**JOINED, "bridge": "linear", "node_features": [4], "edge_features": 0}
     model = zoo.create("joined:graph-tiny+transformer-tiny", **options).eval()
     folder = zoo.export(model, tmp_path / "out")
