@@ -6,7 +6,7 @@ Axes: b rows, n vectors, m pooled vectors, d and e channels.
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
@@ -101,6 +101,9 @@ class Source(nn.Module):
         precomputed = getattr(model, "precomputed", getattr(stem, "precomputed", None))
         if precomputed is not None:
             self.precomputed = precomputed
+        portable = getattr(model, "portable", None)
+        if portable is not None:
+            self.portable = portable
 
     def forward(self, *inputs: Any) -> Tokens:
         """Give the vectors that a decoder reads, each set in a row of its own; all others are padding."""
@@ -125,18 +128,27 @@ def in_rows(tokens: Tokens) -> Tokens:
     if not isinstance(keys, Segments):
         return Tokens(tokens.x, None, keys)
     b, n, d = tokens.x.shape
-    sets = keys.sets
-    valid = keys.valid(b, n, tokens.x.device).flatten()
-    rows = torch.arange(b, device=valid.device)[:, None] * sets
-    ids = (keys.ids.to(valid.device) + rows).flatten()
-    index = valid.nonzero()[:, 0]
-    index = index[ids[index].argsort(stable=True)]
-    ids = ids[index]
-    counts = torch.bincount(ids, minlength=b * sets)
-    longest = max(int(counts.max()) if len(counts) else 0, 1)
-    place = ids * longest + torch.arange(len(ids), device=ids.device) - (counts.cumsum(0) - counts)[ids]
-    x = tokens.x.new_zeros(b * sets * longest, d).index_copy(0, place, tokens.x.flatten(0, 1)[index])
-    return Tokens(x.view(b * sets, longest, d), None, Lengths(counts))
+    count = b * keys.sets
+    valid = keys.valid(b, n, tokens.x.device)
+    first = torch.arange(b, device=valid.device)[:, None] * keys.sets
+    ids = torch.where(valid, keys.ids.to(valid.device) + first, count).flatten()  # padding is a set behind the others
+    places = torch.arange(b * n, device=valid.device)
+    order = (ids * max(b * n, 1) + places).argsort()  # unlike a stable sort and nonzero, it can be exported
+    counts = torch.zeros(count + 1, dtype=torch.long, device=valid.device).scatter_add(0, ids, torch.ones_like(ids))
+    longest = longest_of(counts[:count])
+    ids = ids[order]
+    place = ids * longest + torch.where(ids < count, places - (counts.cumsum(0) - counts)[ids], 0)
+    x = tokens.x.new_zeros(count * longest + 1, d).index_copy(0, place, tokens.x.flatten(0, 1)[order])
+    return Tokens(x[:-1].view(count, longest, d), None, Lengths(counts[:count]))
+
+
+def longest_of(counts: Int[Tensor, " s"]) -> Any:
+    """Give the size of the largest set, at least 1; in a program that is traced a symbol, which follows the values."""
+    if not torch.compiler.is_exporting():
+        return max(int(counts.max()) if len(counts) else 0, 1)
+    longest: Any = counts.max().clamp(min=1).item()
+    torch._check(longest >= 1)
+    return longest
 
 
 def pooled_stretches(tokens: Tokens, count: int) -> Float[Tensor, "b m d"]:

@@ -1,6 +1,6 @@
 """BERT's token embedding: the normed sum of token, position and segment embeddings."""
 
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from zoo.core import TokenEmbed, Tokens, ValidMask, check_ids
@@ -59,6 +59,11 @@ class BertStem(nn.Module):
     def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], valid: ValidMask = None) -> Tokens:
         """Give the vectors of tokens of the first text that follow on what a state keeps; see `TokenEmbed.follow`."""
         return self._normed(self.tokens.follow(ids, start, valid), self.segments.weight[0])
+
+    def vectors(self, ids: Int[Tensor, "b n"], position: Int[Tensor, "b n"]) -> Float[Tensor, "b n d"]:
+        """Give the vectors of tokens of the first text at these positions; see `TokenEmbed.vectors`."""
+        x = self.tokens.vectors(ids, position) + self.segments.weight[0]
+        return self.dropout(self.norm(x))
 
     def _normed(self, tokens: Tokens, added: Tensor) -> Tokens:
         return tokens.with_x(self.dropout(self.norm(tokens.x + added)))

@@ -87,7 +87,8 @@ def assets_of(model: Any, name: str | None) -> Assets:
         answers = Pipeline(name).postprocess
     elif spec.postprocess:
         answers = create.postprocess(named)
-    portable = getattr(model, "portable", None) or getattr(reads, "portable", None)
+    owners = model, getattr(model, "stem", None), reads  # a joined model's stem is its encoder
+    portable = next((found for owner in owners if (found := getattr(owner, "portable", None)) is not None), None)
     labels = getattr(answers, "labels", None) or getattr(answers, "names", None)
     tokenizer = getattr(reads, "tokenizer", None)
     writes = getattr(answers, "tokenizer", None) if spec.task == "generate" else None

@@ -62,10 +62,10 @@ class Program:
 
 
 class Forward(nn.Module):
-    """A model's answer, where inputs that are None are left out of the program's.
+    """What a module gives, where inputs that are None are left out of the program's.
 
     Args:
-        model: any composition.
+        model: any composition, or the part of it that reads a source.
         given: for each input of the model, whether the program has it.
     """
 
@@ -75,7 +75,7 @@ class Forward(nn.Module):
         self.given = tuple(given)
 
     def forward(self, *tensors: Tensor) -> Any:
-        """Give the answer."""
+        """Give it."""
         rest = iter(tensors)
         return self.model(*(next(rest) if given else None for given in self.given))
 
@@ -95,12 +95,22 @@ def programs(model: Any) -> list[Program]:
         return _at_once(model)
     if hasattr(model, "max_steps") and isinstance(getattr(model, "decoder", None), Decoder):
         return _speaking(model)
-    cases = [inputs_of(model, case) for case in range(CASES)]
+    whole = _reading(model, "model", model, ("answer",), [inputs_of(model, case) for case in range(CASES)])
+    return [whole, *_streaming(model, [case[0] for case in whole.cases])]
+
+
+def _reading(
+    model: Any, name: str, part: nn.Module, outputs: tuple[str, ...], cases: Sequence[tuple[Any, ...]]
+) -> Program:
+    """Give a program of a part of a model that reads its inputs, of which those that are None are left out."""
     given = [x is not None for x in cases[0]]
     tensors = [tuple(x for x in case if x is not None) for case in cases]
-    names = _input_names(model, cases[0])
-    whole = Program("model", Forward(model, given), names, ("answer",), tensors)
-    return [whole, *_streaming(model, [case[0] for case in tensors])]
+    return Program(name, Forward(part, given), _input_names(model, cases[0]), outputs, tensors)
+
+
+def _encode(model: Any, part: nn.Module, outputs: tuple[str, ...], sources: Sequence[tuple[Any, ...]]) -> Program:
+    """Give `encode` of a part that reads a source: all inputs but the last, which is what was written so far."""
+    return _reading(model, "encode", part, outputs, [case[:-1] for case in sources])
 
 
 def inputs_of(model: Any, case: int) -> tuple[Any, ...]:
@@ -152,12 +162,10 @@ def _writing(model: Generator) -> list[Program]:
     decode = Decode(model)
     contexts: list[tuple[Tensor, ...]] = [() for _ in sources]
     if model.encoder is not None:
-        encode = Encode(model)
-        reads = [tuple(case[:-1]) for case in sources]
-        names = _input_names(model, sources[0])[: len(reads[0])]
-        found.append(Program("encode", encode, names, ("source_mask", *crossing), reads))
+        encode = _encode(model, Encode(model), ("source_mask", *crossing), sources)
+        found.append(encode)
         with torch.no_grad():
-            contexts = [encode(*case) for case in reads]
+            contexts = [encode.module(*case) for case in encode.cases]
     cases = []
     for case, (source, context) in enumerate(zip(sources, contexts, strict=True)):
         row = source[0 if model.encoder is None else -1].repeat(1, max(TOKENS))[:, : TOKENS[case]]
@@ -180,18 +188,17 @@ def _speaking(model: Any) -> list[Program]:
     cache = _cache_names(model)
     crossing = tuple(f"source_{name}" for name in cache)
     sources = [inputs_of(model, case) for case in range(CASES)]
-    encode, speak, reads = Encode(model), Speak(model), [tuple(case[:-1]) for case in sources]
+    encode, speak = _encode(model, Encode(model), ("source_mask", *crossing), sources), Speak(model)
     cases = []
-    for case, (source, read) in enumerate(zip(sources, reads, strict=True)):
+    for case, (source, read) in enumerate(zip(sources, encode.cases, strict=True)):
         steps = source[-1].repeat(1, max(TOKENS), 1, 1)[:, : TOKENS[case]]
         with torch.no_grad():
-            context, past = encode(*read), speak.empty(len(steps))
+            context, past = encode.module(*read), speak.empty(len(steps))
             if KEPT[case]:
                 _, _, *past = speak(steps[:, : KEPT[case]], *past, *context)
         cases.append((steps[:, KEPT[case] :], *past, *context))
-    names = _input_names(model, sources[0])[: len(reads[0])]
     return [
-        Program("encode", encode, names, ("source_mask", *crossing), reads),
+        encode,
         Program(
             "speak", speak, ("frames", *cache, "source_mask", *crossing),
             ("written", "ends", *(f"new_{name}" for name in cache)), cases,
@@ -212,13 +219,11 @@ def _stepping(model: Generator) -> list[Program]:
         decode = Step(model, ("hidden",))
         states = [decode.empty(rows) for rows in ROWS]
     else:
-        begin, reads = Begin(model), [tuple(case[:-1]) for case in sources]
+        begin = Begin(model)
         with torch.no_grad():
-            parts = [begin.parts(*case) for case in reads]
+            parts = [begin.parts(*case[:-1]) for case in sources]
         carried, kept = (tuple(part) for part in parts[0])
-        names = _input_names(model, sources[0])[: len(reads[0])]
-        outputs = (*carried, *(f"source_{name}" for name in kept))
-        found.append(Program("encode", begin, names, outputs, reads))
+        found.append(_encode(model, begin, (*carried, *(f"source_{name}" for name in kept)), sources))
         decode = Step(model, carried, kept)
         states, contexts = [list(own.values()) for own, _ in parts], [tuple(source.values()) for _, source in parts]
     cases = []
@@ -235,18 +240,16 @@ def _stepping(model: Generator) -> list[Program]:
 def _at_once(model: NonAutoregressive) -> list[Program]:
     """Give `encode`, which says how many places there are, and `decode`, which gives the scores of all of them."""
     sources = [inputs_of(model, case) for case in range(CASES)]
-    encode, reads = Places(model), [tuple(case[:-1]) for case in sources]
-    with torch.no_grad():
-        contexts = [encode(*case)[1:] for case in reads]
     kept = ("source_mask", "source_vectors", "source_encoded")
+    encode = _encode(model, Places(model), ("places", *kept), sources)
+    with torch.no_grad():
+        contexts = [encode.module(*case)[1:] for case in encode.cases]
     cases = []
     for context, most in zip(contexts, TOKENS, strict=True):
         slots = torch.arange(most) <= torch.arange(len(context[0]))[:, None] + most // 2
         slots[-1] = True
         cases.append((slots, *context))
-    names = _input_names(model, sources[0])[: len(reads[0])]
-    first = Program("encode", encode, names, ("places", *kept), reads)
-    return [first, Program("decode", AtOnce(model), ("slots", *kept), ("scores",), cases)]
+    return [encode, Program("decode", AtOnce(model), ("slots", *kept), ("scores",), cases)]
 
 
 def _streaming(model: Any, features: Sequence[Tensor]) -> list[Program]:

@@ -4,7 +4,7 @@
 streams. Text to speech writes spoken-1.wav, spoken-2.wav, … into the current folder, over those that are there.
 
 Needs onnxruntime and numpy; Pillow for images, tokenizers for texts. An INPUT is a text, an image, a WAV file at the
-model's rate, a line of JSON with a graph (x, edge_index, edge_attr), or a file .npz with the arrays of the program.
+model's rate, a line of JSON with a graph (x, edges, edge_attr), or a file .npz with the arrays of the program.
 
 Axes: b rows, n tokens or frames, c channels.
 """
@@ -30,6 +30,8 @@ NEW_TOKENS = 64
 """At most, of a model that writes."""
 BYTES = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
 """Decoder of a tokenizer whose tokens are bytes."""
+GRAPH = '{"x": a row for each node, "edges": [[source, target], …], "edge_attr": a row for each edge}'
+"""Of the JSON of a graph, as `zoo predict` reads it."""
 MANY = 2**62
 """Frames of a sound whose end is not known."""
 ROUNDS, MOMENTUM, CORRECTIONS, SMALLEST = 60, 0.99 / 1.99, 20, 1e-10
@@ -320,9 +322,14 @@ def write_wav(path: str, sound: np.ndarray, rate: int) -> None:
 
 
 def read_graph(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Give the tensors of one graph, with the edges that are read."""
-    graph = json.loads(raw)
-    x, index = np.asarray(graph["x"]), np.asarray(graph["edge_index"]).reshape(2, -1)
+    """Give the tensors of one graph, with the edges that are read; `edges` are pairs, `edge_index` two rows."""
+    try:
+        graph = json.loads(raw)
+        pairs = np.asarray(graph["edges"], int).reshape(-1, 2).T if "edges" in graph else graph["edge_index"]
+        x = np.asarray(graph["x"] if "x" in graph else np.zeros((graph["nodes"], 0)))
+    except (ValueError, LookupError, TypeError):
+        raise SystemExit(f"{raw!r}: this model reads graphs as JSON, {GRAPH}") from None
+    x, index = x[:, None] if x.ndim == 1 else x, np.asarray(pairs, int).reshape(2, -1)
     if about["direction"] == "backward":
         index = index[::-1]
     if about["direction"] == "both":
@@ -334,7 +341,8 @@ def read_graph(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
     if about["self_loops"] in ("add", "replace"):
         new = np.setdiff1d(np.arange(len(x)), index[0, index[0] == index[1]])
         index = np.concatenate([index, np.stack([new, new])], 1)
-    attr = graph.get("edge_attr")
+    attr = None if "edge_attr" not in graph else np.asarray(graph["edge_attr"])
+    attr = attr[:, None] if attr is not None and attr.ndim == 1 else attr
     if attr is not None and len(attr) != index.shape[1]:
         raise SystemExit("the model reads other edges than those that have features: give a file .npz with all of them")
     given_inputs = {"x": x, "edge_index": index, "batch": np.zeros(len(x), int)}

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.mechanisms.alignment.attentive import AttentiveDecoder
 from zoo.errors import ConfigError, InputError
+from zoo.viz.recorder import INSTEAD
 
 Part = Literal["encoder", "decoder", "cross"]
 """Whose attention it is; that of a decoder to an encoder is `cross`."""
@@ -88,7 +89,7 @@ def maps_of(model: Any, inputs: Sequence[Any], read: Sequence[str] = (), written
     with _used(model) as uses:
         weights = model.attention_maps(*inputs) if hasattr(model, "attention_maps") else []
     if not weights:
-        raise ConfigError(f"'{model.spec.name}' has no attention that could be drawn")
+        raise ConfigError(f"'{model.spec.name}' has no attention that could be drawn: {INSTEAD}")
     if len(uses) != len(weights):  # a model of another library, whose maps come in a way of its own
         uses = ["encoder"] * len(weights)
     target = getattr(model, "target", None)

@@ -20,7 +20,7 @@ class Input(NamedTuple):
     Args:
         title: of the input.
         inputs: as for `forward`.
-        source: tokens of the encoder; none where its inputs are no tokens.
+        source: tokens of the encoder, or names of the nodes of a graph; none where its inputs have none.
         target: tokens of the decoder.
     """
 
@@ -66,7 +66,7 @@ def attention_picture(
         from zoo.viz import graph_plot
 
         along = chosen(on_edges, part, layers, heads)
-        return graph_plot.draw(along, title), len(along)
+        return graph_plot.draw(along, title, shown.source), len(along)
     maps = maps_of(model, shown.inputs, shown.source, shown.target)
     reading = picture_overlay.crossing(maps, part)
     vectors = reading[0].weights.shape[-1] if reading else 0
@@ -94,6 +94,11 @@ def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[
     height, width = image.shape[2:]
     grid = grid_of(height, width, read[0].weights.shape[-1])
     return picture_overlay.draw_heads(pixels_of(image[0], told), read, grid, title)
+
+
+def names_of_nodes(preprocess: Any, raw: Any) -> list[str]:
+    """Give the names of the nodes of a raw input by the preprocessing that read it; none where they have none."""
+    return list(preprocess.names_of_nodes(raw)) if hasattr(preprocess, "names_of_nodes") else []
 
 
 def labelled(title: str, model: Any, inputs: tuple[Any, ...], reader: Any, writer: Any) -> Input:

@@ -23,6 +23,8 @@ PANEL, CROWDED = 2.6, 3.8
 """Inches, of a drawing of few nodes and of many."""
 MANY, MOST = 24, 2000
 """Nodes from which on a panel is larger, and up to which a drawing shows anything."""
+LONG = 3
+"""Letters of a name from which on nodes are larger: numbers have fewer."""
 WIDTH = 0.4, 4.0
 """Points, of the lines of no weight and of the largest."""
 COLOURS = "viridis_r"
@@ -32,8 +34,13 @@ LEGEND = (
 )
 
 
-def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
+def draw(maps: Sequence[EdgeMap], title: str, names: Sequence[str] = ()) -> Figure:
     """Draw the weights of the same graph on one scale, which grows with the root so that weak ones show.
+
+    Args:
+        maps: of its layers.
+        title: of the figure.
+        names: of the first nodes; the others are numbered.
 
     Raises:
         InputError: If there are too many nodes.
@@ -52,7 +59,7 @@ def draw(maps: Sequence[EdgeMap], title: str) -> Figure:
         for axes in row:
             axes.set_axis_off()
         for axes, head, (pairs, weights) in zip(row, each.heads, of_heads, strict=False):
-            _panel(axes, places, pairs, weights, scale)
+            _panel(axes, places, pairs, weights, scale, [*names, *map(str, range(len(names), nodes))])
             axes.set_title(f"layer {each.layer}, head {head}", fontsize=9)
     shown = ScalarMappable(scale, COLOURS)
     figure.colorbar(shown, ax=panels.ravel().tolist(), label="weight", fraction=0.05, shrink=min(1.0, 2 / rows))
@@ -75,6 +82,7 @@ def _panel(
     pairs: Int[np.ndarray, "m 2"],
     weights: Float[np.ndarray, " m"],
     scale: PowerNorm,
+    names: Sequence[str],
 ) -> None:
     """Draw what one head reads; strong weights lie on top."""
     order = np.argsort(weights)
@@ -89,13 +97,13 @@ def _panel(
     shown: dict[str, Any] = {"array": weights[~loops], "cmap": COLOURS, "norm": scale, "linewidths": widths[~loops]}
     axes.add_collection(LineCollection(halves, capstyle="butt", zorder=2, **shown))
     few = len(places) <= NUMBERED
-    size = 60 if few else 1000 / len(places)
+    size = (60 if max(map(len, names)) < LONG else 240) if few else 1000 / len(places)
     axes.scatter(places[:, 0], places[:, 1], s=size, c="white", edgecolors="#888888", linewidths=0.6, zorder=3)
     own, colours = places[pairs[loops, 1]], ScalarMappable(scale, COLOURS).to_rgba(weights[loops])
     ring: dict[str, Any] = {"edgecolors": colours, "linewidths": widths[loops]}
     axes.scatter(own[:, 0], own[:, 1], s=2 * size, c="none", zorder=4, **ring)
-    for node, place in enumerate(places if few else []):
-        axes.annotate(str(node), place, ha="center", va="center", fontsize=5, zorder=5)
+    for name, place in zip(names, places, strict=True) if few else ():
+        axes.annotate(name, place, ha="center", va="center", fontsize=5, zorder=5)
     axes.set_aspect("equal")
     axes.margins(0.08)
     axes.autoscale_view()

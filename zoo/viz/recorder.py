@@ -22,6 +22,11 @@ from zoo.errors import ConfigError, InputError
 
 Part = Literal["encoder", "decoder", "cross"]
 """Whose attention it is; that of a decoder to an encoder is `cross`."""
+INSTEAD = (
+    "convolutions and recurrent cells make none. `zoo predict` and `zoo generate` show its answers; a Transformer on "
+    "the same task has weights to explore, also with recurrent attention (attention=delta)"
+)
+"""What can be done with a model that has no weights to show."""
 AT_ONCE = 2**29
 """Weights of a layer that stand in memory, 2 GiB."""
 
@@ -115,6 +120,43 @@ def record(model: Any, inputs: Sequence[Any], chosen: Selection = Selection()) -
     return recorder.found
 
 
+def check_chosen(model: Any, chosen: Selection, layers: str = "layers", heads: str = "heads") -> None:
+    """Refuse layers, heads and parts that a model does not have, and a model without any, before it runs.
+
+    Args:
+        model: of any kind; of another library, whose layers only a run tells, nothing is refused.
+        chosen: what is to be kept.
+        layers: keyword of the numbers of the layers, for errors.
+        heads: that of the heads.
+
+    Raises:
+        ConfigError: If the model has no attention weights, or not the chosen ones.
+    """
+    if not isinstance(model, Composition) and hasattr(model, "attention_maps"):
+        return
+    counts = Counter[Part]()
+    most = 0
+    for path, layer in model.named_modules():
+        if issubclass(type(layer), WeighsPairs):
+            counts["cross" if "cross" in path.split(".") else part_of(path, layer, None)] += 1
+            most = max(most, getattr(layer, "num_heads", 1))
+    _check_there(model, chosen, counts, most, (layers, heads))
+
+
+def _check_there(model: Any, chosen: Selection, counts: Counter[Part], most: int, keywords: tuple[str, str]) -> None:
+    """Refuse a model without weights, and choices that are not there, where the most heads of a layer are known."""
+    if not counts:
+        name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
+        raise ConfigError(f"'{name}' has no attention weights: {INSTEAD}")
+    if chosen.part is not None and chosen.part not in counts:
+        raise ConfigError(f"part={chosen.part!r}: this model has {' and '.join(counts)}")
+    depth = max(count for part, count in counts.items() if chosen.part in (None, part))
+    for keyword, numbers, last in zip(keywords, (chosen.layers, chosen.heads), (depth, most), strict=True):
+        for number in numbers:
+            if not 1 <= number <= last:
+                raise ConfigError(f"{keyword}={number}: there are {keyword.rstrip('s')}s 1 … {last}")
+
+
 def check_length(tokens: int, most: int) -> None:
     """Refuse a text of which not even one head can be shown, before a model writes behind it.
 
@@ -204,18 +246,4 @@ class _Recorder:
 
     def check_chosen(self, model: Any) -> None:
         """Refuse a model without weights, and choices that are not there."""
-        name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
-        if not self.layers:
-            raise ConfigError(
-                f"'{name}' has no attention weights: convolutions and recurrent cells make none. `zoo predict` and "
-                "`zoo generate` show its answers; a Transformer on the same task has weights to explore, also with "
-                "recurrent attention (attention=delta)"
-            )
-        part = self.chosen.part
-        if part is not None and part not in self.layers:
-            raise ConfigError(f"part={part!r}: this model has {' and '.join(self.layers)}")
-        most = max(count for each, count in self.layers.items() if part in (None, each))
-        for option, numbers, last in (("layers", self.chosen.layers, most), ("heads", self.chosen.heads, self.heads)):
-            for number in numbers:
-                if not 1 <= number <= last:
-                    raise ConfigError(f"{option}={number}: there are {option} 1 … {last}")
+        _check_there(model, self.chosen, self.layers, self.heads, ("layers", "heads"))

@@ -13,7 +13,7 @@ from zoo import ConfigError, InputError
 from zoo.data import Skipped, read_each
 from zoo.plugins.graph.io.json_lines import of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
-from zoo.plugins.graph.io.smiles import of_smiles
+from zoo.plugins.graph.io.smiles import names_of_atoms, of_smiles
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch, check_ends, read
 from zoo.plugins.graph.tokens.feature_encoders import Kinds, check_features
 
@@ -92,6 +92,11 @@ class Preprocess:
             return len(graph), "characters"
         found = of_line(graph)
         return max(len(found.x), found.edge_index.shape[1]), "nodes"
+
+    @staticmethod
+    def names_of_nodes(graph: Any) -> list[str]:
+        """Name the atoms of a molecule as SMILES by element and place, such as `C 0`; nothing for other graphs."""
+        return names_of_atoms(graph) if isinstance(graph, str) and not graph.lstrip().startswith("{") else []
 
     def _opened(self, graph: Any) -> GraphInputs:
         if isinstance(graph, str):

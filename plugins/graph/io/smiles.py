@@ -23,6 +23,19 @@ def of_smiles(text: str) -> GraphInputs:
     return of_molecule(parsed(text), text)
 
 
+def names_of_atoms(text: str) -> list[str]:
+    """Name the atoms of a molecule, in the order of its nodes, by element and place: `C 0`, `N 3`.
+
+    Args:
+        text: SMILES.
+
+    Raises:
+        InputError: If this is no SMILES, or breaks the rules of valence.
+        MissingLibraryError: If RDKit is not installed.
+    """
+    return [f"{atom.GetSymbol()} {place}" for place, atom in enumerate(parsed(text).GetAtoms())]
+
+
 def parsed(text: str) -> Any:
     """Give the molecule of RDKit.
 

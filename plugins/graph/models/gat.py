@@ -80,6 +80,11 @@ class OnEdges(nn.Module):
         x, graph = tokens.x.squeeze(0), graph_of(tokens)
         return self.layer(x, x, graph, graph.features)[None]
 
+    @property
+    def num_heads(self) -> int:
+        """Heads of the weights."""
+        return self.layer.heads
+
     def by_edge(self, tokens: Tokens) -> tuple[Float[Tensor, "e h"], Graph]:
         """Give the weights of the edges, and the graph."""
         x, graph = tokens.x.squeeze(0), graph_of(tokens)

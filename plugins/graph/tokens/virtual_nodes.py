@@ -60,7 +60,8 @@ class VirtualNodes(nn.Module):
         if ids is not None:
             behind = torch.arange(graphs, device=ids.device).repeat_interleave(count)
             sets = Segments(torch.cat([ids, behind[None].to(ids.dtype)], dim=1), count=graphs)
-        edges = graph.extended(("virtual", nodes, graphs, count), lambda: spokes(nodes, count, ids, graph.index), sets)
+        key = "virtual", f"{nodes} {graphs} {count}"  # as text: sizes of an exported program are symbols without a hash
+        edges = graph.extended(key, lambda: spokes(nodes, count, ids, graph.index), sets)
         x = torch.cat([tokens.x, self.vectors.to(tokens.x.dtype).repeat(graphs, 1)[None]], dim=1)
         return Tokens(x, edges, sets)
 

@@ -86,6 +86,34 @@ def test_packed_sets_get_rows_of_their_own_also_empty_ones() -> None:
     assert not found.x[1].any()
 
 
+class Rows(nn.Module):
+    def forward(self, x: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        count: Any = ids[0, -1].item() + 1  # of packed sets in their order
+        torch._check(count >= 0)
+        found = in_rows(Tokens(x, None, Segments(ids, count=count)))
+        assert isinstance(found.keys, Lengths)
+        return found.x, found.keys.t
+
+
+def test_rows_of_packed_sets_are_exported_for_any_number_and_size_of_sets(unchecked_shapes: None) -> None:
+    dynamic = ({1: torch.export.Dim.DYNAMIC}, {1: torch.export.Dim.DYNAMIC})
+    inputs = torch.randn(1, 5, 8), torch.tensor([[0, 0, 0, 1, 1]])
+    program = torch.export.export(Rows(), inputs, dynamic_shapes=dynamic, strict=False).module(check_guards=False)
+    for sets in ([0, 1, 1, 1, 1, 2, 2], [0], [0, 2, 2, 3]):
+        ids = torch.tensor([sets])
+        x = torch.randn(1, len(sets), 8)
+        for found, expected in zip(program(x, ids), Rows()(x, ids), strict=True):
+            assert torch.equal(found, expected)
+
+
+def test_gradients_of_packed_sets_come_back_to_their_vectors() -> None:
+    x = torch.randn(1, 4, 2, dtype=torch.float64, requires_grad=True)
+    keys = Segments(torch.tensor([[1, -1, 0, 1]]), count=2)
+    assert torch.autograd.gradcheck(lambda x: in_rows(Tokens(x, None, keys)).x, x)
+    (grad,) = torch.autograd.grad(in_rows(Tokens(x, None, keys)).x.sum(), x)
+    assert grad[0, :, 0].tolist() == [1, 0, 1, 1]
+
+
 def test_padding_comes_with_the_vectors_and_so_does_the_time_between_them() -> None:
     source = Source(model().eval(), Bridge(8, 6))
     found = source(torch.randn(2, 5, 8), torch.tensor([5, 3]))

@@ -188,6 +188,7 @@ def tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoo.plugins.text.io.preprocess.fetch_tokenizer", lambda reference: path)
 
 
+JOINED: dict[str, Any] = {"depth": 1, "bridge": "pool:2", **{f"decoder.{key}": value for key, value in TINY.items()}}
 STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "normalise": "running"}
 
 
@@ -202,7 +203,7 @@ STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "norma
         ("conformer-tiny", {"depth": 1, "kernel_size": 7, "task": "generate", **STREAMING}),
         ("conformer-tiny", {"depth": 1, "task": "generate", "by": "joint"}),
         ("speech-tiny", {"depth": 1}),
-        ("graph-tiny", {"depth": 1}),
+        ("graph-tiny", {"depth": 1, "virtual_nodes": 1}),
         ("gat-cora", {}),
         ("gatv2-cora", {}),
         ("gps-small", {"depth": 1}),
@@ -229,6 +230,9 @@ STREAMING: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "norma
         ("caption-rnn-tiny", {"dim": 16, "choice": "hard"}),
         ("nat-base", {**TINY, "vocab_size": 300}),
         ("joined:speech-micro+transformer-tiny", {}),
+        ("joined:graph-tiny+transformer-tiny", JOINED),
+        ("joined:gcn-micro+rnn-tiny", {"depth": 1, "decoder.dim": 16}),
+        ("joined:gat-cora+bert-micro", {}),
     ],
 )
 @pytest.mark.parametrize("to", ["onnx", "pt2"])
@@ -272,3 +276,19 @@ def test_a_translator_writes_what_it_writes_here(name: str, options: dict[str, A
     source = zoo.preprocess(model)("once upon a time")
     written = model.generate(*source, max_len=64).read(model.symbols)
     assert ran(folder, "once upon a time") == zoo.postprocess(model)([written[0].tolist()])
+
+
+@pytest.mark.slow
+def test_a_model_of_graphs_describes_what_it_describes_here(tmp_path: Path) -> None:
+    torch.manual_seed(4)  # whose texts are two
+    options = {**JOINED, "bridge": "linear", "node_features": [4], "edge_features": 0}
+    model = zoo.create("joined:graph-tiny+transformer-tiny", **options).eval()
+    folder = zoo.export(model, tmp_path / "out")
+    lines = [
+        json.dumps({"x": [0, 1, 2, 3], "edges": [[0, 1], [1, 2], [2, 3], [3, 0]]}),
+        json.dumps({"x": [3, 2], "edges": []}),
+    ]
+    written = model.generate(*zoo.preprocess(model)(lines), max_len=64).read(model.symbols)
+    expected = zoo.postprocess(model)([ids.tolist() for ids in written])
+    assert ran(folder, *lines) == expected
+    assert expected[0] != expected[1]

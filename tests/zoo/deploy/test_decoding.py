@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 import torch
 
 import zoo
@@ -46,3 +47,17 @@ def test_a_source_is_read_once_and_its_padding_not_at_all() -> None:
     _, *cache = decode(target[:, :-1], there[:, :-1], *decode.empty(2), mask, *kept)
     scores, *_ = decode(target[:, -1:], there, *cache, mask, *kept)
     torch.testing.assert_close(scores, model(source, lengths, target)[:, -1], rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("decoder", ["bert-micro", "decoder-tiny"])
+def test_steps_behind_graphs_of_unequal_size_give_the_scores_of_the_whole(decoder: str) -> None:
+    model: Any = zoo.create(f"joined:graph-tiny+{decoder}", depth=1).eval()
+    *graphs, target = zoo.example(f"joined:graph-tiny+{decoder}", 3)
+    decode = Decode(model)
+    mask, *kept = Encode(model)(*graphs)
+    assert mask.sum(1).tolist() == graphs[-1].bincount().tolist()
+    there = torch.ones(target.shape, dtype=torch.bool)
+    _, *cache = decode(target[:, :-1], there[:, :-1], *decode.empty(3), mask, *kept)
+    scores, *_ = decode(target[:, -1:], there, *cache, mask, *kept)
+    torch.testing.assert_close(scores, model(*graphs, target)[:, -1], rtol=1e-4, atol=1e-5)

@@ -50,6 +50,17 @@ def test_models_that_write_have_a_cache_and_those_with_an_encoder_two_programs()
     assert decode.names[-3:] == encode.outputs
 
 
+def test_a_joined_model_of_graphs_reads_their_tensors_and_gives_each_graph_a_row() -> None:
+    encode, decode = programs(zoo.create("joined:graph-tiny+decoder-tiny", depth=1).eval())
+    assert encode.names == ("x", "edge_index", "edge_attr", "batch")
+    assert set(encode.outputs) < set(decode.names)
+    with torch.no_grad():
+        mask, *_ = encode.module(*encode.cases[0])
+    assert mask.sum(1).tolist() == encode.cases[0][3].bincount().tolist()
+    encode, _ = programs(zoo.create("joined:gat-cora+decoder-tiny").eval())
+    assert encode.names == ("x", "edge_index", "batch")
+
+
 def test_a_model_that_streams_has_a_step_and_one_that_reads_the_whole_has_none() -> None:
     streaming: dict[str, Any] = {"window": [640, 0], "convolution": "causal", "normalise": "running"}
     whole, step = programs(zoo.create("conformer-tiny", depth=1, task="tag", num_classes=3, **streaming).eval())

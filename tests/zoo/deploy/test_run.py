@@ -62,6 +62,28 @@ def test_edges_are_those_that_the_model_reads() -> None:
     assert {*map(tuple, found["edge_index"].T)} == {*map(tuple, expected.T.tolist())}
 
 
+def test_a_graph_has_the_tensors_that_the_library_reads() -> None:
+    model: Any = zoo.create("graph-tiny", depth=1, node_features=1, edge_features=1)
+    line = json.dumps({"x": [0.5, 2.0, 1.0], "edges": [[0, 1], [1, 2], [2, 0]], "edge_attr": [1.0, 2.0, 3.0]})
+    found = run.read_graph(line, model.portable(), Path())
+    names = ("x", "edge_index", "edge_attr", "batch")
+    for name, expected in zip(names, model.precomputed(*zoo.preprocess(model)(line)), strict=True):
+        np.testing.assert_array_equal(found[name], expected.numpy())
+
+
+def test_nodes_without_features_are_counted_and_a_graph_may_have_no_edges() -> None:
+    about = {"direction": "forward", "self_loops": "keep"}
+    found = run.read_graph('{"nodes": 3, "edges": []}', about, Path())
+    assert found["x"].shape == (3, 0)
+    assert found["edge_index"].shape == (2, 0)
+
+
+@pytest.mark.parametrize("raw", ["CCO", "[1]", '{"x": [[1]]}', '{"edges": [[0, 1]]}', '{"x": [[1]], "edges": [[0]]}'])
+def test_what_is_no_graph_is_told_how_one_is_written(raw: str) -> None:
+    with pytest.raises(SystemExit, match=r"this model reads graphs as JSON, .*edges"):
+        run.read_graph(raw, {"direction": "forward", "self_loops": "keep"}, Path())
+
+
 def test_repetitions_go_before_blanks() -> None:
     assert run.collapsed(np.array([0, 3, 3, 0, 3, 4, 4, 0]), 0) == [3, 3, 4]
 

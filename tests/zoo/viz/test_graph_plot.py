@@ -30,6 +30,11 @@ def halves(axes: Any) -> LineCollection:
     return lines[1]
 
 
+def test_nodes_have_their_names_and_those_behind_them_numbers() -> None:
+    (axes, *_) = panels(draw([made()], "", ["C 0", "O 1"]))
+    assert [text.get_text() for text in axes.texts] == ["C 0", "O 1", "2"]
+
+
 def test_each_head_has_a_panel_with_nodes_in_one_place() -> None:
     figure = draw([made(1), made(2)], "a club")
     names = [axes.get_title() for axes in panels(figure)]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 import zoo
 from zoo.core import Attention, Decoder, Encoder, Generator, NextToken, TokenEmbed
 from zoo.errors import ConfigError, InputError
-from zoo.viz.recorder import Selection, record
+from zoo.viz.recorder import Selection, check_chosen, record
 
 pytestmark = pytest.mark.usefixtures("float64")
 INPUTS = torch.tensor([[3, 4, 5]]), torch.tensor([[1, 4]])
@@ -34,6 +34,26 @@ def test_all_weights_are_those_of_the_model_with_their_parts() -> None:
         ("cross", 2),
     ]
     assert not any(layer._forward_pre_hooks for layer in model.modules())
+
+
+KNOWN = (
+    "vit-micro bert-micro speech-micro conformer-micro hybrid-micro rnn-attention-tiny gat-cora transformer-tiny "
+    "weighted-transformer-base gps-micro graph-tiny joined:vit-micro+decoder-tiny"
+)
+
+
+@pytest.mark.parametrize("name", KNOWN.split())
+def test_the_layers_that_are_known_before_a_run_are_those_that_are_used(name: str) -> None:
+    sizes: dict[str, Any] = {"depth": 2} if name.startswith("weighted") else {}
+    model = zoo.create(name, **sizes).eval()
+    found = record(model, zoo.example(name, 1))
+    for part in {each.part for each in found}:
+        last = max(each.layer for each in found if each.part == part)
+        heads = max(head for each in found for head in each.heads)
+        check_chosen(model, Selection(part, (1, last), (1, heads)))
+        for more in (Selection(part, (last + 1,)), Selection(part, (), (heads + 1,)), Selection(part, (0,))):
+            with pytest.raises(ConfigError, match=r"there are (layers|heads) 1 … "):
+                check_chosen(model, more)
 
 
 def test_chosen_layers_and_heads_alone_are_kept() -> None:

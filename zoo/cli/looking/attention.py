@@ -14,7 +14,7 @@ from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
-from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
+from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled, names_of_nodes
 
 ENDINGS = (".png", ".svg", ".pdf")
 RESOLUTION = 110
@@ -58,7 +58,11 @@ def attention(
     if inputs and data:
         raise ConfigError(f"{counted(len(inputs), 'input')} and --data {data!r}: give one of them")
     entry_loading.require("zoo attention", MATPLOTLIB)
+    from zoo.viz.recorder import Selection, check_chosen
+
+    chosen = Selection(part, tuple(layer or ()), tuple(head or ()))
     pipeline, corpus = load(Pipeline(model, device), fresh, overrides(sets or []), data)
+    check_chosen(pipeline.model, chosen, "layer", "head")
     if corpus is not None:
         _check_generates(max_len, False)
         examples: Iterable[Input] = [example_of(pipeline, corpus, f"{data}, example {example}", example)]
@@ -86,11 +90,13 @@ def _inputs(pipeline: Pipeline, lines: list[str], max_len: int | None) -> Iterat
     if not lines:
         random = entry_loading.load(spec, spec.example)(spec.config, 1, 0)
         yield Input("random numbers", pipeline.placed(random))
-    for line in lines:
-        inputs = pipeline.inputs([line])
+    for line, inputs in [(line, pipeline.inputs([line])) for line in lines]:  # all can be read before the model runs
         if generates:
             inputs = pipeline.placed(model.with_answer(*inputs, max_len=max_len or bound))
-        yield labelled(line, model, inputs, pipeline.preprocess, pipeline.postprocess if spec.postprocess else None)
+        writer = pipeline.postprocess if spec.postprocess else None
+        shown = labelled(line, model, inputs, pipeline.preprocess, writer)
+        nodes = names_of_nodes(pipeline.preprocess, line)
+        yield shown._replace(source=nodes) if nodes else shown
 
 
 def _check_generates(max_len: int | None, generates: bool) -> None:

@@ -2,12 +2,12 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,6 +19,7 @@ from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
+from zoo.viz.attention_picture import names_of_nodes
 
 PATIENCE = 2.0
 """Seconds after which a page that is not ready is told of."""
@@ -65,8 +66,8 @@ def explore(
         raise ConfigError(f"{counted(len(given), 'input')}{' and another model' if other else ''}: a page shows two")
     if given and data:
         raise ConfigError(f"{counted(len(given), 'input')} and --data {data!r}: give one of them")
-    from zoo.viz.explorer.exploration import Exploration
-    from zoo.viz.explorer.pane import MOST
+    from zoo.viz.explorer.exploration import Exploration, read_of
+    from zoo.viz.explorer.pane import MOST, pane_of
     from zoo.viz.recorder import Selection
 
     chosen = Selection(part, numbers("--layers", layers), numbers("--heads", heads), MOST)
@@ -77,13 +78,18 @@ def explore(
         title = f"{other} {'fresh' if against_fresh else ' '.join(against_set or [])}".strip()
         models.append((other, title, fresh or against_fresh, settings | changes))
     lines: list[str | None] = [*given] or [None]
+    asked = [
+        _asked(Pipeline(name, device), title, line, random, config, data, example, chosen)
+        for name, title, random, config in models
+        for line in lines
+    ]
     panes = []
-    for name, title, random, config in models:
-        for line in lines:
-            with told_after(f"{title}: running the model and gathering its attention …"):
-                panes.append(
-                    _pane(Pipeline(name, device), title, line, random, config, data, example, max_len, beam, chosen)
-                )
+    for each in asked:  # all can be read
+        with told_after(f"{each.title}: running the model and gathering its attention …"):
+            read = read_of(
+                each.model, each.title, each.inputs, each.reader, each.writer, max_len, beam, nodes=each.nodes
+            )
+            panes.append(pane_of(each.model, read, chosen))
     made = Exploration(panes, shlex.join(["zoo", *sys.argv[1:]]))
     try:
         with atomic_path(out) as scratch:
@@ -108,7 +114,27 @@ def told_after(text: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _pane(
+class Asked(NamedTuple):
+    """Hold a model and an input that it reads, before it runs.
+
+    Args:
+        model: in evaluation mode.
+        title: of both.
+        inputs: as for `forward`.
+        reader: has the tokenizer of the source, or of the prompt.
+        writer: has that of the answer.
+        nodes: names of the nodes of a graph.
+    """
+
+    model: Any
+    title: str
+    inputs: tuple[Any, ...]
+    reader: Any = None
+    writer: Any = None
+    nodes: Sequence[str] = ()
+
+
+def _asked(
     pipeline: Pipeline,
     title: str,
     line: str | None,
@@ -116,31 +142,28 @@ def _pane(
     config: dict[str, Any],
     data: str | None,
     example: int,
-    max_len: int | None,
-    beam: int,
     chosen: Any,
-) -> Any:
-    """Make a model and read its input."""
-    from zoo.viz.explorer.exploration import read_of
-    from zoo.viz.explorer.pane import pane_of
+) -> Asked:
+    """Make a model and read its input.
+
+    Raises:
+        ConfigError: If the model has no attention weights, or not the chosen ones.
+        InputError: If the input cannot be read.
+    """
+    from zoo.viz.recorder import check_chosen
 
     pipeline, corpus = load(pipeline, fresh, config, data)
-    spec = pipeline.model.spec
-    reader, writer = None, None
+    model, spec = pipeline.model, pipeline.model.spec
+    check_chosen(model, chosen)
     if corpus is not None:
         shown = example_of(pipeline, corpus, f"{data}, example {example}", example)
-        reader = getattr(corpus, "source_side", corpus)
-        writer = corpus
-        title, raw = f"{title}: {shown.title}", shown.inputs
-    elif line is None:
-        raw = pipeline.placed(entry_loading.load(spec, spec.example)(spec.config, 1, 0))
-        title = f"{title}: random input"
-    else:
-        raw, reader = pipeline.inputs([line]), pipeline.preprocess
-        writer = pipeline.postprocess if spec.postprocess else None
-        title = f"{title}: {line}"
-    read = read_of(pipeline.model, title, raw, reader, writer, max_len, beam)
-    return pane_of(pipeline.model, read, chosen)
+        return Asked(model, f"{title}: {shown.title}", shown.inputs, getattr(corpus, "source_side", corpus), corpus)
+    if line is None:
+        random = entry_loading.load(spec, spec.example)(spec.config, 1, 0)
+        return Asked(model, f"{title}: random input", pipeline.placed(random))
+    inputs, reader = pipeline.inputs([line]), pipeline.preprocess
+    writer = pipeline.postprocess if spec.postprocess else None
+    return Asked(model, f"{title}: {line}", inputs, reader, writer, names_of_nodes(reader, line))
 
 
 def numbers(option: str, text: str) -> tuple[int, ...]:

@@ -14,10 +14,11 @@ from zoo.core.models.non_autoregressive import NonAutoregressive
 from zoo.errors import ConfigError, InputError, ZooError
 from zoo.factory import create
 from zoo.pipeline import prepared
+from zoo.viz.attention_picture import names_of_nodes
 from zoo.viz.explorer.generation import Names, following, steps_of, write
 from zoo.viz.explorer.page import page
 from zoo.viz.explorer.pane import MOST, Pane, Read, pane_of
-from zoo.viz.recorder import Selection, check_length
+from zoo.viz.recorder import Selection, check_chosen, check_length
 
 HEIGHT = 900
 """Pixels of a page in a notebook."""
@@ -103,13 +104,14 @@ def explore(
     check_whole(beam=beam, max_len=max_len)
     title = title or getattr(getattr(model, "spec", None), "name", type(model).__name__)
     chosen = Selection(part, _numbers("layers", layers), _numbers("heads", heads), MOST)
+    check_chosen(model, chosen)
     preprocess, postprocess = _known(create.preprocess, model), _known(create.postprocess, model)
     training = model.training
     model.eval()
     try:
         panes = [
-            pane_of(model, read_of(model, shown, ready, preprocess, postprocess, max_len, beam), chosen)
-            for shown, ready in _prepared(model, inputs, title, preprocess)
+            pane_of(model, read_of(model, shown, ready, preprocess, postprocess, max_len, beam, nodes), chosen)
+            for shown, ready, nodes in _prepared(model, inputs, title, preprocess)
         ]
     finally:
         model.train(training)
@@ -127,8 +129,10 @@ def _numbers(keyword: str, given: Any) -> tuple[int, ...]:
     raise ConfigError(f"{keyword}={given!r} is no list of numbers: write {keyword}=[1, 3], counted from 1")
 
 
-def _prepared(model: Any, inputs: tuple[Any, ...], title: str, preprocess: Any) -> list[tuple[str, tuple[Any, ...]]]:
-    """Give the inputs of each pane with its title; raw ones are prepared as the command prepares them.
+def _prepared(
+    model: Any, inputs: tuple[Any, ...], title: str, preprocess: Any
+) -> list[tuple[str, tuple[Any, ...], list[str]]]:
+    """Give title, inputs and names of nodes for each pane; raw inputs are prepared as the command prepares them.
 
     Raises:
         InputError: If there are none, more than a page shows, or one cannot be read.
@@ -142,7 +146,7 @@ def _prepared(model: Any, inputs: tuple[Any, ...], title: str, preprocess: Any) 
         for each in inputs:
             if isinstance(each, str | Path):
                 raise InputError(f"explore() of '{title}': {str(each)!r} beside tensors: give tensors, or it alone")
-        return [(title, inputs)]
+        return [(title, inputs, [])]
     if len(raw) > SIDES:
         raise InputError(f"explore() of {len(raw)} inputs: a page shows {SIDES} side by side")
     preprocess = preprocess or create.preprocess(model)  # whose error says why there is none
@@ -152,12 +156,19 @@ def _prepared(model: Any, inputs: tuple[Any, ...], title: str, preprocess: Any) 
         made = prepared(preprocess, [str(each) if isinstance(each, Path) else each])
         label = str(each) if isinstance(each, str | Path) else f"input {number}" if len(raw) > 1 else ""
         ready = tuple(part.to(device) for part in (made if isinstance(made, tuple) else (made,)))
-        found.append((f"{title}: {label}" if label else title, ready))
+        found.append((f"{title}: {label}" if label else title, ready, names_of_nodes(preprocess, each)))
     return found
 
 
 def read_of(
-    model: Any, title: str, inputs: tuple[Any, ...], reader: Any, writer: Any, max_len: int | None = None, beam: int = 1
+    model: Any,
+    title: str,
+    inputs: tuple[Any, ...],
+    reader: Any,
+    writer: Any,
+    max_len: int | None = None,
+    beam: int = 1,
+    nodes: Sequence[str] = (),
 ) -> Read:
     """Let a model write its answer, where it writes, and name the tokens of its inputs.
 
@@ -169,6 +180,7 @@ def read_of(
         writer: has that of the answer.
         max_len: tokens at most that are written.
         beam: answers that are followed at once.
+        nodes: names of the nodes of a graph; none where they have only numbers.
     """
     has_encoder = getattr(model, "encoder", None) is not None
     names = _names(writer if has_encoder else reader)
@@ -203,7 +215,7 @@ def read_of(
         target = _tokens(written[0], names)
     else:
         source, target = _tokens(written[0], _names(reader)), _tokens(written[-1], names)
-    return Read(title, written, source, target, generation, reader, tokens)
+    return Read(title, written, source, target, generation, reader, tokens, nodes)
 
 
 def _known(make: Any, model: Any) -> Any:

@@ -87,6 +87,7 @@ class Read:
         generation: prompt, steps and tree.
         preprocess: of the model; None if unknown.
         written: row of the answer and id of each token that was written, or is given as written.
+        nodes: names of the nodes of a graph, such as "C 0"; none where they have only numbers.
     """
 
     title: str
@@ -96,6 +97,7 @@ class Read:
     generation: dict[str, Any] | None = None
     preprocess: Any = None
     written: Sequence[tuple[int, int]] = ()
+    nodes: Sequence[str] = ()
 
 
 def pane_of(model: Any, read: Read, chosen: Selection) -> Pane:
@@ -115,6 +117,8 @@ def pane_of(model: Any, read: Read, chosen: Selection) -> Pane:
     counts = _vectors(found)
     vectors = next((each for each in found if each.part != "decoder"), found[0]).weights.shape[-1]
     medium = media_of(model, read.inputs, vectors, read.preprocess)
+    if medium is not None and medium["kind"] == "graph" and len(read.nodes) == medium["given"]:
+        medium["names"] = list(read.nodes)
     places = places_of(medium, vectors)
     maps = [
         *_heads(found, places, medium is None or medium["kind"] != "graph"),
@@ -226,7 +230,8 @@ def _named(count: int, medium: Medium | None, step: float | None) -> list[str]:
         return [*front, *(f"row {row + 1}, column {column + 1}" for row, column in patches)]
     if medium is not None and medium["kind"] == "graph":
         extra = (f"added node {place - medium['given'] + 1}" for place in range(medium["given"], count))
-        return [*(f"node {place}" for place in range(min(count, medium["given"]))), *extra]
+        nodes = medium.get("names") or [f"node {place}" for place in range(medium["given"])]
+        return [*nodes[:count], *extra]
     if step is not None:
         return [f"{place * step:.2f} s" for place in range(count)]
     return [str(place) for place in range(count)]

@@ -5,7 +5,7 @@ from torch_geometric.utils import from_smiles
 
 from zoo.errors import InputError, MissingLibraryError
 from zoo.plugins.graph.io import smiles
-from zoo.plugins.graph.io.smiles import of_smiles
+from zoo.plugins.graph.io.smiles import names_of_atoms, of_smiles
 from zoo.spec import Requirement
 
 
@@ -16,6 +16,12 @@ def test_molecules_are_those_of_pytorch_geometric(text: str) -> None:
     assert given.edge_index.tolist() == wanted.edge_index.tolist()
     assert given.edge_attr is not None
     assert given.edge_attr.tolist() == wanted.edge_attr.tolist()
+
+
+def test_atoms_are_named_by_element_in_the_order_of_the_nodes() -> None:
+    names = names_of_atoms("[Na+].ClC(=O)N")
+    assert names == ["Na 0", "Cl 1", "C 2", "O 3", "N 4"]
+    assert of_smiles("[Na+].ClC(=O)N").x[:, 0].tolist() == [11, 17, 6, 8, 7]
 
 
 @pytest.mark.parametrize(

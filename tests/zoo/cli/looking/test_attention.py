@@ -89,6 +89,37 @@ def test_a_decoder_alone_is_drawn_while_it_reads(run: Run, drawn: Any) -> None:
     assert (only.part, only.queries.names, only.keys.names) == ("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"))
 
 
+@pytest.mark.parametrize("inputs", [["ab", "--layer", "9"], ["ab", "--head", "9"], ["ab", "--part", "encoder"]])
+def test_what_is_not_there_is_told_before_the_model_runs(
+    run: Run, inputs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.core.Generator.forward", None)
+    code, _, err = run("decoder-tiny", *inputs, *TINY)
+    assert code == 2
+    assert inputs[1] in err
+
+
+def test_an_input_that_is_absent_is_told_before_the_first_is_drawn(run: Run, tmp_path: Path) -> None:
+    Image.linear_gradient("L").save(tmp_path / "cat.png")
+    code, out, err = run("vit-micro", "cat.png", "lost.png", *TINY)
+    assert (code, out) == (2, "")
+    assert "there is no file 'lost.png'" in err
+    assert not (tmp_path / "attention-1.png").exists()
+
+
+def test_atoms_of_a_molecule_have_the_names_of_their_elements(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rdkit")
+    seen: list[Sequence[str]] = []
+
+    def draw(maps: Any, title: str, names: Sequence[str]) -> Figure:
+        seen.append(names)
+        return Figure(figsize=(1, 1))
+
+    monkeypatch.setattr("zoo.viz.graph_plot.draw", draw)
+    assert run("graph-tiny", "CCO", *TINY)[0] == 0
+    assert seen == [["C 0", "C 1", "O 2"]]
+
+
 def test_several_inputs_are_numbered(run: Run, tmp_path: Path, drawn: Any) -> None:
     assert run("decoder-tiny", "ab", "c", *TINY, "--out", "maps.png")[0] == 0
     assert [title for title, _ in drawn] == ["decoder-tiny: ab", "decoder-tiny: c"]
@@ -147,7 +178,7 @@ def test_configuration_can_be_changed_and_weights_left_aside(run: Run, writer: s
         (["vit-micro", "a.png"], "an input cannot be read: there is no file 'a.png'"),
         (["vit-micro", "--max-len", "3"], "--max-len 3: nothing is generated here"),
         (["vit-micro", "--layer", "2"], "--layer 2: there are layers 1 … 1"),
-        (["resnet-micro"], "'resnet-micro' has no attention that could be drawn"),
+        (["resnet-micro"], "convolutions and recurrent cells make none. `zoo predict` and `zoo generate` show its"),
         (["no/model"], "there is no folder 'no/model'"),
     ],
 )

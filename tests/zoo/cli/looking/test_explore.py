@@ -91,6 +91,24 @@ def test_what_cannot_be_explored_is_told(run: Run, arguments: list[str], told: s
     assert told in err
 
 
+@pytest.mark.parametrize("words", [["ab", "--layers", "9"], ["ab", "--heads", "9"], ["ab", "--part", "cross"]])
+def test_what_is_not_there_is_told_before_the_model_runs(
+    run: Run, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zoo.core.Generator.forward", None)
+    code, _, err = run("decoder-tiny", *words, *TINY)
+    assert code == 2
+    assert words[1] in err
+    assert words[2] in err
+
+
+def test_a_second_input_that_is_absent_is_told_before_the_model_runs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.core.Model.forward", None)
+    code, _, err = run("vit-micro", "cat.png", "lost.png", *TINY)
+    assert code == 2
+    assert "there is no file 'lost.png'" in err
+
+
 def test_numbers_are_single_or_ranges() -> None:
     assert numbers("--layers", "1, 3-5") == (1, 3, 4, 5)
     assert numbers("--layers", "") == ()

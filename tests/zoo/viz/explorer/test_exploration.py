@@ -121,6 +121,16 @@ def test_a_text_that_is_too_long_is_refused_before_a_model_writes(monkeypatch: p
             model.explore(torch.zeros(1, 40_000, dtype=torch.long))
 
 
+def test_atoms_of_a_molecule_have_the_names_of_their_elements() -> None:
+    pytest.importorskip("rdkit")
+    model: Any = zoo.create("graph-tiny", **SIZE, virtual_nodes=1)
+    (pane,) = model.explore("CCO").panes
+    assert pane.sides["source"]["names"] == ["C 0", "C 1", "O 2", "added node 1"]
+    assert pane.medium["names"] == ["C 0", "C 1", "O 2"]
+    line = '{"x": [[0, 0, 0, 0, 0, 0, 0, 0, 0]], "edges": [[0, 0]], "edge_attr": [[0, 0, 0]]}'
+    assert model.explore(line).panes[0].sides["source"]["names"][0] == "node 0"
+
+
 def test_a_text_about_a_graph_is_written_and_explored() -> None:
     pytest.importorskip("torch_geometric")
     model: Any = zoo.join("graph-tiny", "transformer-tiny", encoder_config=SIZE, decoder_config=SIZE)

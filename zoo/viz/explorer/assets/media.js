@@ -120,7 +120,10 @@ function makeSound(pane, colours, box) {
     context.fillText(`${hertz / 1000} kHz`, left - 3, curve + 9);
     context.fillText("0", left - 3, curve + band);
     context.textAlign = "center";
-    for (const time of ticksOf([0, seconds], across, 34)) context.fillText(+time.toPrecision(3), across(time), curve + band + 13);
+    for (const time of ticksOf([0, seconds], across, 34)) {
+      const label = String(+time.toPrecision(3));
+      context.fillText(label, within(across(time), context.measureText(label).width, width), curve + band + 13);
+    }
     context.fillText("time (s)", left + wide / 2, curve + band + 28);
     if (!found) return;
     context.textAlign = "right";
@@ -148,13 +151,13 @@ function makeSound(pane, colours, box) {
 }
 
 function makeGraph(pane, colours, box) {
-  const { places, edges } = pane.medium;
+  const { places, edges, names } = pane.medium;
   const node = element("canvas", { class: "picture", role: "img", "aria-label": "The graph: nodes coloured by their weights, halves of edges by what a node reads from the other" });
   const holder = element("div", {}, node, element("p", { class: "quiet" },
     "A node's colour: its weight for the chosen one, ringed. The half of an edge next to a node: how much that node reads from the other."));
   let frame = null;
   const show = (found) => {
-    const side = Math.min(Math.max(box.clientWidth, 160), 460), radius = places.length > 60 ? 5 : 11;
+    const side = Math.min(Math.max(box.clientWidth, 160), 460), radius = places.length > 60 ? 5 : names ? 15 : 11;
     const context = sized(node, side, side);
     const at = places.map(([x, y]) => [radius + 4 + x * (side - 2 * radius - 8), radius + 4 + y * (side - 2 * radius - 8)]);
     frame = { at, radius };
@@ -174,7 +177,7 @@ function makeGraph(pane, colours, box) {
     }
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.font = `${Math.max(8, radius)}px system-ui, sans-serif`;
+    context.font = `${Math.min(11, Math.max(8, radius))}px system-ui, sans-serif`;
     at.forEach(([x, y], place) => {
       const colour = colours[found ? levelOf(found.values[place] ?? 0, found.most, colours.length) : 0];
       context.beginPath();
@@ -185,7 +188,7 @@ function makeGraph(pane, colours, box) {
       context.lineWidth = found?.at === place ? 4 : 1;
       context.stroke();
       context.fillStyle = inkOn(colour);
-      if (radius > 6) context.fillText(String(place), x, y);
+      if (radius > 6) context.fillText(names?.[place] ?? String(place), x, y);
     });
   };
   const at = (event) => {
