@@ -178,6 +178,7 @@ PRELUDES = {
     "docs/engine.md": TENSORS,
     "docs/evaluate.md": "",
     "docs/family.md": "",
+    "docs/export.md": "",
     "docs/from-timm.md": "",
     "docs/gallery.md": "",
     "docs/generation.md": "",

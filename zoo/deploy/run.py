@@ -328,7 +328,7 @@ def read_graph(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
         pairs = np.asarray(graph["edges"], int).reshape(-1, 2).T if "edges" in graph else graph["edge_index"]
         x = np.asarray(graph["x"] if "x" in graph else np.zeros((graph["nodes"], 0)))
     except (ValueError, LookupError, TypeError):
-        raise SystemExit(f"{raw!r}: this model reads graphs as JSON, {GRAPH}") from None
+        raise SystemExit(f"{raw!r}: this model reads lines of JSON, {GRAPH}") from None
     x, index = x[:, None] if x.ndim == 1 else x, np.asarray(pairs, int).reshape(2, -1)
     if about["direction"] == "backward":
         index = index[::-1]

@@ -96,11 +96,6 @@ def _over_picture(maps: Sequence[Any], shown: Input, title: str, over: Callable[
     return picture_overlay.draw_heads(pixels_of(image[0], told), read, grid, title)
 
 
-def names_of_nodes(preprocess: Any, raw: Any) -> list[str]:
-    """Give the names of the nodes of a raw input by the preprocessing that read it; none where they have none."""
-    return list(preprocess.names_of_nodes(raw)) if hasattr(preprocess, "names_of_nodes") else []
-
-
 def labelled(title: str, model: Any, inputs: tuple[Any, ...], reader: Any, writer: Any) -> Input:
     """Name the tokens of inputs, by the tokenizers of what reads the source and of what writes the target."""
     if getattr(model, "target", None) is None:

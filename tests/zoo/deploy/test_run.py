@@ -80,7 +80,7 @@ def test_nodes_without_features_are_counted_and_a_graph_may_have_no_edges() -> N
 
 @pytest.mark.parametrize("raw", ["CCO", "[1]", '{"x": [[1]]}', '{"edges": [[0, 1]]}', '{"x": [[1]], "edges": [[0]]}'])
 def test_what_is_no_graph_is_told_how_one_is_written(raw: str) -> None:
-    with pytest.raises(SystemExit, match=r"this model reads graphs as JSON, .*edges"):
+    with pytest.raises(SystemExit, match=r"this model reads lines of JSON, .*edges"):
         run.read_graph(raw, {"direction": "forward", "self_loops": "keep"}, Path())
 
 

@@ -14,7 +14,8 @@ from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
-from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled, names_of_nodes
+from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
+from zoo.viz.node_names import names_of_nodes
 
 ENDINGS = (".png", ".svg", ".pdf")
 RESOLUTION = 110

@@ -19,7 +19,7 @@ from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
-from zoo.viz.attention_picture import names_of_nodes
+from zoo.viz.node_names import names_of_nodes
 
 PATIENCE = 2.0
 """Seconds after which a page that is not ready is told of."""

@@ -14,10 +14,10 @@ from zoo.core.models.non_autoregressive import NonAutoregressive
 from zoo.errors import ConfigError, InputError, ZooError
 from zoo.factory import create
 from zoo.pipeline import prepared
-from zoo.viz.attention_picture import names_of_nodes
 from zoo.viz.explorer.generation import Names, following, steps_of, write
 from zoo.viz.explorer.page import page
 from zoo.viz.explorer.pane import MOST, Pane, Read, pane_of
+from zoo.viz.node_names import names_of_nodes
 from zoo.viz.recorder import Selection, check_chosen, check_length
 
 HEIGHT = 900
