@@ -5,6 +5,7 @@ Axes: b rows, q states of the decoder, k vectors of the source, d channels.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -12,8 +13,8 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ConfigError, InputError
 from zoo.core.mechanisms.learned_scores import AdditiveScore, GeneralScore
+from zoo.core.ops.autocast import autocast_off, compute_dtype
 from zoo.core.ops.linear import Linear
-from zoo.core.scoring.normalizers import upcast
 
 
 class AlignmentScore(nn.Module, ABC):
@@ -27,7 +28,7 @@ class AlignmentScore(nn.Module, ABC):
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]
     ) -> Float[Tensor, "b q k"]:
-        """Give the score of each pair; products of half precisions in float32, since float16 ends at 65,504.
+        """Give the score of each pair; products of float16, which ends at 65,504, in float32.
 
         Args:
             query: states of the decoder.
@@ -36,13 +37,21 @@ class AlignmentScore(nn.Module, ABC):
         """
 
 
+def compared(product: Callable[[Tensor, Tensor], Tensor], query: Tensor, keys: Tensor) -> Tensor:
+    """Multiply in the precision of the inputs or of autocast; in float32 where that is float16."""
+    if query.dtype == torch.float64 or compute_dtype(query) != torch.float16:
+        return product(query, keys)
+    with autocast_off(query.device):
+        return product(query.float(), keys.float())
+
+
 class DotScore(AlignmentScore):
     """Score hᵀ s, not scaled."""
 
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]
     ) -> Float[Tensor, "b q k"]:
-        return upcast(query) @ upcast(keys).mT
+        return compared(lambda q, k: q @ k.mT, query, keys)
 
 
 class BilinearScore(AlignmentScore):
@@ -59,7 +68,7 @@ class BilinearScore(AlignmentScore):
     def forward(
         self, query: Float[Tensor, "b q d"], keys: Float[Tensor, "b k d"], places: Int[Tensor, "b k"]
     ) -> Float[Tensor, "b q k"]:
-        return self.general().scores(upcast(query)[:, None], upcast(keys)[:, None])[:, 0]
+        return compared(lambda q, k: self.general().scores(q[:, None], k[:, None])[:, 0], query, keys)
 
 
 class ConcatScore(AlignmentScore):

@@ -37,3 +37,10 @@ def test_scores_beyond_half_precision_are_weighed(score: AlignmentScore, dtype: 
     weights = Alignment(score)(query, Memory(source, S.to(dtype)), STEPS)
     assert weights.dtype == dtype
     torch.testing.assert_close(weights.float().sum(-1), torch.ones(2, 3), atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize("score", [DotScore(), BilinearScore(4)])
+def test_scores_beyond_half_precision_are_weighed_under_autocast(score: AlignmentScore) -> None:
+    with torch.autocast("cpu", torch.float16):
+        weights = Alignment(score)(Q * 400, Memory(S * 400, S), STEPS)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3), atol=0.02, rtol=0)
