@@ -75,11 +75,34 @@ def test_each_member_of_a_protocol_stands_under_its_heading(title: str, protocol
     assert not members - named(section(title))
 
 
+CODE = "".join(path.read_text("utf-8") for room in ("core", "zoo") for path in (ROOT / room).rglob("*.py"))
+
+
+def asked(*owners: str) -> set[str]:
+    """Give the members that the zoo asks for by name of what such a variable holds, since they may be absent."""
+    words = "|".join(owners)
+    return set(re.findall(rf'(?:getattr|hasattr)\((?:\w+\.)*(?:{words})(?:\(\))?, "(\w+)"', CODE))
+
+
 def test_what_a_stem_gives_and_may_have_stands_under_its_heading() -> None:
-    code = "".join(path.read_text("utf-8") for room in ("core", "zoo") for path in (ROOT / room).rglob("*.py"))
-    asked = set(re.findall(r'(?:getattr|hasattr)\((?:\w+\.)*stem, "(\w+)"', code))
-    assert {"spacing", "grid"} <= asked
-    assert {each.name for each in fields(Tokens)} | asked <= named(section("Stem"))
+    assert {"spacing", "grid"} <= asked("stem")
+    assert {each.name for each in fields(Tokens)} | asked("stem") <= named(section("Stem"))
+
+
+@pytest.mark.parametrize(
+    ("title", "owners", "known"),
+    [
+        ("Preprocessing", ("preprocess", "reads"), {"reads_files", "names_of_nodes"}),
+        ("Postprocessing", ("postprocess", "answers"), {"labels", "batch_of"}),
+        ("Head", ("head",), {"pooled"}),
+        ("Corpus", ("corpus",), {"notes", "placed"}),
+    ],
+)
+def test_what_an_object_of_a_plugin_may_have_stands_under_its_heading(
+    title: str, owners: tuple[str, ...], known: set[str]
+) -> None:
+    assert known <= asked(*owners)
+    assert asked(*owners) <= named(section(title))
 
 
 def test_what_heads_are_made_of_and_for_stands_under_their_heading() -> None:
