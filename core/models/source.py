@@ -123,10 +123,16 @@ class Source(nn.Module):
 
 
 def in_rows(tokens: Tokens) -> Tokens:
-    """Give each of several packed sets, such as the graphs of a batch, a row of its own; other tokens as they are."""
+    """Give each of several packed sets, such as the graphs of a batch, a row of its own; other tokens as they are.
+
+    Raises:
+        InputError: If there are fewer sets than an id says.
+    """
     keys = tokens.keys
     if not isinstance(keys, Segments):
         return Tokens(tokens.x, None, keys)
+    if not torch.compiler.is_exporting() and bool((keys.ids >= keys.sets).any()):
+        raise InputError(f"a vector is of set {int(keys.ids.max())}, counted from 0, and there are {keys.sets} sets")
     b, n, d = tokens.x.shape
     count = b * keys.sets
     valid = keys.valid(b, n, tokens.x.device)

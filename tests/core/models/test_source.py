@@ -106,6 +106,11 @@ def test_rows_of_packed_sets_are_exported_for_any_number_and_size_of_sets(unchec
             assert torch.equal(found, expected)
 
 
+def test_a_set_beyond_the_count_is_told() -> None:
+    with pytest.raises(InputError, match="set 2, counted from 0, and there are 2 sets"):
+        in_rows(Tokens(torch.randn(1, 2, 4), None, Segments(torch.tensor([[0, 2]]), count=2)))
+
+
 def test_gradients_of_packed_sets_come_back_to_their_vectors() -> None:
     x = torch.randn(1, 4, 2, dtype=torch.float64, requires_grad=True)
     keys = Segments(torch.tensor([[1, -1, 0, 1]]), count=2)

@@ -117,8 +117,10 @@ def test_a_model_is_exported_by_every_rule(rule: str) -> None:
     check_export(Vectors().eval(), (torch.randn(2, 5, 8),))
 
 
-@pytest.mark.parametrize("name", ["mkl", "onednn"])
-def test_a_model_is_compiled_by_both_libraries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in ("mkl", "onednn") else pytest.mark.slow) for name in RULES]
+)
+def test_a_model_is_compiled_by_every_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "chosen", lambda: name)
     check_compile(Vectors().eval(), (torch.randn(2, 5, 8),))
 
