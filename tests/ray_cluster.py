@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,17 @@ def start(port: int, *nodes: Sequence[str]) -> None:
             return
         kill_cluster(port)
     pytest.skip("Ray gives a node 30 seconds to start, which this machine was too busy for, twice")
+
+
+def needs_ray() -> None:
+    """Skip where Ray is not installed; it is not imported, since it reads its settings then."""
+    if find_spec("ray") is None:
+        pytest.skip("ray is not installed")
+
+
+def uploaded() -> list[Path]:
+    """Give the copies of folders that a cluster got."""
+    return [*Path(os.environ["RAY_TMPDIR"]).glob("ray/session_*/runtime_resources/working_dir_files/*")]
 
 
 def free_port() -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.page_commands.not_run import run_by
-from tests.ray_cluster import place, start
+from tests.ray_cluster import needs_ray, place, start, uploaded
 from zoo.bench.grid import ray_executor
 
 COMMANDS = [command for _, command in run_by("tests/page_commands/test_clusters.py")]
@@ -34,7 +34,7 @@ def options(command: str) -> list[str]:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """Give what puts a free port of this machine in place of the one of a page; end the cluster that is there then."""
-    pytest.importorskip("ray", reason="ray is not installed")
+    needs_ray()
     monkeypatch.setattr(ray_executor, "PATIENCE", 120.0)
     with place(monkeypatch) as port:
         yield lambda command: command.replace("HEAD:", "127.0.0.1:").replace("6379", str(port))
@@ -49,3 +49,4 @@ def test_the_cluster_of_a_page_computes_its_study(here: Callable[[str], str], ru
     start(port, options(f"{head} {HEAD}"), options(f"{node} --node-ip-address=127.0.0.1"))
     assert run(f"{study} {FEW}") == ""
     assert Path("runs/study/results.jsonl").read_text(encoding="utf-8").count("\n") == 1
+    assert uploaded() == []  # though uv runs the tests

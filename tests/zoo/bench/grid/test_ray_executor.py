@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests import ray_cluster
-from tests.ray_cluster import kill, kill_cluster, place, processes, start
+from tests.ray_cluster import kill, kill_cluster, needs_ray, place, processes, start
 from zoo.bench.grid import ray_executor
 from zoo.bench.grid.engine import run_grid
 from zoo.bench.grid.ray_executor import RayExecutor, called, check_answers
@@ -40,7 +40,7 @@ def work(config):
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a head and two nodes, of one core each, and give the address."""
-    pytest.importorskip("ray")
+    needs_ray()
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "cluster_work.py").write_text(SOURCE)
@@ -54,8 +54,6 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_a_node_that_dies_costs_its_unfinished_runs_alone(cluster: str, tmp_path: Path) -> None:
-    import ray
-
     log, going = tmp_path / "log", {str(x): tmp_path / f"go{x}" for x in (6, 7, 8)}
     asked: list[dict[str, Any]] = [{"x": x, "log": str(log), "bad": 7} for x in range(12)]
     for x, go in going.items():
@@ -63,6 +61,8 @@ def test_a_node_that_dies_costs_its_unfinished_runs_alone(cluster: str, tmp_path
     killed: list[str] = []
 
     def kill_one() -> None:
+        import ray  # after the executor, whose settings are read then
+
         while len(at := {x: node for x, node in map(str.split, read(log)) if x in going}) < 3:
             time.sleep(0.05)
         own = ray.get_runtime_context().get_node_id()
@@ -103,7 +103,7 @@ print(ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV)
 
 @pytest.mark.parametrize(("asked", "uploads"), [({}, "False"), ({ray_executor.UPLOAD: "1"}, "True")])
 def test_the_current_folder_is_uploaded_only_if_asked_for(asked: dict[str, str], uploads: str) -> None:
-    pytest.importorskip("ray")
+    needs_ray()
     environment = {name: value for name, value in os.environ.items() if name != ray_executor.UPLOAD} | asked
     done = subprocess.run([sys.executable, "-c", PRINTS], env=environment, capture_output=True, text=True)
     assert done.stdout == f"{uploads}\n", done.stderr
@@ -169,7 +169,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 @pytest.mark.slow
 def test_another_service_at_the_address_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
+    needs_ray()
     monkeypatch.setattr(ray_executor, "PATIENCE", 4.0)
     with socket.socket() as service:
         service.bind(("127.0.0.1", 0))
