@@ -284,11 +284,15 @@ def test_the_hooks_that_the_page_on_data_size_shows_are_those_of_a_plugin(
 ) -> None:
     _, comparisons, work, plugin, *_ = blocks("docs/data-size.md")
     monkeypatch.syspath_prepend(tmp_path)
+    own = []
     for code in (comparisons.replace("from", "# compared.py\nfrom", 1), work, plugin):
         name = code.split()[1]
         (tmp_path / name).write_text(code)
-        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
-    with using(Registry(plugins=["compared", "window_plugin"])) as registry:
+        own.append(name.removesuffix(".py"))
+        monkeypatch.setitem(sys.modules, own[-1], None)  # so that it is taken out after the test
+        del sys.modules[own[-1]]
+    plugins = ["zoo.registry.builtin", "compared", "window_plugin"]
+    with using(Registry(plugins=plugins, autoload=False)) as registry:
         (found,) = [each for each in registry.comparisons if each.name == "timeseries"]
         assert found.models == ("series-cnn", "series-tiny")
         options = ["bench", "window-error", "--widths", "4,64", "--seeds", "1", "--workers", "0"]

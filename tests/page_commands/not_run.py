@@ -30,7 +30,8 @@ class NotRun(NamedTuple):
 NOT_RUN = (
     NotRun(("pip install *",), "installs packages: .ci/run does, into a fresh environment", ".ci/run"),
     NotRun(("ZOO_RANDOM_CASES=* uv run pytest *",), "runs tests for an hour", "tests/core/engine/test_laws.py"),
-    NotRun(("bash .ci/run", "uv run pytest", "pytest -m slow", "pytest -n 0 FILE"), "runs these tests", ".ci/run"),
+    NotRun(("pytest", "pytest -m slow"), "runs these tests, with those of examples/", "pyproject.toml"),
+    NotRun(("bash .ci/run", "pytest -n 0 FILE"), "runs these tests", ".ci/run"),
     NotRun(("pre-commit install",), "changes what git does in this repository", ".pre-commit-config.yaml"),
     NotRun(("uv run --group docs mkdocs serve",), "serves until it is stopped", "tests/test_site.py"),
     NotRun(("bash .ci/gpu", "pytest -m gpu", "* --device cuda"), "needs a GPU", "tests/zoo/bench/gpu/test_engine.py"),

@@ -8,8 +8,8 @@ PROGRAM = (
     "(?:zoo|uv|python3?|pip|curl|bash|sh|ray|arecord|espeak-ng|ffmpeg|git|docker|make|mkdocs|pytest|sbatch|srun|torchrun|"
     "pre-commit|conda|npm|wget|hf|apt-get)"
 )
-COMMAND = rf"^(?:\$ |uv run )?((?:[A-Z_]+=\S+ )*{PROGRAM} \S.*?)(?:  +.*)?$"
-MENTION = rf"(?<![\w/.-]){PROGRAM} \S"
+COMMAND = rf"^(?:\$ |uv run )?((?:[A-Z_]+=\S+ )*{PROGRAM}(?: \S.*?)?)(?:  +.*)?$"
+MENTION = rf"(?<![\w/.-]){PROGRAM}(?: \S| +#|$)"
 SHELL = {"", "bash", "sh", "console", "shell"}
 """Languages of the blocks in which commands stand."""
 OTHER = {"python", "mermaid"}

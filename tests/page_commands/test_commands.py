@@ -43,6 +43,14 @@ def test_commands_are_read_in_blocks_of_each_language_of_shells_and_in_lists(tmp
     assert commands(str(tmp_path / "page.md")) == [*wanted, "zoo train net", "zoo list"]
 
 
+def test_a_program_alone_is_a_command(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    shown = ("pytest", "uv run pytest  # all", "zoo list && zoo", "zoom", "File pytest.py", "see zoo", "a zoo  # is")
+    page.write_text("\n".join(["```", *shown, "```\n"]), encoding="utf-8")
+    assert commands(str(page)) == ["pytest", "pytest", "zoo list", "zoo"]
+    assert [bool(re.search(MENTION, line)) for line in lines(str(page))] == [True] * 3 + [False] * 2 + [True] * 2
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_no_line_of_a_page_names_a_program_and_is_not_read_as_a_command(page: str) -> None:
     assert [line for line in lines(page) if re.search(MENTION, line) and not re.match(COMMAND, line)] == []

@@ -3,8 +3,11 @@
 import json
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -98,18 +101,35 @@ def served(command: str) -> Iterator[str]:
     program, *words = shlex.split(command)
     assert (program, words[-2:]) == ("zoo", ["--port", HERE.rpartition(":")[2]])
     run = [sys.executable, "-m", "zoo", *words[:-1], "0", "--timeout", str(PATIENCE)]
-    with subprocess.Popen(run, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        told = ""
-        while "http://" not in told:  # warnings may stand before it
-            told = process.stderr.readline()
-            assert told or process.poll() is None, f"{command} ended with code {process.returncode}"
-        try:
-            yield told[told.index("http://") :].split()[0]
-        finally:
-            process.terminate()
-            code = process.wait(PATIENCE)
+    with process_of(run) as process:
+        told = until_url(process, PATIENCE)
+        assert told, f"{command} gave no address within {PATIENCE} s, and ended with code {process.wait(PATIENCE)}"
+        yield told
+        process.terminate()
+        code = process.wait(PATIENCE)
         assert code == 0, f"{command} ended with code {code}"
+
+
+@contextmanager
+def process_of(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Run a process, and kill it in the end if it does not end by itself."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # does nothing to one that has ended; leaving `Popen` waits for it
+
+
+def until_url(process: subprocess.Popen[str], seconds: float) -> str:
+    """Give the URL that a process tells; none if it ends before, as it does when it takes too long: it is killed."""
+    assert process.stderr is not None
+    late = threading.Timer(seconds, process.kill)
+    late.start()
+    try:
+        told = next((line for line in process.stderr if "http://" in line), "")  # warnings may stand before it
+    finally:
+        late.cancel()
+    return told[told.index("http://") :].split()[0] if told else ""
 
 
 def let_write(folder: str) -> None:
@@ -148,6 +168,23 @@ def test_a_request_of_a_page_is_answered(command: str, run: Callable[[str], str]
     limits = Limits(timeout=PATIENCE)
     with served(ours[0]) if ours else running(application(Pipeline(folder), limits)) as url:
         check(asked(command, url))
+
+
+@pytest.mark.parametrize(
+    ("source", "url"),
+    [
+        ("import time, sys; print('a warning', file=sys.stderr, flush=True); time.sleep(100)", ""),
+        ("import sys; sys.exit('a message')", ""),
+        ("import time, sys; print('a\\nhttp://x:1 is it', file=sys.stderr, flush=True); time.sleep(100)", "http://x:1"),
+    ],
+    ids=["hangs", "ends", "serves"],
+)
+def test_a_server_that_hangs_does_not_hang_the_tests(source: str, url: str) -> None:
+    begun = time.monotonic()
+    with process_of([sys.executable, "-c", source]) as process:
+        assert until_url(process, 60 if url else 1) == url
+    assert time.monotonic() - begun < 50
+    assert process.returncode == (1 if "exit" in source else -signal.SIGKILL)
 
 
 def test_each_server_of_a_page_is_asked() -> None:

@@ -13,7 +13,7 @@ SECONDS = 2.0
 
 def tell_if_slow(seconds: float = SECONDS) -> None:
     """Say on a terminal that libraries are imported, if that is what the program does after some seconds."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         timer = threading.Timer(seconds, _tell)
         timer.daemon = True
         timer.start()

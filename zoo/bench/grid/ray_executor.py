@@ -18,6 +18,8 @@ LIMITS = (
     "RAY_gcs_server_request_timeout_seconds",
 )
 """Settings of Ray by which it waits for a head."""
+UPLOAD = "RAY_ENABLE_UV_RUN_RUNTIME_ENV"
+"""Setting of Ray, read when it is imported, by which a driver under `uv run` uploads its folder, data and all."""
 RETRIES = 3
 """Times that a task is tried again, elsewhere if need be, when its node or worker dies."""
 
@@ -25,7 +27,9 @@ RETRIES = 3
 class RayExecutor:
     """Run calls as tasks of a Ray cluster; `submit` is that of `concurrent.futures.Executor`.
 
-    The package and the data have to be on every node, under the same paths. A call that raises is tried again, since
+    The package and the data have to be on every node, under the same paths: the Python that started a node runs its
+    calls. Ray's own way under `uv run`, to upload the current folder with all that is in it, is off; it is on where
+    Ray was imported before, or `RAY_ENABLE_UV_RUN_RUNTIME_ENV=1` asks for it. A call that raises is tried again, since
     the runs of a grid do not raise: what does is the node, as one that lacks the package.
 
     Args:
@@ -41,6 +45,7 @@ class RayExecutor:
 
     def __init__(self, address: str | None = None, cpus: int = 1, gpus: int = 0) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault(UPLOAD, "0")
         try:
             import ray
         except ImportError as error:

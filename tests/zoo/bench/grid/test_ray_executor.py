@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from tests import ray_cluster
+from tests.ray_cluster import kill, kill_cluster, needs_ray, place, processes, start
 from zoo.bench.grid import ray_executor
 from zoo.bench.grid.engine import run_grid
 from zoo.bench.grid.ray_executor import RayExecutor, called, check_answers
@@ -35,57 +37,23 @@ def work(config):
 '''
 
 
-def start(*options: str) -> None:
-    command = [sys.executable, "-m", "ray.scripts.scripts", "start", *options, "--num-cpus=1"]
-    command += ["--disable-usage-stats", "--object-store-memory=80000000"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def processes() -> dict[int, list[str]]:
-    """Give the commands of all processes."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            found[int(folder.name)] = (folder / "cmdline").read_bytes().decode().split("\0")
-    return found
-
-
-def kill(node: str) -> None:
-    """Kill the process of a node; its workers end with it."""
-    for process, words in processes().items():
-        if words[0].endswith("/raylet") and f"--node_id={node}" in words:
-            os.kill(process, signal.SIGKILL)
-
-
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a head and two nodes, of one core each, and give the address."""
-    pytest.importorskip("ray")
+    needs_ray()
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "cluster_work.py").write_text(SOURCE)
     monkeypatch.setenv("PYTHONPATH", str(modules))
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # whatever the user's clusters ask for
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"127.0.0.1:{port}"
-    try:
-        start("--head", "--node-ip-address=127.0.0.1", f"--port={port}", "--include-dashboard=false")
-        for _ in range(2):
-            start(f"--address={address}", "--node-ip-address=127.0.0.1")
+    with place(monkeypatch) as port:
+        address = f"127.0.0.1:{port}"
+        head = ["--head", "--node-ip-address=127.0.0.1", f"--port={port}", "--include-dashboard=false"]
+        start(port, head, *[[f"--address={address}", "--node-ip-address=127.0.0.1"]] * 2)
         yield address
-    finally:
-        for process, words in processes().items():  # `ray stop` would end other clusters of this machine too
-            if any(word.startswith("--gcs") and word.endswith(str(port)) for word in words):
-                os.kill(process, signal.SIGKILL)
 
 
 @pytest.mark.slow
 def test_a_node_that_dies_costs_its_unfinished_runs_alone(cluster: str, tmp_path: Path) -> None:
-    import ray
-
     log, going = tmp_path / "log", {str(x): tmp_path / f"go{x}" for x in (6, 7, 8)}
     asked: list[dict[str, Any]] = [{"x": x, "log": str(log), "bad": 7} for x in range(12)]
     for x, go in going.items():
@@ -93,12 +61,14 @@ def test_a_node_that_dies_costs_its_unfinished_runs_alone(cluster: str, tmp_path
     killed: list[str] = []
 
     def kill_one() -> None:
+        import ray  # after the executor, whose settings are read then
+
         while len(at := {x: node for x, node in map(str.split, read(log)) if x in going}) < 3:
             time.sleep(0.05)
         own = ray.get_runtime_context().get_node_id()
         died, node = next((x, node) for x, node in at.items() if node != own)
         killed.extend((died, node))
-        kill(node)
+        kill(lambda words: words[0].endswith("/raylet") and f"--node_id={node}" in words)  # its workers end with it
         for x in going.keys() - {died}:
             going[x].touch()
         while sum(line.startswith(f"{died} ") for line in read(log)) < 2:  # tried again, on another node
@@ -122,6 +92,66 @@ def read(log: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
+PRINTS = """
+from zoo.bench.grid import ray_executor
+ray_executor.connect = lambda address: None
+ray_executor.RayExecutor()
+from ray._private import ray_constants
+print(ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV)
+"""
+
+
+@pytest.mark.parametrize(("asked", "uploads"), [({}, "False"), ({ray_executor.UPLOAD: "1"}, "True")])
+def test_the_current_folder_is_uploaded_only_if_asked_for(asked: dict[str, str], uploads: str) -> None:
+    needs_ray()
+    environment = {name: value for name, value in os.environ.items() if name != ray_executor.UPLOAD} | asked
+    done = subprocess.run([sys.executable, "-c", PRINTS], env=environment, capture_output=True, text=True)
+    assert done.stdout == f"{uploads}\n", done.stderr
+
+
+@contextmanager
+def waiting(*words: str | bytes) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that has such words in its command, and does nothing."""
+    command = [sys.executable, "-c", "print(flush=True); input()", *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_process_whose_command_is_no_text_is_read() -> None:
+    with waiting(b"\xff", "--gcs") as process:
+        assert processes()[process.pid][3:5] == ["\ufffd", "--gcs"]
+
+
+def test_only_the_cluster_of_a_port_is_killed() -> None:
+    with waiting("--gcs-address=127.0.0.1:1") as ours, waiting("--gcs-address=127.0.0.1:11") as other:
+        kill_cluster(1)
+        assert ours.wait(10) == -signal.SIGKILL
+        assert other.poll() is None
+
+
+@pytest.mark.parametrize("busy", [1, 2])
+def test_a_busy_machine_is_given_a_second_chance(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def started(words: list[str]) -> bool:
+        asked.append(words)
+        return asked.count(["head"]) > busy
+
+    monkeypatch.setattr(ray_cluster, "started", started)
+    monkeypatch.setattr(ray_cluster, "kill_cluster", asked.append)
+    if busy == 1:
+        start(1, ["head"], ["node"])
+    else:
+        with pytest.raises(pytest.skip.Exception, match="too busy for, twice"):
+            start(1, ["head"], ["node"])
+    assert asked == [["head"], 1, ["head"], *([["node"]] if busy == 1 else [1])]
+
+
 def test_an_address_that_does_not_answer_is_told_with_what_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_executor, "PATIENCE", 0.5)
     with socket.socket() as free:
@@ -139,7 +169,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 @pytest.mark.slow
 def test_another_service_at_the_address_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
+    needs_ray()
     monkeypatch.setattr(ray_executor, "PATIENCE", 4.0)
     with socket.socket() as service:
         service.bind(("127.0.0.1", 0))
