@@ -21,9 +21,4 @@ function ticksOf([low, high], position, room, logarithmic = false) {
   return tries.find(apart) ?? inside([low, high]);
 }
 
-/** Gives the middle of a label that is centred at a place, moved so far that none of it is cut at the ends of a canvas. */
-function within(place, wide, width) {
-  return Math.min(Math.max(place, wide / 2), width - wide / 2);
-}
-
-if (typeof module !== "undefined") module.exports = { scaleOf, ticksOf, within };
+if (typeof module !== "undefined") module.exports = { scaleOf, ticksOf };

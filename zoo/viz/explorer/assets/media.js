@@ -199,3 +199,5 @@ function makeGraph(pane, colours, box) {
   };
   return { node: holder, show, at };
 }
+
+if (typeof module !== "undefined") module.exports = { makeGraph };
