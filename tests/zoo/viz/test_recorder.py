@@ -58,7 +58,7 @@ def test_the_layers_that_are_known_before_a_run_are_those_that_are_used(name: st
 
 def test_a_layer_that_stands_in_two_places_is_two() -> None:
     model = writer()
-    model.encoder.blocks.append(model.encoder.blocks[0])  # type: ignore[union-attr,operator]
+    model.encoder.blocks.append(model.encoder.blocks[0])
     check_chosen(model, Selection("encoder", (2,)))
     assert len(record(model, INPUTS, Selection("encoder"))) == 2
     with pytest.raises(ConfigError, match="layers=3: there are layers 1 … 2"):
@@ -82,7 +82,7 @@ class Reader(nn.Module):
 
 def test_what_only_a_run_of_a_plugin_s_module_tells_is_left_to_it() -> None:
     model = writer()
-    model.encoder.blocks[0] = Reader()  # type: ignore[union-attr,operator]
+    model.encoder.blocks[0] = Reader()
     for chosen in (Selection("cross", (3,)), Selection("encoder", (3,)), Selection("encoder", (), (2,))):
         check_chosen(model, chosen)
         assert record(model, INPUTS, chosen)
