@@ -52,18 +52,19 @@ class BertStem(nn.Module):
         """
         tokens = self.tokens(ids, valid)
         if segments is None:
-            return self._normed(tokens, self.segments.weight[0])
+            return tokens.with_x(self._normed(tokens.x, self.segments.weight[0]))
         check_ids(segments, SEGMENTS)
-        return self._normed(tokens, self.segments(segments))
+        return tokens.with_x(self._normed(tokens.x, self.segments(segments)))
 
     def follow(self, ids: Int[Tensor, "b n"], start: int | Int[Tensor, " b"], valid: ValidMask = None) -> Tokens:
         """Give the vectors of tokens of the first text that follow on what a state keeps; see `TokenEmbed.follow`."""
-        return self._normed(self.tokens.follow(ids, start, valid), self.segments.weight[0])
+        tokens = self.tokens.follow(ids, start, valid)
+        return tokens.with_x(self._normed(tokens.x, self.segments.weight[0]))
 
     def vectors(self, ids: Int[Tensor, "b n"], position: Int[Tensor, "b n"]) -> Float[Tensor, "b n d"]:
         """Give the vectors of tokens of the first text at these positions; see `TokenEmbed.vectors`."""
-        x = self.tokens.vectors(ids, position) + self.segments.weight[0]
-        return self.dropout(self.norm(x))
+        return self._normed(self.tokens.vectors(ids, position), self.segments.weight[0])
 
-    def _normed(self, tokens: Tokens, added: Tensor) -> Tokens:
-        return tokens.with_x(self.dropout(self.norm(tokens.x + added)))
+    def _normed(self, x: Float[Tensor, "b n d"], added: Tensor) -> Float[Tensor, "b n d"]:
+        normed: Tensor = self.dropout(self.norm(x + added))
+        return normed

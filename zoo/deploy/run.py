@@ -324,14 +324,11 @@ def write_wav(path: str, sound: np.ndarray, rate: int) -> None:
 def read_graph(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Give the tensors of one graph, with the edges that are read; `edges` are pairs, `edge_index` two rows."""
     try:
-        graph = json.loads(raw)
-        pairs = np.asarray(graph["edges"], int).reshape(-1, 2).T if "edges" in graph else graph["edge_index"]
-        x = np.asarray(graph["x"] if "x" in graph else np.zeros((graph["nodes"], 0)))
-    except (ValueError, LookupError, TypeError):
-        raise SystemExit(f"{raw!r}: this model reads lines of JSON, {GRAPH}") from None
-    x, index = x[:, None] if x.ndim == 1 else x, np.asarray(pairs, int).reshape(2, -1)
-    if about["direction"] == "backward":
-        index = index[::-1]
+        x, index, attr = graph_of(json.loads(raw))
+    except (ValueError, OverflowError) as error:
+        known = "" if isinstance(error, json.JSONDecodeError) else f"{error}; "
+        raise SystemExit(f"{raw!r}: {known}this model reads lines of JSON, {GRAPH}") from None
+    index = before = index[::-1] if about["direction"] == "backward" else index
     if about["direction"] == "both":
         given = set(map(tuple, index.T.tolist()))
         more = [pair[::-1] for pair in map(tuple, index.T.tolist()) if pair[::-1] not in given]
@@ -341,12 +338,68 @@ def read_graph(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:
     if about["self_loops"] in ("add", "replace"):
         new = np.setdiff1d(np.arange(len(x)), index[0, index[0] == index[1]])
         index = np.concatenate([index, np.stack([new, new])], 1)
-    attr = None if "edge_attr" not in graph else np.asarray(graph["edge_attr"])
-    attr = attr[:, None] if attr is not None and attr.ndim == 1 else attr
-    if attr is not None and len(attr) != index.shape[1]:
+    if attr is not None and not np.array_equal(index, before):
         raise SystemExit("the model reads other edges than those that have features: give a file .npz with all of them")
     given_inputs = {"x": x, "edge_index": index, "batch": np.zeros(len(x), int)}
     return given_inputs if attr is None else {**given_inputs, "edge_attr": attr}
+
+
+def graph_of(line: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Give nodes, ends and edges' features of a graph as it is written; a key that is null is not there.
+
+    Raises:
+        ValueError: If something is wrong, which the text names.
+    """
+    graph = {key: value for key, value in line.items() if value is not None} if isinstance(line, dict) else {}
+    key, form = ("edges", "[[source, target], …]") if "edges" in graph else ("edge_index", "[[source, …], [target, …]]")
+    if key not in graph:
+        raise ValueError("it has no edges")
+    index = ends_of(graph[key], key, form)
+    x, attr = (features_of(graph[name], name) if name in graph else None for name in ("x", "edge_attr"))
+    counted = len(x) if x is not None else max(0, int(index.max()) + 1) if index.size else 0
+    nodes = graph.get("nodes", counted)
+    if type(nodes) is not int or not 0 < nodes < 2**31:
+        raise ValueError(f"nodes={nodes!r} is no number of nodes" if "nodes" in graph else "it has no nodes")
+    if x is not None and nodes != counted:
+        raise ValueError(f"nodes={nodes}, and x has {counted} rows: give one for each node")
+    if index.size and not 0 <= index.min() <= index.max() < nodes:
+        lost = next(pair for pair in index.T.tolist() if not 0 <= min(pair) <= max(pair) < nodes)
+        raise ValueError(f"{key} joins {lost}, and there are {nodes} nodes, 0 … {nodes - 1}")
+    if attr is not None and len(attr) != index.shape[1]:
+        raise ValueError(f"edge_attr has {len(attr)} rows for {index.shape[1]} edges: give one for each")
+    return np.zeros((nodes, 0)) if x is None else x, index, attr
+
+
+def ends_of(rows: Any, key: str, form: str) -> np.ndarray:
+    """Give the ends of edges as two rows.
+
+    Raises:
+        ValueError: If they are not of that form, or no whole numbers.
+    """
+    if rows in ([], [[], []]):
+        return np.zeros((2, 0), int)
+    table = np.asarray(rows)
+    table = table if key == "edge_index" else table.T
+    if table.ndim != 2 or len(table) != 2:
+        shape = np.shape(rows)
+        hint = ": transpose them" if table.ndim == 2 and table.shape[1] == 2 else ""
+        raise ValueError(f"{key} of shape {shape} are not {form}{hint}" if shape else f"{key}={rows!r} are not {form}")
+    odd = next((end for row in rows for end in row if type(end) is not int), None)
+    if odd is not None:
+        raise ValueError(f"{key} name {odd!r}, and nodes are whole numbers 0, 1, …")
+    return np.asarray(table, int)
+
+
+def features_of(rows: Any, key: str) -> np.ndarray:
+    """Give features as a table of finite numbers.
+
+    Raises:
+        ValueError: If they are none.
+    """
+    table = np.asarray(rows)
+    if table.dtype.kind not in "iuf" or not table.ndim or not np.isfinite(table).all():
+        raise ValueError(f"{key}={rows!r} is no table of finite numbers: give a row for each node or edge")
+    return table[:, None] if table.ndim == 1 else table
 
 
 def read_tensors(raw: str, about: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from zoo.core.layers.protocol import AttentionLayer
 from zoo.core.mechanisms.alignment.attentive import AttentiveDecoder
 from zoo.errors import ConfigError, InputError
-from zoo.viz.recorder import INSTEAD
+from zoo.viz.recorder import INSTEAD, check_part, check_there
 
 Part = Literal["encoder", "decoder", "cross"]
 """Whose attention it is; that of a decoder to an encoder is `cross`."""
@@ -118,21 +118,14 @@ def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads
         ConfigError: If one of them is not there.
     """
     parts = list(dict.fromkeys(each.part for each in maps))
-    if part is not None and part not in parts:
-        raise ConfigError(f"--part {part}: this model has {' and '.join(parts)}")
+    check_part(part, parts)
     maps = [each for each in maps if part in (None, each.part)]
-    _check_numbers("--layer", layers, {each.layer for each in maps}, "layers")
+    check_there("layer", layers, {each.layer for each in maps})
     maps = [each for each in maps if not layers or each.layer in layers]
-    _check_numbers("--head", heads, {head for each in maps for head in each.heads}, "heads")
+    check_there("head", heads, {head for each in maps for head in each.heads})
     if not heads:
         return list(maps)
     return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
-
-
-def _check_numbers(option: str, numbers: Sequence[int], available: set[int], what: str) -> None:
-    for number in numbers:
-        if number not in available:
-            raise ConfigError(f"{option} {number}: there are {what} 1 … {max(available)}")
 
 
 def _of_heads(found: Drawn, heads: Sequence[int]) -> Drawn:

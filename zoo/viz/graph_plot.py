@@ -53,13 +53,14 @@ def draw(maps: Sequence[EdgeMap], title: str, names: Sequence[str] = ()) -> Figu
     side = PANEL if nodes <= MANY else CROWDED
     figure = Figure(figsize=(side * columns + 1, side * rows + 0.9), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
+    of_nodes = [*names, *map(str, range(len(names), nodes))]
     read = [[_by_pair(each.index.numpy(), weights.numpy()) for weights in each.weights] for each in maps]
     scale = PowerNorm(0.5, 0, max((float(shown.max(initial=0)) for row in read for _, shown in row)) or 1)
     for row, each, of_heads in zip(panels, maps, read, strict=True):
         for axes in row:
             axes.set_axis_off()
         for axes, head, (pairs, weights) in zip(row, each.heads, of_heads, strict=False):
-            _panel(axes, places, pairs, weights, scale, [*names, *map(str, range(len(names), nodes))])
+            _panel(axes, places, pairs, weights, scale, of_nodes)
             axes.set_title(f"layer {each.layer}, head {head}", fontsize=9)
     shown = ScalarMappable(scale, COLOURS)
     figure.colorbar(shown, ax=panels.ravel().tolist(), label="weight", fraction=0.05, shrink=min(1.0, 2 / rows))

@@ -4,7 +4,7 @@ Axes: h heads, q queries, k keys.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
@@ -27,6 +27,8 @@ INSTEAD = (
     "the same task has weights to explore, also with recurrent attention (attention=delta)"
 )
 """What can be done with a model that has no weights to show."""
+OURS = {"zoo", "torch"}
+"""Packages whose modules run a layer once for each place where it stands; those that give a context name it `cross`."""
 AT_ONCE = 2**29
 """Weights of a layer that stand in memory, 2 GiB."""
 
@@ -116,15 +118,18 @@ def record(model: Any, inputs: Sequence[Any], chosen: Selection = Selection()) -
             if chosen.takes("encoder", layer):
                 recorder.check(*weights.shape[1:])
                 recorder.keep("encoder", layer, weights[0], None)
-    recorder.check_chosen(model)
+    _check_counts(model, chosen, recorder.layers, recorder.heads, ("layers", "heads"))
     return recorder.found
 
 
 def check_chosen(model: Any, chosen: Selection, layers: str = "layers", heads: str = "heads") -> None:
     """Refuse layers, heads and parts that a model does not have, and a model without any, before it runs.
 
+    What only a run tells is left to it: whether a module of a plugin runs a layer again or gives it a context, and all
+    of a model of another library.
+
     Args:
-        model: of any kind; of another library, whose layers only a run tells, nothing is refused.
+        model: of any kind.
         chosen: what is to be kept.
         layers: keyword of the numbers of the layers, for errors.
         heads: that of the heads.
@@ -136,25 +141,54 @@ def check_chosen(model: Any, chosen: Selection, layers: str = "layers", heads: s
         return
     counts = Counter[Part]()
     most = 0
-    for path, layer in model.named_modules():
+    modules, holders = dict(model.named_modules(remove_duplicate=False)), set[str]()
+    for path, layer in modules.items():
         if issubclass(type(layer), WeighsPairs):
-            counts["cross" if "cross" in path.split(".") else part_of(path, layer, None)] += 1
+            names = path.split(".")
+            counts["cross" if "cross" in names else part_of(path, layer, None)] += 1
             most = max(most, getattr(layer, "num_heads", 1))
-    _check_there(model, chosen, counts, most, (layers, heads))
+            holders |= {type(modules[".".join(names[:depth])]).__module__ for depth in range(len(names))}
+    if not {module.partition(".")[0] for module in holders} <= OURS:
+        check_there(heads, chosen.heads, range(1, most + 1))
+    else:
+        _check_counts(model, chosen, counts, most, (layers, heads))
 
 
-def _check_there(model: Any, chosen: Selection, counts: Counter[Part], most: int, keywords: tuple[str, str]) -> None:
+def check_there(keyword: str, numbers: Sequence[int], available: Collection[int]) -> None:
+    """Refuse numbers of layers or heads that are not there.
+
+    Args:
+        keyword: of the numbers, for the error: layer, layers, head or heads.
+        numbers: that are asked for.
+        available: those that are there.
+
+    Raises:
+        ConfigError: If one is not.
+    """
+    for number in numbers:
+        if number not in available:
+            raise ConfigError(f"{keyword}={number}: there are {keyword.removesuffix('s')}s 1 … {max(available)}")
+
+
+def check_part(part: str | None, parts: Collection[str]) -> None:
+    """Refuse a part that a model does not have.
+
+    Raises:
+        ConfigError: If it is not among the parts; None is any.
+    """
+    if part is not None and part not in parts:
+        raise ConfigError(f"part={part!r}: this model has {' and '.join(parts)}")
+
+
+def _check_counts(model: Any, chosen: Selection, counts: Counter[Part], most: int, keywords: tuple[str, str]) -> None:
     """Refuse a model without weights, and choices that are not there, where the most heads of a layer are known."""
     if not counts:
         name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
         raise ConfigError(f"'{name}' has no attention weights: {INSTEAD}")
-    if chosen.part is not None and chosen.part not in counts:
-        raise ConfigError(f"part={chosen.part!r}: this model has {' and '.join(counts)}")
+    check_part(chosen.part, counts)
     depth = max(count for part, count in counts.items() if chosen.part in (None, part))
     for keyword, numbers, last in zip(keywords, (chosen.layers, chosen.heads), (depth, most), strict=True):
-        for number in numbers:
-            if not 1 <= number <= last:
-                raise ConfigError(f"{keyword}={number}: there are {keyword.rstrip('s')}s 1 … {last}")
+        check_there(keyword, numbers, range(1, last + 1))
 
 
 def check_length(tokens: int, most: int) -> None:
@@ -243,7 +277,3 @@ class _Recorder:
         self.check(heads, asking.x.shape[1], read.x.shape[1])
         valid = read.valid()
         self.keep(part, number, layer.weights(*given, **named)[0], None if valid is None else valid[0])
-
-    def check_chosen(self, model: Any) -> None:
-        """Refuse a model without weights, and choices that are not there."""
-        _check_there(model, self.chosen, self.layers, self.heads, ("layers", "heads"))

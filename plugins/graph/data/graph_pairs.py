@@ -17,7 +17,7 @@ from zoo.plugins.graph.data.masked_nodes import is_masked, open_masked_nodes
 from zoo.plugins.graph.data.molecule_table import open_table
 from zoo.plugins.graph.data.storage.graph_files import LinesFile
 from zoo.plugins.graph.data.user_files import corpus_of
-from zoo.plugins.graph.io.json_lines import of_line
+from zoo.plugins.graph.io.json_lines import is_line, of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, read
 
@@ -36,7 +36,7 @@ def open_pairs(pairs: Pairs, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
     first = pairs.first()[0]
     if is_masked(first):
         return open_masked_nodes(pairs, spec)
-    if is_pair(first) and isinstance(first[0], str) and not first[0].lstrip().startswith("{"):
+    if is_pair(first) and isinstance(first[0], str) and not is_line(first[0]):
         if isinstance(first[1], str):  # a table of texts does not say which of them is predicted
             pairs = replace(pairs, options={"target": "target", **pairs.options})
         return open_table(pairs.table(smiles=_smiles, target=_target), spec, seed, tokenizer)

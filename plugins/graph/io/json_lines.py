@@ -46,6 +46,11 @@ def of_line(line: str) -> GraphInputs:
     return _graph(entry)
 
 
+def is_line(text: str) -> bool:
+    """Tell a line of JSON from a molecule as SMILES, which has no braces."""
+    return text.lstrip().startswith("{")
+
+
 def _entry(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zoo import ConfigError, InputError
 from zoo.data import Skipped, read_each
-from zoo.plugins.graph.io.json_lines import of_line
+from zoo.plugins.graph.io.json_lines import is_line, of_line
 from zoo.plugins.graph.io.networkx_graphs import is_network, of_network
 from zoo.plugins.graph.io.smiles import names_of_atoms, of_smiles
 from zoo.plugins.graph.structure.graph_inputs import GraphInputs, check_batch, check_ends, read
@@ -88,7 +88,7 @@ class Preprocess:
         Raises:
             InputError: If a line of JSON is no graph.
         """
-        if not graph.lstrip().startswith("{"):
+        if not is_line(graph):
             return len(graph), "characters"
         found = of_line(graph)
         return max(len(found.x), found.edge_index.shape[1]), "nodes"
@@ -96,11 +96,11 @@ class Preprocess:
     @staticmethod
     def names_of_nodes(graph: Any) -> list[str]:
         """Name the atoms of a molecule as SMILES by element and place, such as `C 0`; nothing for other graphs."""
-        return names_of_atoms(graph) if isinstance(graph, str) and not graph.lstrip().startswith("{") else []
+        return names_of_atoms(graph) if isinstance(graph, str) and not is_line(graph) else []
 
     def _opened(self, graph: Any) -> GraphInputs:
         if isinstance(graph, str):
-            return self._numbered(of_line(graph)) if graph.lstrip().startswith("{") else of_smiles(graph)
+            return self._numbered(of_line(graph)) if is_line(graph) else of_smiles(graph)
         if is_network(graph):
             return of_network(graph, self.node_features, self.edge_features)
         return read(graph if isinstance(graph, tuple) else (graph,))

@@ -11,6 +11,7 @@ import zoo
 from zoo.deploy import run
 from zoo.deploy.bundle import described
 from zoo.deploy.programs import Program, programs
+from zoo.plugins.graph.io.preprocess import Preprocess
 from zoo.plugins.shared.audio.log_mel import LogMel
 from zoo.plugins.shared.text.tokenizer import Tokenizer
 from zoo.plugins.speech.models.text_to_speech import SpeechOutput
@@ -78,10 +79,72 @@ def test_nodes_without_features_are_counted_and_a_graph_may_have_no_edges() -> N
     assert found["edge_index"].shape == (2, 0)
 
 
-@pytest.mark.parametrize("raw", ["CCO", "[1]", '{"x": [[1]]}', '{"edges": [[0, 1]]}', '{"x": [[1]], "edges": [[0]]}'])
-def test_what_is_no_graph_is_told_how_one_is_written(raw: str) -> None:
-    with pytest.raises(SystemExit, match=r"this model reads lines of JSON, .*edges"):
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ("CCO", "'CCO': this model"),
+        ("[1]", r"'\[1\]': it has no edges"),
+        ('{"x": [[1]]}', "it has no edges"),
+        ('{"edges": [], "x": null}', "it has no nodes"),
+        ('{"nodes": 2.0, "edges": []}', r"nodes=2\.0 is no number of nodes"),
+        ('{"x": [1], "nodes": 2, "edges": []}', "nodes=2, and x has 1 rows"),
+        ('{"x": [[1]], "edges": [[0]]}', r"edges of shape \(1, 1\) are not \[\[source, target\], …\];"),
+        (
+            '{"x": [1, 2, 3, 4], "edges": [[0, 1, 2, 3], [1, 2, 3, 0]]}',
+            r"\(2, 4\) are not \[\[source, target\], …\]: transpose them",
+        ),
+        (
+            '{"x": [1, 2, 3], "edge_index": [[0, 1], [1, 2], [2, 0]]}',
+            r"\(3, 2\) are not \[\[source, …\], \[target, …\]\]: tr",
+        ),
+        ('{"x": [1, 2], "edge_index": [[0, 1], [1]]}', "inhomogeneous shape"),
+        ('{"x": [1, 2], "edge_index": "0 1"}', "edge_index='0 1' are not"),
+        ('{"x": [1, 2], "edges": [[0, 0.7]]}', r"edges name 0\.7, and nodes are whole numbers"),
+        ('{"x": [1, 2], "edges": [["0", "1"]]}', "edges name '0', and nodes are whole numbers"),
+        ('{"x": [1, 2], "edges": [[0, 36893488147419103232]]}', "too large"),
+        ('{"x": [1, 2], "edges": [[0, 1], [0, 2]]}', r"edges joins \[0, 2\], and there are 2 nodes, 0 … 1"),
+        ('{"x": [1, 2], "edge_index": [[-1], [1]]}', r"edge_index joins \[-1, 1\], and there are 2 nodes"),
+        ('{"x": ["a", "b"], "edges": []}', r"x=\['a', 'b'\] is no table of finite numbers"),
+        ('{"x": [NaN], "edges": []}', r"x=\[nan\] is no table of finite numbers"),
+        ('{"x": 3, "edges": []}', "x=3 is no table of finite numbers"),
+        ('{"x": [1, 2], "edges": [[0, 1]], "edge_attr": [1, 2]}', "edge_attr has 2 rows for 1 edges"),
+    ],
+)
+def test_what_is_no_graph_is_told_how_one_is_written(raw: str, told: str) -> None:
+    with pytest.raises(SystemExit, match=f"{told}.* reads lines of JSON, .*edges"):
         run.read_graph(raw, {"direction": "forward", "self_loops": "keep"}, Path())
+
+
+def test_nodes_that_are_not_counted_are_those_of_the_edges_and_null_is_not_there() -> None:
+    line = '{"x": null, "edges": [[0, 4], [2, 1]], "edge_attr": null}'
+    found = run.read_graph(line, {"direction": "forward", "self_loops": "keep"}, Path())
+    x, index, attr, _ = Preprocess({})('{"edges": [[0, 4], [2, 1]]}')
+    assert attr is None
+    assert "edge_attr" not in found
+    assert found["x"].shape == x.shape == (5, 0)
+    assert found["edge_index"].tolist() == index.tolist()
+
+
+def test_features_of_edges_are_refused_where_the_rules_change_the_edges_though_not_their_number() -> None:
+    line = '{"nodes": 2, "edges": [[0, 0], [0, 0], [0, 1]], "edge_attr": [1, 2, 3]}'
+    with pytest.raises(SystemExit, match="the model reads other edges than those that have features"):
+        run.read_graph(line, {"direction": "forward", "self_loops": "replace"}, Path())
+    found = run.read_graph(line, {"direction": "backward", "self_loops": "keep"}, Path())
+    assert found["edge_index"].tolist() == [[0, 0, 1], [0, 0, 0]]
+    assert found["edge_attr"].tolist() == [[1], [2], [3]]
+
+
+def test_the_molecule_of_the_page_has_the_tensors_that_the_library_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit")
+    pytest.importorskip("torch_geometric")
+    page = (Path(__file__).parents[3] / "docs" / "export.md").read_text(encoding="utf-8")
+    (block,) = (part for part in page.split("```python\n")[1:] if "from_smiles" in part)
+    exec(block.partition("```")[0], {})
+    model: Any = zoo.create("graph-tiny", depth=1)
+    found = run.read_graph(capsys.readouterr().out, model.portable(), Path())
+    names = ("x", "edge_index", "edge_attr", "batch")
+    for name, expected in zip(names, model.precomputed(*zoo.preprocess(model)("CCO")), strict=True):
+        np.testing.assert_array_equal(found[name], expected.numpy())
 
 
 def test_repetitions_go_before_blanks() -> None:

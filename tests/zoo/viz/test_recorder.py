@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
-from zoo.core import Attention, Decoder, Encoder, Generator, NextToken, TokenEmbed
+from zoo.core import Attention, Decoder, Encoder, Generator, NextToken, TokenEmbed, Tokens
 from zoo.errors import ConfigError, InputError
 from zoo.viz.recorder import Selection, check_chosen, record
 
@@ -54,6 +54,43 @@ def test_the_layers_that_are_known_before_a_run_are_those_that_are_used(name: st
         for more in (Selection(part, (last + 1,)), Selection(part, (), (heads + 1,)), Selection(part, (0,))):
             with pytest.raises(ConfigError, match=r"there are (layers|heads) 1 … "):
                 check_chosen(model, more)
+
+
+def test_a_layer_that_stands_in_two_places_is_two() -> None:
+    model = writer()
+    model.encoder.blocks.append(model.encoder.blocks[0])
+    check_chosen(model, Selection("encoder", (2,)))
+    assert len(record(model, INPUTS, Selection("encoder"))) == 2
+    with pytest.raises(ConfigError, match="layers=3: there are layers 1 … 2"):
+        check_chosen(model, Selection("encoder", (3,)))
+
+
+class Reader(nn.Module):
+    """A plugin's own block, whose attention reads a memory first and then the tokens, again and again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = Attention(8, 2)
+        self.memory = nn.Parameter(torch.randn(1, 2, 8))
+
+    def forward(self, tokens: Tokens) -> Tokens:
+        tokens = tokens.with_x(self.reads(tokens, Tokens(self.memory.expand(len(tokens.x), -1, -1))))
+        for _ in range(3):
+            tokens = tokens.with_x(self.reads(tokens))
+        return tokens
+
+
+def test_what_only_a_run_of_a_plugin_s_module_tells_is_left_to_it() -> None:
+    model = writer()
+    model.encoder.blocks[0] = Reader()
+    for chosen in (Selection("cross", (3,)), Selection("encoder", (3,)), Selection("encoder", (), (2,))):
+        check_chosen(model, chosen)
+        assert record(model, INPUTS, chosen)
+    with pytest.raises(ConfigError, match="heads=3: there are heads 1 … 2"):
+        check_chosen(model, Selection(heads=(3,)))
+    check_chosen(model, Selection("encoder", (4,)))
+    with pytest.raises(ConfigError, match="layers=4: there are layers 1 … 3"):
+        record(model, INPUTS, Selection("encoder", (4,)))
 
 
 def test_chosen_layers_and_heads_alone_are_kept() -> None:

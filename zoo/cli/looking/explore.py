@@ -78,13 +78,12 @@ def explore(
         title = f"{other} {'fresh' if against_fresh else ' '.join(against_set or [])}".strip()
         models.append((other, title, fresh or against_fresh, settings | changes))
     lines: list[str | None] = [*given] or [None]
-    asked = [
-        _asked(Pipeline(name, device), title, line, random, config, data, example, chosen)
-        for name, title, random, config in models
-        for line in lines
-    ]
+    asked: list[Asked] = []
+    for name, title, random, config in models:
+        asked += _asked(Pipeline(name, device), title, lines, random, config, data, example, chosen)
     panes = []
-    for each in asked:  # all can be read
+    while asked:  # all can be read; a model goes with the last of its inputs
+        each = asked.pop(0)
         with told_after(f"{each.title}: running the model and gathering its attention …"):
             read = read_of(
                 each.model, each.title, each.inputs, each.reader, each.writer, max_len, beam, nodes=each.nodes
@@ -137,24 +136,28 @@ class Asked(NamedTuple):
 def _asked(
     pipeline: Pipeline,
     title: str,
-    line: str | None,
+    lines: Sequence[str | None],
     fresh: bool,
     config: dict[str, Any],
     data: str | None,
     example: int,
     chosen: Any,
-) -> Asked:
-    """Make a model and read its input.
+) -> list[Asked]:
+    """Make a model and read its inputs.
 
     Raises:
         ConfigError: If the model has no attention weights, or not the chosen ones.
-        InputError: If the input cannot be read.
+        InputError: If an input cannot be read.
     """
     from zoo.viz.recorder import check_chosen
 
     pipeline, corpus = load(pipeline, fresh, config, data)
+    check_chosen(pipeline.model, chosen)
+    return [_read(pipeline, corpus, title, line, data, example) for line in lines]
+
+
+def _read(pipeline: Pipeline, corpus: Any, title: str, line: str | None, data: str | None, example: int) -> Asked:
     model, spec = pipeline.model, pipeline.model.spec
-    check_chosen(model, chosen)
     if corpus is not None:
         shown = example_of(pipeline, corpus, f"{data}, example {example}", example)
         return Asked(model, f"{title}: {shown.title}", shown.inputs, getattr(corpus, "source_side", corpus), corpus)

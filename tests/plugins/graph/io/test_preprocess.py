@@ -170,6 +170,8 @@ def test_lines_of_json_are_graphs_too() -> None:
 
 def test_nodes_edges_and_characters_are_counted_before_a_batch_is_made() -> None:
     assert Preprocess.amount("CCO") == (3, "characters")
+    assert Preprocess.amount(' {"edges": [], "nodes": 2}') == (2, "nodes")
+    assert Preprocess.names_of_nodes(' {"edges": [], "nodes": 2}') == []
     assert Preprocess.amount('{"edges": [], "nodes": 2000000000}') == (2_000_000_000, "nodes")
     assert Preprocess.amount('{"edges": [[0, 1], [1, 0], [0, 0]]}') == (3, "nodes")
     with pytest.raises(InputError, match="no JSON"):

@@ -1,15 +1,19 @@
 """`zoo explore` from the command line."""
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
+from weakref import ReferenceType, ref
 
 import pytest
 from PIL import Image
 
+import zoo
 from zoo.cli.looking.explore import numbers, told_after
+from zoo.viz.explorer.pane import pane_of
 
 Run = Callable[..., tuple[int, str, str]]
 SIZE: dict[str, Any] = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16}
@@ -58,6 +62,32 @@ def test_two_inputs_two_mechanisms_and_before_training_stand_side_by_side(run: R
     assert f"<title>{title}</title>" in Path("b.html").read_text(encoding="utf-8")
     assert run(writer, "ab", "--max-len", "3", "--beam", "2", "--against-fresh", "--layers", "1")[0] == 0
     assert f"{writer} fresh: ab</title>" in Path("attention.html").read_text(encoding="utf-8")
+
+
+def test_a_model_of_two_inputs_is_made_once_and_is_gone_when_the_next_one_runs(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original: Any = zoo.create
+    made: list[ReferenceType[Any]] = []
+    there: list[int] = []
+
+    def create(*given: Any, **options: Any) -> Any:
+        model = original(*given, **options)
+        made.append(ref(model))
+        return model
+
+    def pane(model: Any, *given: Any) -> Any:
+        gc.collect()
+        there.append(sum(each() is not None for each in made))
+        return pane_of(model, *given)
+
+    monkeypatch.setattr("zoo.factory.create.create", create)
+    monkeypatch.setattr("zoo.viz.explorer.pane.pane_of", pane)
+    code, _, err = run("vit-micro", "cat.png", "cat.png", *TINY)
+    assert (code, err, there) == (0, "vit-micro has random weights\n", [1, 1])
+    made.clear()
+    assert run("vit-micro", "cat.png", *TINY, "--against-fresh")[0] == 0
+    assert there[2:] == [2, 1]
 
 
 def test_examples_of_data_and_random_inputs_are_explored(run: Run) -> None:

@@ -17,4 +17,9 @@ function shortened(name, most) {
   return name.length > most ? `${name.slice(0, most - 1)}…` : name;
 }
 
-if (typeof module !== "undefined") module.exports = { cellAt, moved, shortened };
+/** Gives the middle of a label that is centred at a place, moved so far that none of it is cut at the ends of a canvas. */
+function within(place, wide, width) {
+  return Math.min(Math.max(place, wide / 2), width - wide / 2);
+}
+
+if (typeof module !== "undefined") module.exports = { cellAt, moved, shortened, within };

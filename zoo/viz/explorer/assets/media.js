@@ -97,11 +97,6 @@ function makePicture(pane, colours, box) {
   return { node: holder, show, at };
 }
 
-/** Gives the middle of a label that is centred at a place, moved so far that none of it is cut at the ends of a canvas. */
-function within(place, wide, width) {
-  return Math.min(Math.max(place, wide / 2), width - wide / 2);
-}
-
 function makeSound(pane, colours, box) {
   const { url, wave, seconds, step, hertz } = pane.medium;
   const node = element("canvas", { class: "picture", role: "img", "aria-label": "Weights over time, above the spectrogram" });
@@ -205,4 +200,4 @@ function makeGraph(pane, colours, box) {
   return { node: holder, show, at };
 }
 
-if (typeof module !== "undefined") module.exports = { within };
+if (typeof module !== "undefined") module.exports = { makeGraph };

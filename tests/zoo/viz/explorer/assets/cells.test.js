@@ -1,7 +1,7 @@
 "use strict";
 const { test } = require("node:test");
 const assert = require("node:assert");
-const { cellAt, moved, shortened } = require(`${process.env.ZOO}/viz/explorer/assets/cells.js`);
+const { cellAt, moved, shortened, within } = require(`${process.env.ZOO}/viz/explorer/assets/cells.js`);
 
 test("a place lies in the cell under it, or in none", () => {
   const frame = { left: 10, top: 20, width: 30, height: 40 };
@@ -14,4 +14,8 @@ test("a place lies in the cell under it, or in none", () => {
 test("numbers stay inside and names fit", () => {
   assert.deepStrictEqual([moved(0, -1, 3), moved(2, 1, 3), moved(1, 1, 3)], [0, 2, 2]);
   assert.deepStrictEqual([shortened("class token", 8), shortened("cls", 8)], ["class t…", "cls"]);
+});
+
+test("a label at the end of an axis is moved so far that none of it is cut", () => {
+  assert.deepStrictEqual([0, 50, 100].map((place) => within(place, 20, 100)), [10, 50, 90]);
 });
