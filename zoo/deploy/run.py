@@ -62,7 +62,11 @@ class Exported:
         if missing := sorted(known - given.keys()):
             raise SystemExit(f"the program {program} also reads {', '.join(missing)}: give a file .npz with all arrays")
         inputs = {name: np.asarray(x, dtype=types[name]) for name, x in given.items() if name in known}
-        return dict(zip(about["outputs"], session.run(None, inputs), strict=True))
+        try:
+            return dict(zip(about["outputs"], session.run(None, inputs), strict=True))
+        except Exception as error:  # onnxruntime's have no class of their own
+            sizes = ", ".join(f"{name} {x.shape}" for name, x in inputs.items())
+            raise SystemExit(f"the program {program} cannot compute {sizes}: {error}") from None
 
     def answer(self, raw: str) -> Any:
         """Answer a raw input: labels with probabilities, a label or vector for each place, a text, or a sound."""
@@ -431,16 +435,21 @@ def streamed(exported: Exported, raw: str) -> None:
 
 
 def main() -> None:
-    """Answer each argument."""
+    """Answer each argument; those that cannot be answered are told, and the exit code is 1 then."""
     arguments = [one for one in sys.argv[1:] if one != "--stream"]
     if not arguments:
         raise SystemExit(__doc__)
-    exported = Exported()
+    exported, code = Exported(), 0
     for raw in arguments:
-        if "--stream" in sys.argv:
-            streamed(exported, raw)
-        else:
-            print(json.dumps({"input": raw, "answer": exported.answer(raw)}, ensure_ascii=False))
+        try:
+            if "--stream" in sys.argv:
+                streamed(exported, raw)
+            else:
+                print(json.dumps({"input": raw, "answer": exported.answer(raw)}, ensure_ascii=False), flush=True)
+        except SystemExit as error:
+            code = 1
+            print(error, file=sys.stderr)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,11 @@ def check_version(plugin: Any) -> Iterator[Finding]:
 
 def check_hooks(plugin: Any) -> Iterator[Finding]:
     """Find hooks that are misspelt, unmarked, of a newer zoo, or that ask for what the zoo does not give."""
+    if not any(
+        name.startswith("zoo_") or hasattr(getattr_static(plugin, name, None), "zoo_impl") for name in dir(plugin)
+    ):
+        place = getattr(plugin, "__file__", None) or "a folder, and no module"
+        yield error("hooks", f"there are none: it is {place}", "name the module with the hooks in the entry point")
     for name in dir(plugin):
         found = getattr_static(plugin, name, None)
         found = getattr(found, "__func__", found)

@@ -42,6 +42,12 @@ def test_a_folder_answers_without_torch(tmp_path: Path) -> None:
     (answer,) = ran(folder, str(tmp_path / "images.npz"))
     with torch.no_grad():
         np.testing.assert_allclose(answer["answer"], model.eval()(images).numpy(), rtol=1e-4, atol=1e-4)
+    np.savez(tmp_path / "wrong.npz", pixels=images.numpy()[:, :2])
+    given = [str(tmp_path / name) for name in ("wrong.npz", "images.npz")]
+    done = subprocess.run([sys.executable, folder / "run.py", *given], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("the program model cannot compute pixels (5, 2, ")
+    assert [json.loads(line)["input"] for line in done.stdout.splitlines()] == given[1:]
 
 
 def test_a_model_that_is_exported_stays_where_and_as_it_is(device: torch.device, tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def test_a_sound_plugin_has_no_fault(found: Found) -> None:
         ("raise SystemExit(3)", "error", "entry point", "SystemExit: 3", "mend"),
         ("import broken_library", "error", "entry point", r"lib.so is missing .*broken_library.py, line 1", "mend"),
         ("import zoo", "warning", "ZOO_PLUGIN_API", "is not set", "ZOO_PLUGIN_API = 1"),
+        (
+            "ZOO_PLUGIN_API = 1",
+            "error",
+            "hooks",
+            r"there are none: it is .*zoo_checked.py",
+            "the module with the hooks",
+        ),
         ("ZOO_PLUGIN_API = 2", "error", "ZOO_PLUGIN_API", "is 2, this zoo has 1", "--upgrade attention-zoo"),
         ("ZOO_PLUGIN_API = 0", "error", "ZOO_PLUGIN_API", "is 0, this zoo has 1", "docs/plugins.md"),
         ("ZOO_PLUGIN_API = '1'", "error", "ZOO_PLUGIN_API", "no whole number", "ZOO_PLUGIN_API = 1"),

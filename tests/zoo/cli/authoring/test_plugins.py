@@ -23,7 +23,8 @@ def test_plugins_alone_are_listed(run: Run) -> None:
 
 
 def test_the_exit_code_tells_errors_and_with_strict_warnings_too(run: Run, tmp_path: Path) -> None:
-    for text, codes in ((API, (0, 0)), ("X = 1\n", (0, 1)), ("def zoo_models(): pass\n", (1, 1))):
+    hook = "import zoo\n@zoo.hookimpl\ndef zoo_models(): return []\n"
+    for text, codes in ((API + hook, (0, 0)), (hook, (0, 1)), (API, (1, 1)), ("def zoo_models(): pass\n", (1, 1))):
         name = f"zoo_case_{len(text)}"
         (tmp_path / f"{name}.py").write_text(text)
         assert (run("plugins", "check", name)[0], run("plugins", "check", name, "--strict")[0]) == codes
