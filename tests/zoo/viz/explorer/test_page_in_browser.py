@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def opened(browser: Open, tmp_path: Path) -> Iterator[Open]:
         shown.on("console", lambda message: errors.extend([message.text] if told(message) else []))
         shown.goto(f"{path.as_uri()}#{address}")
         if options.get("java_script_enabled", True):
-            shown.wait_for_function("document.documentElement.dataset.ready")
+            wait_until(shown, "document.documentElement.dataset.ready")
         return shown
 
     yield open_page
@@ -45,6 +46,14 @@ def opened(browser: Open, tmp_path: Path) -> Iterator[Open]:
         context.close()
     assert asked <= {"file", "data", "blob"}
     assert errors == []
+
+
+def wait_until(shown: Any, condition: str, seconds: float = 60.0) -> None:
+    """Wait for a condition in JavaScript: `wait_for_function` asks again by `eval`, which the page's policy refuses."""
+    end = time.monotonic() + seconds
+    while not shown.evaluate(condition):
+        assert time.monotonic() < end, f"not within {seconds} s: {condition}"
+        shown.wait_for_timeout(20)
 
 
 def told(message: Any) -> bool:
@@ -100,7 +109,7 @@ def test_a_cell_has_its_colour_and_its_number_under_the_pointer(opened: Open) ->
         assert np.abs(np.array(pixel[:3]) - viridis()[level].astype(int)).max() <= 3
         box = shown.locator(".matrix").bounding_box()
         shown.mouse.move(box["x"] + x, box["y"] + y)
-        shown.wait_for_function(f"document.querySelector('.readout').innerText.includes('w{row} → w{column}')")
+        wait_until(shown, f"document.querySelector('.readout').innerText.includes('w{row} → w{column}')")
         number = float(shown.locator(READOUT).inner_text())
         assert number == pytest.approx(weights[row, column], abs=6e-4)
     assert f"{weights.max():.3f} (largest of this map)" in shown.locator(".scale").inner_text()
@@ -114,7 +123,7 @@ def test_keys_and_clicks_choose_and_the_address_keeps_it(opened: Open) -> None:
     shown.locator(".matrix").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "]", "."):
         shown.keyboard.press(key)
-    shown.wait_for_function("location.hash.includes('map=encoder.2.2&')")
+    wait_until(shown, "location.hash.includes('map=encoder.2.2&')")
     assert "row=2" in shown.url
     assert "column=1" in shown.url
     shown.get_by_role("heading", name="Encoder, layer 2, head 2").wait_for()
@@ -124,10 +133,10 @@ def test_keys_and_clicks_choose_and_the_address_keeps_it(opened: Open) -> None:
     assert again.locator(READOUT).inner_text() == before
     shown.get_by_label("encoder, layer 1, head 1").click()
     shown.get_by_role("button", name="w3").first.click()
-    shown.wait_for_function("location.hash.includes('row=3&column=3')")
+    wait_until(shown, "location.hash.includes('row=3&column=3')")
     shown.get_by_role("heading", name="What “w3” reads").wait_for()
     shown.get_by_label("Number under each head").select_option("entropy")
-    shown.wait_for_function("document.querySelector('.heads button').innerText === '1.25'")
+    wait_until(shown, "document.querySelector('.heads button').innerText === '1.25'")
 
 
 def test_the_matrix_is_saved_as_png_and_svg(opened: Open, tmp_path: Path) -> None:
@@ -151,7 +160,7 @@ def test_dark_and_narrow_pages_fit(opened: Open, width: int) -> None:
     assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     assert shown.locator(".pane").count() == 2
     shown.get_by_label("encoder, layer 2, head 2").first.click()
-    shown.wait_for_function("document.querySelectorAll('.heads [aria-pressed=true]').length === 2")
+    wait_until(shown, "document.querySelectorAll('.heads [aria-pressed=true]').length === 2")
 
 
 def test_without_a_script_a_still_picture_stands_there(opened: Open) -> None:
@@ -174,7 +183,7 @@ def test_each_medium_is_drawn_and_chosen_on(opened: Open) -> None:
         else:
             x, y = 0.9 * box["width"], 0.4 * box["height"]
         shown.mouse.click(box["x"] + x, box["y"] + y)
-        shown.wait_for_function("/row=[1-9]/.test(location.hash)")
+        wait_until(shown, "/row=[1-9]/.test(location.hash)")
         assert shown.locator("audio").count() == (name == "speech-tiny")
         shown.get_by_role("button", name="rollout of encoder, mean of heads").click()
         shown.get_by_text("arXiv:2005.00928").first.wait_for()
@@ -189,7 +198,7 @@ def test_a_generation_is_walked_through(opened: Open) -> None:
     slider = shown.get_by_label("Step of the generation")
     slider.focus()
     shown.keyboard.press("ArrowRight")
-    shown.wait_for_function("location.hash.includes('row=1')")
+    wait_until(shown, "location.hash.includes('row=1')")
     steps = found.panes[0].generation["steps"]
     table = shown.get_by_label("Candidates of the step")
     cells = table.locator("tr").evaluate_all("rows => rows.map((row) => row.cells[1].textContent)")
