@@ -39,6 +39,7 @@ from zoo.factory.create import (
     preprocess as preprocess,
 )
 from zoo.factory.join import join as join
+from zoo.factory.pretrained import from_pretrained as from_pretrained
 from zoo.hookspecs import ZOO_PLUGIN_API as ZOO_PLUGIN_API, hookimpl as hookimpl
 from zoo.pipeline import Pipeline as Pipeline
 from zoo.registry.lookup import Registry as Registry

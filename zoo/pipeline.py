@@ -234,6 +234,13 @@ class Pipeline:
         with torch.no_grad():
             return self.model.pooled_features(*inputs).float().cpu().numpy()
 
+    def answering(self) -> "Pipeline":
+        """Give the pipeline that answers: of published weights without labels the one that fills masks, if there is."""
+        if not self.is_unlabelled or "model" in vars(self):
+            return self
+        found = Pipeline(self.name, self.device, task="masked-token", workers=self.workers, int8=self.int8)
+        return found if found.spec.task == "masked-token" else self
+
     @property
     def is_unlabelled(self) -> bool:
         """Whether the model is one of labels, and has none."""

@@ -47,6 +47,7 @@ SOURCES = (
         SACREBLEU,
         drawn=True,
         tasks=("generate",),
+        pairs="zoo.plugins.graph.descriptions.described_pairs:open_pairs",
     ),
     _source(
         "molecules",

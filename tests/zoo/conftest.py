@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import zoo
+from tests.page_commands.published import SIZES, write_bert
 from zoo import ModelSpec, Registry, hookimpl
 from zoo.cli.app import main
 from zoo.core import Attention, Encoder, Lengths, Model, Tokens
@@ -179,3 +180,14 @@ def browser() -> Iterator[Callable[..., Any]]:
 
         yield window
         launched.close()
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a small BERT with random weights stand for the published `bert-base`."""
+    spec = zoo.info("bert-base")
+    for key, value in SIZES["bert-base"].items():
+        monkeypatch.setitem(spec.config, key, value)
+    monkeypatch.setitem(spec.weights, "uncased", f"local-dir:{tmp_path / 'weights'}")
+    torch.manual_seed(0)
+    write_bert(tmp_path / "weights")

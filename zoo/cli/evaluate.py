@@ -1,6 +1,7 @@
 """`zoo evaluate RUN --data …`: the scores of a run on data with intervals, by group, and a report page."""
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -56,11 +57,19 @@ def evaluate(
     found.report(out, shlex.join(["zoo", *sys.argv[1:]]))
     if csv is not None:
         found.to_csv(csv)
+    kept = _kept(found, run) if not int8 else None
     if as_json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
         return
     _show(found)
-    typer.echo(f"report: {out}" + (f"  items: {csv}" if csv is not None else ""))
+    files = {"report": out, "items": csv, "for the card of zoo push": kept}
+    typer.echo("  ".join(f"{what}: {path}" for what, path in files.items() if path is not None))
+
+
+def _kept(found: "Evaluation", run: str) -> Path | None:
+    """Keep the scores of the test split beside the weights of a run, for the card of `zoo push`."""
+    folder = Path(run.removeprefix("local-dir:")).expanduser()
+    return found.keep(folder) if found.held_out and found.scores and os.access(folder, os.W_OK) else None
 
 
 def _show(found: "Evaluation") -> None:

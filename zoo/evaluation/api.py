@@ -127,6 +127,7 @@ def _found(
         cells=cells,
         worst=shown,
         settings={"samples": samples, "seed": seed, "least": given["least"]},
+        held_out=given["split"] == "test" and subject.record.get("fingerprint") == corpus.fingerprint,
     )
 
 

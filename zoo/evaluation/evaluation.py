@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from zoo.bench.decision.bootstrap import Interval
 from zoo.errors import ConfigError
 from zoo.evaluation.judge import Judge
 from zoo.version import __version__
+from zoo.weights.card import EVALUATION
 
 if TYPE_CHECKING:
     from zoo.evaluation.report.worst import Shown
@@ -39,6 +41,7 @@ class Evaluation:
         cells: of the column, one for each item.
         worst: examples with the worst answers, drawn.
         settings: how intervals were made.
+        held_out: whether what was judged is the test split of the training, of which nothing was trained on.
     """
 
     run: str
@@ -56,6 +59,7 @@ class Evaluation:
     cells: Sequence[Any] = field(default=(), repr=False)
     worst: "Sequence[Shown]" = field(default=(), repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    held_out: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Give all but the items as JSON values; an interval is a list of its ends."""
@@ -121,6 +125,14 @@ class Evaluation:
         from zoo.evaluation.report.page import page
 
         return _written(Path(path), page(self, command))
+
+    def keep(self, folder: str | Path) -> Path:
+        """Write the scores beside the weights, for the card of `zoo push`, until other weights are saved there.
+
+        Raises:
+            ConfigError: If the file cannot be written.
+        """
+        return _written(Path(folder) / EVALUATION, json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {score}" for name, score in self.scores.items())

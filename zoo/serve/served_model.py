@@ -5,7 +5,9 @@ import struct
 from collections.abc import Generator, Hashable
 from typing import Any
 
+import torch
 from pydantic import BaseModel
+from torch import nn
 
 from zoo.answers import as_json
 from zoo.errors import ConfigError, ZooError
@@ -24,6 +26,9 @@ UNREADABLE = (ValueError, EOFError, LookupError, ArithmeticError, SyntaxError, O
 class ServedModel:
     """A pipeline that is loaded and asked batch by batch.
 
+    Published weights without labels fill masks where they have learned to, and give the feature vectors of the model
+    without a head; the two share their weights.
+
     Args:
         pipeline: of the model.
         limits: on new tokens.
@@ -33,9 +38,12 @@ class ServedModel:
     """
 
     def __init__(self, pipeline: Pipeline, limits: Limits) -> None:
-        self.pipeline, self.limits = pipeline, limits
+        self.features_of, self.limits = pipeline, limits
+        self.pipeline = pipeline = pipeline.answering()
         self.task = pipeline.spec.task
         model = pipeline.model
+        if self.features_of is not pipeline:
+            _share(model, self.features_of.model)
         if self.task == "generate" and not hasattr(model, "symbols"):
             raise ConfigError(f"{pipeline.name!r} writes no tokens, but {type(model).__name__}'s own kind of answer")
         self.reads_files = pipeline.reads_files
@@ -159,11 +167,21 @@ class ServedModel:
     def _together(self, inputs: list[Any], wanted: str, given: tuple[tuple[str, Any], ...]) -> list[Any]:
         options, inputs = dict(given), _rewound(inputs)
         if wanted == "features":
-            return [{"features": row.tolist()} for row in self.pipeline.vectors(self.pipeline.inputs(inputs))]
+            return [{"features": row.tolist()} for row in self.features_of.vectors(self.pipeline.inputs(inputs))]
         if self.task != "generate":
-            return [as_json(answer, options.get("top")) for answer in self.pipeline.answers(inputs, options.get("top"))]
+            top = None if self.pipeline.answers_numbers else options.get("top")  # of numbers none is left out
+            return [as_json(answer, top) for answer in self.pipeline.answers(inputs, top)]
         found = self.pipeline.generate(inputs, **options)
         return [{"answers": [{"text": text, "score": score} for text, score in answers]} for _, answers in found]
+
+
+def _share(model: nn.Module, other: nn.Module) -> None:
+    """Let the other model have this one's parameters where both have the same, so that they take the room of one."""
+    own = dict(model.named_parameters())
+    for name, parameter in [*other.named_parameters()]:
+        if name in own and torch.equal(own[name], parameter):
+            part, _, leaf = name.rpartition(".")
+            setattr(other.get_submodule(part), leaf, own[name])
 
 
 def _refusal(error: ZooError, raw: Any) -> Refusal:

@@ -93,8 +93,19 @@ class HuggingFaceModel(nn.Module):
         return next(self.model.parameters()).device
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Refuse: `zoo.train(checkpointing=True)` has it."""
-        raise ConfigError("gradient_checkpointing with zoo.hf: zoo.train(checkpointing=True) has it")
+        """Let blocks keep only their inputs for the backward pass, as the model's `set_grad_checkpointing`.
+
+        Args:
+            options: of torch's own checkpointing, which is not used.
+
+        Raises:
+            ConfigError: If the model has no blocks.
+        """
+        self.model.set_grad_checkpointing(True)
+
+    def gradient_checkpointing_disable(self) -> None:
+        """Let blocks keep what the backward pass needs."""
+        self.model.set_grad_checkpointing(False)
 
     def _inputs(self, first: Any, mask: Tensor | None, types: Tensor | None, name: str) -> tuple[Any, ...]:
         if name == "pixel_values":

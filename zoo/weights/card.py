@@ -9,7 +9,7 @@ from zoo.errors import WeightsError
 from zoo.version import __version__
 
 RECORD, EVALUATION = "training.json", "evaluation.json"
-"""What `zoo train` writes, and what `zoo evaluate RUN --json` prints, if it is kept beside the weights."""
+"""What `zoo train` and `zoo evaluate` write beside the weights."""
 PIPELINES = {
     ("classify", "vision"): "image-classification",
     ("classify", "encoder"): "text-classification",
@@ -22,6 +22,10 @@ PIPELINES = {
     ("generate", "prompt"): "text-generation",
     ("generate", "source"): "translation",
     ("generate", "sound"): "automatic-speech-recognition",
+    ("generate", "vision"): "image-to-text",
+    ("classify", "graph"): "graph-ml",
+    ("multi-label", "graph"): "graph-ml",
+    ("tag", "graph"): "graph-ml",
     ("features", "vision"): "image-feature-extraction",
     ("features", "encoder"): "feature-extraction",
     ("features", "sound"): "feature-extraction",
@@ -29,7 +33,7 @@ PIPELINES = {
 """The hub's name of what a model is for, by task and by what it reads, or else its modality, where the hub has one."""
 
 
-def card(folder: Path, repository: str, licence: str, limits: str = "", reads: str = "") -> str:
+def card(folder: Path, repository: str, licence: str, limits: str = "", reads: str = "", task: str = "") -> str:
     """Write the card of a folder that `zoo.weights.save` or `zoo train` wrote, from the files in it.
 
     Args:
@@ -38,13 +42,14 @@ def card(folder: Path, repository: str, licence: str, limits: str = "", reads: s
         licence: of the weights, by the hub's identifier, such as `apache-2.0`.
         limits: what the weights are not for, in the author's words.
         reads: what the model reads, as `ModelSpec.reads` names it.
+        task: of the model where its configuration tells none, as that of models of one task.
 
     Raises:
         WeightsError: If a file cannot be read.
     """
     config, record, evaluation = (_read(folder, name) for name in ("config.json", RECORD, EVALUATION))
     ours = config | (config.get("zoo") or {})
-    name, task = ours.get("architecture", "?"), (ours.get("model_args") or {}).get("task", "classify")
+    name, task = ours.get("architecture", "?"), (ours.get("model_args") or {}).get("task", task or "classify")
     scores = dict(_scores(record, evaluation))
     head = _metadata(ours, task, reads, repository, licence, scores, evaluation or record)
     parts = [

@@ -26,6 +26,7 @@ from zoo.registry import entry_loading
 from zoo.spec import ModelSpec
 from zoo.version import __version__
 from zoo.weights import hub
+from zoo.weights.card import EVALUATION
 from zoo.weights.config_values import is_shown, plain
 from zoo.weights.int8_layout import as_floats
 
@@ -223,6 +224,7 @@ def save(model: nn.Module, folder: str | os.PathLike[str], preparation: Mapping[
             save_file(state, Path(scratch) / "model.safetensors", metadata={"format": "pt"})
             text = json.dumps(config, indent=2) + "\n"
             (Path(scratch) / "config.json").write_text(text, encoding="utf-8")
+            (target / EVALUATION).unlink(missing_ok=True)  # is of other weights
             for name in ("model.safetensors", "config.json"):
                 replace_synced(Path(scratch) / name, target / name)
     except (OSError, SafetensorError) as error:

@@ -68,7 +68,7 @@ def push(
         if not licence and not own.is_file():
             raise ConfigError(f"push to {where!r} without a licence: give one, such as licence='apache-2.0'")
         text = (
-            own.read_text(encoding="utf-8") if own.is_file() else card(folder, where, licence, limits, _reads(folder))
+            own.read_text(encoding="utf-8") if own.is_file() else card(folder, where, licence, limits, *_told(folder))
         )
         files = {name: folder / name for name in FILES if (folder / name).is_file()}
         return _sent(where, files, text, private=private, revision=revision, message=message, token=token)
@@ -120,17 +120,16 @@ def _fits(labels: Path, model: Any) -> bool:
     return len(json.loads(labels.read_text(encoding="utf-8"))) == getattr(model, "num_classes", None)
 
 
-def _reads(folder: Path) -> str:
-    """Give what the model of a folder reads, as its record says; empty where no plugin here has it."""
+def _told(folder: Path) -> tuple[str, str]:
+    """Give what the model of a folder reads and its usual task, as its record says; empty where no plugin has it."""
     from zoo.errors import ZooError
     from zoo.registry.lookup import registry
 
-    name = hub.read_config(f"local-dir:{folder}").get("architecture", "")
     try:
-        found = registry().models.get(name)
+        spec, _ = registry().find(str(hub.read_config(f"local-dir:{folder}").get("architecture", "")))
     except ZooError:
-        return ""
-    return found.reads if found else ""
+        return "", ""
+    return spec.reads, spec.task
 
 
 def _sent(

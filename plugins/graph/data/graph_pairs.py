@@ -68,7 +68,7 @@ def _examples(pairs: Pairs, part: str) -> Iterator[tuple[Any, Any, str]]:
 def _line(example: tuple[Any, Any, str]) -> str:
     graph, target, place = example
     try:
-        found = _opened(graph)
+        found = opened(graph)
     except InputError as error:
         raise DataError(f"{place}: {error}") from error
     entry: dict[str, Any] = {"nodes": len(found.x), "edges": found.edge_index.t().tolist()}
@@ -79,7 +79,12 @@ def _line(example: tuple[Any, Any, str]) -> str:
     return json.dumps(entry | _told(target, len(found.x), place), ensure_ascii=False)
 
 
-def _opened(graph: Any) -> GraphInputs:
+def opened(graph: Any) -> GraphInputs:
+    """Read a graph that a program gives, other than a molecule.
+
+    Raises:
+        InputError: If it is none.
+    """
     if isinstance(graph, str):
         return of_line(graph)
     if is_network(graph):

@@ -3,8 +3,9 @@
 import csv
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -55,14 +56,37 @@ def _of_file(path: Path, spec: ModelSpec, seed: int, tokenizer: str) -> Describe
     examples = list(read)
     if not examples:
         raise DataError(f"{path} holds no graphs")
-    parts = complete({"train": examples}, lambda each: each.text, seed, str(path), by_text)
+    told = f"`{path.name}` holds {len(examples):,} graphs with texts."
+    features = MOLECULES if molecules else features_of(examples, str(path))
+    return described(path.name, told, {"train": examples}, features, spec, seed, tokenizer)
+
+
+def described(
+    name: str,
+    told: str,
+    given: Mapping[str, list[Described]],
+    features: Mapping[str, Any],
+    spec: ModelSpec,
+    seed: int,
+    tokenizer: str,
+) -> DescribedGraphs:
+    """Make a corpus of graphs with texts; parts that are not given are drawn by a hash of the text.
+
+    Args:
+        name: of the data.
+        told: of them, a sentence.
+        given: examples of `train`, and of the parts that are set apart.
+        features: `node_features` and `edge_features`, as keywords of the model.
+        spec: of the model.
+        seed: of the draw.
+        tokenizer: as for `open_corpus`.
+    """
+    parts = complete(given, lambda each: each.text, seed, name, by_text)
     chosen = choose_tokenizer(tokenizer, "bpe:8000", [each.text for each in parts.train])
-    about = DatasetInfo(
-        path.name,
-        f"`{path.name}` holds {len(examples):,} graphs with texts.",
-        fingerprint([str(seed), chosen.content, *(f"{each.text} {_shape(each)}" for each in examples)]),
-    )
-    return DescribedGraphs(about, spec, chosen, parts, MOLECULES if molecules else _features(examples, path))
+    texts = [f"{each.text} {_shape(each)}" for part in given.values() for each in part]
+    ends = [f"{part} {len(given[part])}" for part in given if len(given) > 1]
+    about = DatasetInfo(name, told, fingerprint([str(seed), chosen.content, *texts, *ends]))
+    return DescribedGraphs(about, spec, chosen, parts, features)
 
 
 def _lines(path: Path) -> Iterator[Described]:
@@ -70,7 +94,7 @@ def _lines(path: Path) -> Iterator[Described]:
         (number, line) for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if line.strip()
     ]
     for number, line in shown(rows, len(rows), f"reading {path.name}"):
-        yield _example(of_line, line, f"{path}:{number}", _text_of(line))
+        yield example_of(of_line, line, f"{path}:{number}", _text_of(line))
 
 
 def _text_of(line: str) -> object:
@@ -89,10 +113,15 @@ def _molecules(path: Path, comma: str) -> Iterator[Described]:
             raise DataError(f"{path}:1: the header has no {' and no '.join(sorted(missing))}")
         rows = [(reader.line_num, row) for row in reader]
     for number, row in shown(rows, len(rows), f"reading {path.name}"):
-        yield _example(of_smiles, row["smiles"] or "", f"{path}:{number}", row["text"])
+        yield example_of(of_smiles, row["smiles"] or "", f"{path}:{number}", row["text"])
 
 
-def _example(read: Callable[[str], GraphInputs], graph: str, where: str, text: object) -> Described:
+def example_of(read: Callable[[Any], GraphInputs], graph: Any, where: str, text: object) -> Described:
+    """Make an example of a graph and a text.
+
+    Raises:
+        DataError: If one of them is none; the text says where.
+    """
     try:
         return Described(read(graph), _text(text, where))
     except InputError as error:
@@ -105,15 +134,19 @@ def _text(text: object, where: str) -> str:
     return text.strip()
 
 
-def _features(examples: list[Described], path: Path) -> dict[str, int]:
-    """Count the channels of nodes and edges, which are the same in all graphs."""
+def features_of(examples: Sequence[Described], name: str) -> dict[str, int]:
+    """Count the channels of nodes and edges.
+
+    Raises:
+        DataError: If they are not the same in all graphs.
+    """
     widths = {
         (each.graph.x.shape[1], 0 if each.graph.edge_attr is None else each.graph.edge_attr.shape[1])
         for each in examples
     }
     if len(widths) > 1:
         shown_widths = ", ".join(map(str, sorted(widths)))
-        raise DataError(f"{path}: graphs with different numbers of features of nodes and edges: {shown_widths}")
+        raise DataError(f"{name}: graphs with different numbers of features of nodes and edges: {shown_widths}")
     nodes, edges = widths.pop()
     return {"node_features": nodes, "edge_features": edges}
 

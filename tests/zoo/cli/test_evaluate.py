@@ -2,12 +2,14 @@
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import zoo
+from zoo.weights.card import card
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -35,6 +37,35 @@ def test_scores_are_printed_as_json(run: Run, trained: str, tmp_path: Path) -> N
     assert code == 0
     low, high = json.loads(out)["scores"]["accuracy"]["interval"]
     assert low <= high
+
+
+def test_scores_of_the_test_split_are_kept_for_the_card_until_other_weights_are_saved(
+    run: Run, trained: str, tmp_path: Path
+) -> None:
+    folder, page = tmp_path / "run", str(tmp_path / "page.html")
+    shutil.copytree(trained, folder)
+    kept = folder / "evaluation.json"
+    kept.unlink(missing_ok=True)  # of another test
+    for other in (["--split", "all"], ["--split", "validation"], ["--int8"]):
+        assert run("evaluate", str(folder), "--samples", "5", "--out", page, *other)[0] == 0
+        assert not kept.exists()
+    code, out, _ = run("evaluate", str(folder), "--samples", "5", "--out", page)
+    assert (code, f"for the card of zoo push: {kept}" in out.replace("\n", "")) == (0, True)
+    accuracy = json.loads(kept.read_text())["scores"]["accuracy"]
+    low, high = accuracy["interval"]
+    assert f"| accuracy | {accuracy['value']:.4g} | {low:.4g} to {high:.4g} |" in card(folder, "me/mine", "mit")
+    zoo.weights.save(zoo.create(f"local-dir:{folder}"), folder)
+    assert not kept.exists()
+
+
+def test_scores_on_other_data_are_not_kept(run: Run, trained: str, tmp_path: Path) -> None:
+    rows = "\n".join(f"other {i} {('bad', 'good')[i % 2]},{('bad', 'good')[i % 2]}" for i in range(40))
+    (tmp_path / "others.csv").write_text(f"text,label\n{rows}\n")
+    given = ["--data", f"csv:{tmp_path}/others.csv", "--samples", "5", "--out", str(tmp_path / "page.html")]
+    assert run("evaluate", trained, *given)[0] == 0
+    with pytest.raises(zoo.ConfigError, match="cannot be written"):
+        zoo.evaluate(trained, samples=5).keep(tmp_path / "none")
+    assert "card" not in run("evaluate", trained, *given)[1]
 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_read(run: Run, tmp_path: Path) -> None:

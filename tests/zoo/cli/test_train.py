@@ -195,7 +195,16 @@ def test_a_target_is_scored_as_if_it_were_generated(run: Run, writer: str) -> No
     assert first["target"] == "xy"
     assert first["score"] != other["score"]
     assert max(first["score"], other["score"]) < 0 > answer["score"]
-    assert "--target 'xy' scores a given answer" in run("generate", writer, "abc", "--target", "xy", "--beam", "2")[2]
+    told = "--target 'xy' scores a given answer: without {}\n"
+    for option in (["--beam", "2"], ["--min-len", "3"], ["--stop", "a"], ["--temperature", "2"], ["--max-len", "2"]):
+        assert told.format(option[0]) in run("generate", writer, "abc", "--target", "xy", *option)[2]
+
+
+def test_a_stream_is_one_answer_that_no_search_ranks(run: Run, writer: str) -> None:
+    for option in (["--beam", "2"], ["--length-penalty", "2"], ["--json"]):
+        code, out, told = run("generate", writer, "abc", "--stream", *option)
+        assert (code, out) == (2, "")
+        assert told == f"zoo: --stream shows one answer while it is written: without {option[0]}\n"
 
 
 def test_draws_repeat_with_their_seed(run: Run, writer: str) -> None:

@@ -1,6 +1,7 @@
 """`ServedModel`: batches of raw inputs to answers as JSON values."""
 
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,6 +95,28 @@ def test_an_input_on_which_the_model_fails_fails_alone(labeller: str, draw: Any)
     first, bad = served.answer([Upload(draw(0), "a.png"), Upload(draw(1), "b.png")], ("answers", ()))
     assert isinstance(bad, RuntimeError)
     assert len(first["labels"]) == 2
+
+
+@pytest.mark.usefixtures("published")
+def test_published_weights_fill_masks_and_give_the_vectors_that_predict_writes() -> None:
+    pipeline = Pipeline("bert-base")
+    served = ServedModel(pipeline, Limits())
+    (answer,) = served.answer(["the [MASK] sees"], served.options("answers", {"top": 4}))
+    assert [len(mask) for mask in answer["masks"]] == [4]
+    ((_, wanted),) = Pipeline("bert-base").features(["the cat"])
+    (found,) = served.answer(["the cat"], served.options("features", {}))
+    assert found["features"] == pytest.approx(wanted.tolist(), abs=1e-6)
+    own = dict(served.pipeline.model.named_parameters())
+    both = {name: each for name, each in pipeline.model.named_parameters() if name in own}
+    assert len(both) > 10
+    assert all(each is own[name] for name, each in both.items())
+
+
+def test_of_numbers_none_is_left_out(tmp_path: Path) -> None:
+    zoo.weights.save(zoo.create("graph-tiny", depth=1, num_classes=3, target="numbers"), tmp_path)
+    served = ServedModel(Pipeline(str(tmp_path)), Limits())
+    (answer,) = served.answer(["CCO"], served.options("answers", {"top": 1}))
+    assert len(answer["labels"]) == 3
 
 
 def test_new_tokens_are_bounded_where_the_model_has_a_bound_of_its_own() -> None:

@@ -77,6 +77,29 @@ def test_sounds_of_unequal_length_are_classified_and_transcribed() -> None:
     torch.testing.assert_close(loss, ctc.training_loss((sounds, mask.sum(1)), labels, 0.0))
 
 
+def test_blocks_are_computed_again_where_the_trainer_asks_for_it() -> None:
+    model = made("vit-micro", image_size=16, num_classes=3)
+    wrapped, images, labels = zoo.hf(model), torch.randn(2, 3, 16, 16), torch.tensor([0, 2])
+    calls: list[int] = []
+    next(model.encoder.blocks[0].children()).register_forward_hook(lambda *_: calls.append(1))
+
+    def gradient() -> Tensor:
+        model.zero_grad()
+        wrapped(pixel_values=images, labels=labels).loss.backward()
+        found: Tensor = next(model.encoder.parameters()).grad.clone()
+        return found
+
+    plain, once = gradient(), len(calls)
+    wrapped.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    torch.testing.assert_close(gradient(), plain)
+    assert len(calls) == 3 * once
+    wrapped.gradient_checkpointing_disable()
+    gradient()
+    assert len(calls) == 4 * once
+    with pytest.raises(ConfigError, match="has no blocks"):
+        zoo.hf(zoo.create("lstm-lm-micro")).gradient_checkpointing_enable()
+
+
 def test_a_name_is_no_model() -> None:
     with pytest.raises(ConfigError, match=r"zoo.hf\('vit-micro'\): give the model itself"):
         zoo.hf("vit-micro")

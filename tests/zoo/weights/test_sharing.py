@@ -82,6 +82,27 @@ def test_a_joined_model_is_pushed_with_the_tokenizers_of_both_sides(tmp_path: Pa
         zoo.export("hf-hub:me/joined", tmp_path / "exported")
 
 
+@pytest.mark.parametrize(
+    ("name", "told", "command"),
+    [
+        ("caption-rnn-tiny", "image-to-text", "generate"),
+        ("joined:vit-micro+rnn-tiny", "image-to-text", "generate"),
+        ("decoder-tiny", "text-generation", "generate"),
+        ("graph-tiny", "graph-ml", "predict"),
+    ],
+)
+def test_the_card_says_what_a_model_is_for_and_how_it_is_asked(
+    name: str, told: str, command: str, tmp_path: Path, hub: Any
+) -> None:
+    zoo.weights.save(zoo.create(name), tmp_path)
+    (tmp_path / "training.json").write_text('{"data": "mine", "test": {"accuracy": 0.5}}')
+    zoo.weights.push(tmp_path, "me/mine", licence="mit")
+    sent = hub.repositories["me/mine"]["main"]["README.md"].decode()
+    head = json.loads(sent.split("---\n")[1])
+    assert head["pipeline_tag"] == head["model-index"][0]["results"][0]["task"]["type"] == told
+    assert f"zoo {command} hf-hub:me/mine INPUT" in sent
+
+
 def test_a_model_is_pushed_to_a_branch_and_what_is_there_is_replaced(hub: Any) -> None:
     inputs, models = zoo.example("vit-micro"), [zoo.create("vit-micro", **SIZE).eval() for _ in range(3)]
     for model in models[:2]:
@@ -235,4 +256,6 @@ def test_the_ten_commands_of_the_page_go_from_own_data_to_a_model_that_is_loaded
     assert [round(answer[label], 3) for label in sorted(answer)] == pytest.approx(numbers(here), abs=2e-3)
     assert len(list(tmp_path.glob("*.npz"))) == len(list(tmp_path.glob("*.html"))) == 1
     (files,) = (branches["main"] for branches in hub.repositories.values())
-    assert "zoo train" in files["README.md"].decode()
+    sent = files["README.md"].decode()
+    assert "zoo train" in sent
+    assert re.search(r"^\| (accuracy|R²) \| \S+ \| \S+ to \S+ \|$", sent, re.MULTILINE), sent

@@ -34,7 +34,7 @@ class AnswerLines:
     """
 
     numbers: bool = False
-    """Whether an answer by name holds numbers, as of a regression: in `csv` all of them, a column for each name."""
+    """Whether an answer by name holds numbers, as of a regression: all of them are written, in their order."""
 
     def __init__(self, kind: str, top: int | None) -> None:
         if kind not in FORMATS:
@@ -52,7 +52,7 @@ class AnswerLines:
 
     def _text(self, name: str, answer: Any) -> str:
         if isinstance(answer, Mapping):
-            shown = self.several.chosen(answer) if self.several else best(answer, self.top or SHOWN)
+            shown = self.several.chosen(answer) if self.several else self._shown(answer)
             return f"{name}\t" + ("  ".join(f"{label} {chance:.3f}" for label, chance in shown) or "(none)") + "\n"
         if isinstance(answer, Filled):
             lines = ["  ".join(f"{token} {chance:.3f}" for token, chance in mask) for mask in answer.masks]
@@ -65,6 +65,9 @@ class AnswerLines:
         if len(words) != len(answer):
             return f"{name}\t{' '.join(map(str, answer))}\n"
         return "\n".join(f"{word}\t{tag}" for word, tag in zip(words, answer, strict=True)) + "\n\n"
+
+    def _shown(self, answer: Mapping[str, float]) -> list[tuple[str, float]]:
+        return [*answer.items()] if self.numbers else best(answer, self.top or SHOWN)
 
     def _csv(self, name: str, answer: Any) -> str:
         cells = self._cells(answer)

@@ -65,10 +65,15 @@ def generate(
     int8: Int8 = False,
 ) -> None:
     """Generate text: an answer to each input (encoder-decoder models), or its continuation (language models)."""
-    if stream and (beam > 1 or n_best > 1 or as_json):
-        raise ConfigError("--stream shows one answer while it is written: without --beam, --n-best and --json")
-    if target is not None and (stream or beam > 1 or n_best > 1):
-        raise ConfigError(f"--target {target!r} scores a given answer: without --stream, --beam and --n-best")
+    options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    options |= {"min_len": min_len, "repetition_penalty": repetition_penalty}
+    options |= {"no_repeat_ngram_size": no_repeat_ngram_size, "stop": stop or None}
+    searches = {"beam": beam, "length_penalty": length_penalty, "n_best": n_best}
+    if stream:
+        _check_without({**searches, "json": as_json or None}, "--stream shows one answer while it is written")
+    if target is not None:
+        written = {**options, **searches, "max_len": max_len, "stream": stream or None}
+        _check_without(written, f"--target {target!r} scores a given answer")
     pipeline = Pipeline(model, device, int8=int8)
     given = stream_inputs(texts, file, undecoded=True)
     lines = given if isinstance(given, Iterator) else list(given)
@@ -83,9 +88,7 @@ def generate(
     if target is not None:
         _print_scores(pipeline, asked, target, as_json)
         return
-    options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    options |= {"min_len": min_len, "repetition_penalty": repetition_penalty}
-    options |= {"no_repeat_ngram_size": no_repeat_ngram_size, "stop": stop or None}
+    options["temperature"] = temperature
     options["max_len"] = pipeline.default_max_len if max_len is None else max_len
     if stream:
         for line in asked.given():
@@ -95,7 +98,7 @@ def generate(
                 typer.echo()
         asked.end()
         return
-    options |= {"beam": beam, "length_penalty": length_penalty, "n_best": n_best}
+    options |= searches
     for line, answers in pipeline.generate(asked.given(), asked.skip, **accepted_options(pipeline.model, options)):
         if as_json:
             found = [{"text": text, "score": score} for text, score in answers]
@@ -104,6 +107,24 @@ def generate(
             for text, score in answers:
                 typer.echo(f"{score:.4f}\t{text}" if n_best > 1 else text)
     asked.end()
+
+
+def _check_without(options: dict[str, Any], reason: str) -> None:
+    """Refuse options that would change nothing.
+
+    Raises:
+        ConfigError: If one is given.
+    """
+    if given := _given(options):
+        raise ConfigError(f"{reason}: without {', '.join(map(_option, given))}")
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None and value != _USUAL.get(key)}
+
+
+def _option(keyword: str) -> str:
+    return f"--{keyword.replace('_', '-')}"
 
 
 def _print_scores(pipeline: Pipeline, asked: Asked, target: str, as_json: bool) -> None:
@@ -117,7 +138,7 @@ def _print_scores(pipeline: Pipeline, asked: Asked, target: str, as_json: bool) 
 def accepted_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Leave out options that were not given, and refuse those that a model does not take."""
     known = inspect.signature(model.generate).parameters
-    given = {key: value for key, value in options.items() if value is not None and value != _USUAL.get(key)}
+    given = _given(options)
     for key in given.keys() - known.keys():
-        raise ConfigError(f"--{key.replace('_', '-')} {given[key]}: '{model.spec.name}' has no such option")
+        raise ConfigError(f"{_option(key)} {given[key]}: '{model.spec.name}' has no such option")
     return given

@@ -1,9 +1,8 @@
 """`zoo predict CHECKPOINT INPUT`: labels with their probabilities, a label for each word, or feature vectors."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,15 +56,13 @@ def predict(
     lines = AnswerLines("jsonl" if as_json else kind, top)
     if features is not None:
         check_out(features, (".npz",), "--features")
-    opened = partial(Pipeline, model, device, workers=workers, int8=int8)
-    pipeline = opened()
-    if pipeline.is_unlabelled and features is None:
-        pipeline = opened(task="masked-token")  # published weights may have learned to fill masks
+        _check_without_labels({"top": top, "threshold": threshold, "json": as_json, "format": kind != "text" and kind})
+    pipeline = Pipeline(model, device, workers=workers, int8=int8)
+    if features is None:
+        pipeline = pipeline.answering()
     thresholds = Thresholds(threshold or [], pipeline.spec.task)
-    if top is not None and pipeline.spec.task == "multi-label":
-        raise ConfigError(
-            f"--top {top} of a model of task 'multi-label', whose inputs have any number: see --threshold"
-        )
+    if top is not None:
+        _check_has_top(pipeline, top)
     lines.several = thresholds if pipeline.spec.task == "multi-label" else None
     lines.numbers = pipeline.answers_numbers
     pipeline.batch_size = batch_size
@@ -77,6 +74,31 @@ def predict(
     else:
         _write_features(features, pipeline, asked)
     asked.end()
+
+
+def _check_has_top(pipeline: Pipeline, top: int) -> None:
+    """Check that an answer has most probable labels.
+
+    Raises:
+        ConfigError: If it has not.
+    """
+    task = pipeline.spec.task
+    others = {"multi-label": "whose inputs have any number: see --threshold", "tag": "which gives one label each"}
+    why = "which answers numbers, all of which are shown" if pipeline.answers_numbers else others.get(task)
+    if why:
+        raise ConfigError(f"--top {top} of a model of task {task!r}, {why}")
+
+
+def _check_without_labels(given: dict[str, Any]) -> None:
+    """Refuse options that say how labels are shown.
+
+    Raises:
+        ConfigError: If one is given.
+    """
+    for name, value in given.items():
+        if value:
+            shown = "" if value is True else f" {value[0] if isinstance(value, list) else value}"
+            raise ConfigError(f"--{name}{shown} with --features: vectors are written in place of labels")
 
 
 def _write_features(path: Path, pipeline: Pipeline, asked: Asked) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
-from zoo.cli.looking.shown_input import example_of, load
+from zoo.cli.looking.shown_input import check_example, example_of, load
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError
 from zoo.names import counted
@@ -56,6 +56,7 @@ def attention(
 ) -> None:
     """Draw attention weights for an input: a panel for each layer and head."""
     check_out(out, ENDINGS)
+    check_example(example, data)
     if inputs and data:
         raise ConfigError(f"{counted(len(inputs), 'input')} and --data {data!r}: give one of them")
     entry_loading.require("zoo attention", MATPLOTLIB)

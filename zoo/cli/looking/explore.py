@@ -13,7 +13,7 @@ import typer
 
 from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
-from zoo.cli.looking.shown_input import example_of, load
+from zoo.cli.looking.shown_input import check_example, example_of, load
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError
 from zoo.names import counted
@@ -64,6 +64,7 @@ def explore(
     other = against or (model if against_fresh or against_set else None)
     if len(given) > 2 or (len(given) == 2 and other):
         raise ConfigError(f"{counted(len(given), 'input')}{' and another model' if other else ''}: a page shows two")
+    check_example(example, data)
     if given and data:
         raise ConfigError(f"{counted(len(given), 'input')} and --data {data!r}: give one of them")
     from zoo.viz.explorer.exploration import Exploration, read_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from zoo.errors import DataError
+from zoo.errors import ConfigError, DataError
 from zoo.factory import create
 from zoo.names import counted
 from zoo.pipeline import Pipeline
@@ -40,6 +40,16 @@ def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | Non
     if not weights:
         typer.echo(f"{pipeline.name} has random weights", err=True)
     return Pipeline(pipeline.name, pipeline.device, model), corpus
+
+
+def check_example(number: int, data: str | None) -> None:
+    """Check that a test example is one of named data.
+
+    Raises:
+        ConfigError: If no data are named.
+    """
+    if data is None and number != 1:
+        raise ConfigError(f"--example {number} without --data, the source whose test example it is")
 
 
 def example_of(pipeline: Pipeline, corpus: "Corpus", title: str, number: int) -> Input:

@@ -284,6 +284,11 @@ def objective_for(corpus: Corpus, model: nn.Module, settings: Settings, loss: Lo
         objective = DoublyStochastic(
             objective, model, settings.doubly_stochastic, settings.doubly_stochastic_target or "1"
         )
+    elif settings.doubly_stochastic_target:
+        raise ConfigError(
+            f"doubly_stochastic_target={settings.doubly_stochastic_target!r} without doubly_stochastic=, the weight of "
+            "that loss: give one, such as 0.01"
+        )
     if settings.scheduled_sampling:
         objective = ScheduledSampling(objective, model, rising(settings.scheduled_sampling, settings.steps))
     if settings.corrupt:

@@ -16,6 +16,7 @@ from zoo.errors import ConfigError, DataError, WeightsError
 from zoo.locking import LOCK, locked
 from zoo.training.resume import checkpoint
 from zoo.training.resume.checkpoint import Snapshot
+from zoo.weights.card import EVALUATION
 
 RECORD, STATE, FIGURE = "training.json", "state", "losses.png"
 MODEL, LOGS = "model.safetensors", "logs"
@@ -30,6 +31,7 @@ WRITTEN = (
     "labels.json",
     "source",
     LOGS,
+    EVALUATION,
 )
 UNFINISHED = (".writing-", ".saving-", f".{FIGURE}", LOCK)
 """Prefixes of files that a killed training leaves, half written or as a lock."""

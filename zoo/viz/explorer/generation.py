@@ -5,6 +5,7 @@ Axes: b rows, n tokens that the decoder reads, w beams, t tokens written.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import torch
@@ -55,8 +56,10 @@ def write(model: Generator, inputs: Sequence[Any], max_len: int | None, beam: in
     """
     seen: list[tuple[Tensor, Tensor]] = []
     with observe(lambda ids, running: seen.append((ids[0].clone(), running[0].clone()))):
-        found = model.generate(*inputs, max_len=max_len, beam=beam, n_best=beam, length_penalty=ALPHA)
-    tree = tree_of(seen, found, names, model.symbols.eos) if beam > 1 else []
+        searches = "length_penalty" in signature(model.generate).parameters  # else CTC proposes whole transcripts
+        options = {"length_penalty": ALPHA} if searches else {}
+        found = model.generate(*inputs, max_len=max_len, beam=beam, n_best=beam, **options)
+    tree = tree_of(seen, found, names, model.symbols.eos) if beam > 1 and searches else []
     length, ids = int(found.lengths[0, 0]), found.ids[0, 0].tolist()
     end = ids[length] if length < len(ids) and ids[length] == model.symbols.eos else None
     if model.encoder is not None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import tokenizers
+import torch
 from tokenizers import models, pre_tokenizers
 
 import zoo
@@ -99,6 +100,19 @@ def test_a_smaller_vocabulary_serves_a_larger_model_whose_other_tokens_write_not
 def test_weights_without_a_tokenizer(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
         source({"repository": f"local-dir:{tmp_path}"}, False)
+
+
+def test_a_model_of_bytes_that_was_saved_alone_reads_and_writes_them(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    zoo.weights.save(zoo.create("decoder-tiny", dim=16, depth=1, num_heads=2), tmp_path)
+    ((text, answers),) = zoo.Pipeline(str(tmp_path)).generate(["abc"], max_len=3)
+    assert text == "abc"
+    assert len(answers) == 1
+    config = zoo.info(f"local-dir:{tmp_path}").config | {"repository": f"local-dir:{tmp_path}"}
+    assert prompt(config, False)("a")[0].tolist() == [[1, 4 + ord("a")]]
+    for other in ({"vocab_size": 261}, {"symbols": [0, 3, 2]}):
+        with pytest.raises(WeightsError, match=r"has no tokenizer\.json"):
+            prompt(config | other, False)("a")
 
 
 def test_a_model_is_prepared_texts_as_it_says_that_it_reads_them() -> None:

@@ -97,3 +97,10 @@ def test_numbers_have_a_column_each_in_csv_and_no_probability() -> None:
     lines = AnswerLines("csv", None)
     lines.numbers = True
     assert lines.line("CCO", {"solubility": 0.45, "mass": 46.0}) == "input,solubility,mass\nCCO,0.45,46.0\n"
+
+
+def test_of_numbers_none_is_left_out_and_their_order_stays() -> None:
+    lines = AnswerLines("text", None)
+    lines.numbers = True
+    numbers = {"gap": 0.1, "mass": 46.0, "charge": -1.0, "solubility": 0.45}
+    assert lines.line("CCO", numbers) == "CCO\tgap 0.100  mass 46.000  charge -1.000  solubility 0.450\n"

@@ -87,6 +87,23 @@ def test_feature_vectors_are_those_that_the_head_pools(labeller: str, run: Run, 
     assert (code, told) == (2, f"zoo: --features '{tmp_path}/a.csv': its ending is none of .npz\n")
 
 
+@pytest.mark.parametrize("option", [["--top", "2"], ["--format", "csv"], ["--json"], ["--threshold", "0.3"]])
+def test_options_of_labels_are_refused_beside_feature_vectors(
+    option: list[str], labeller: str, run: Run, tmp_path: Path
+) -> None:
+    code, _, told = run("predict", labeller, "a", "--features", str(tmp_path / "a.npz"), *option)
+    assert (code, told) == (2, f"zoo: {' '.join(option)} with --features: vectors are written in place of labels\n")
+
+
+def test_what_has_no_most_probable_labels_has_no_top(run: Run, tmp_path: Path) -> None:
+    tagger = saved(tmp_path / "tagger", num_classes=2, task="tag")
+    code, _, told = run("predict", tagger, "a b", "--top", "2")
+    assert (code, told) == (2, "zoo: --top 2 of a model of task 'tag', which gives one label each\n")
+    zoo.weights.save(zoo.create("graph-tiny", depth=1, num_classes=2, target="numbers"), tmp_path / "numbers")
+    code, _, told = run("predict", str(tmp_path / "numbers"), "CCO", "--top", "1")
+    assert (code, "which answers numbers, all of which are shown" in told) == (2, True)
+
+
 def test_models_without_labels_have_feature_vectors(run: Run, writer: str, tmp_path: Path) -> None:
     code, _, told = run("predict", writer, "a text", "b", "--features", str(tmp_path / "a.npz"))
     assert code == 0, told
@@ -118,16 +135,8 @@ def test_masks_have_their_most_probable_tokens(tmp_path: Path, run: Run) -> None
         assert 0 < sum(chances) < 1
 
 
-def test_published_weights_without_labels_fill_masks(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from zoo.plugins.shared.text.tokenizer import Tokenizer
-
-    tokenizer = Tokenizer.train(["the cat sees the dog"], "wordpiece", 40)
-    spec = zoo.info("bert-base")
-    for key, value in (SIZE | {"vocab_size": tokenizer.vocab_size}).items():
-        monkeypatch.setitem(spec.config, key, value)
-    monkeypatch.setitem(spec.weights, "uncased", f"local-dir:{tmp_path / 'weights'}")
-    zoo.weights.save(zoo.create("bert-base", task="masked-token"), tmp_path / "weights")
-    tokenizer.save(tmp_path / "weights" / "tokenizer.json")
+@pytest.mark.usefixtures("published")
+def test_published_weights_without_labels_fill_masks(run: Run) -> None:
     code, out, told = run("predict", "bert-base", "the [MASK] sees", "--json", "--top", "5")
     assert code == 0, told
     assert [len(mask) for mask in json.loads(out)["masks"]] == [5]

@@ -54,6 +54,11 @@ def test_a_picture_is_drawn(run: Run, tmp_path: Path, ending: str, first: bytes)
     assert (tmp_path / f"maps.{ending}").read_bytes().startswith(first)
 
 
+def test_an_example_of_no_data_is_refused(run: Run) -> None:
+    code, _, told = run("bert-micro", "a", "--example", "2")
+    assert (code, told) == (2, "zoo: --example 2 without --data, the source whose test example it is\n")
+
+
 def test_attention_is_laid_over_the_picture(run: Run, tmp_path: Path) -> None:
     Image.linear_gradient("L").save(tmp_path / "cat.png")
     assert run("vit-micro", "cat.png", *TINY, "--over-picture")[0] == 0

@@ -106,6 +106,7 @@ def test_examples_of_data_and_random_inputs_are_explored(run: Run) -> None:
         (["vit-micro", "a", "b", "c"], "3 inputs: a page shows two"),
         (["vit-micro", "a", "b", "--against-fresh"], "2 inputs and another model: a page shows two"),
         (["vit-micro", "a", "--data", "digits"], "1 input and --data 'digits': give one of them"),
+        (["vit-micro", "--example", "2"], "--example 2 without --data, the source whose test example it is"),
         (["vit-micro", "lost.png"], "an input cannot be read: there is no file 'lost.png'"),
         (["vit-micro", "--part", "banana"], "--part 'banana' is none of encoder, decoder, cross"),
         (["vit-micro", "--layers", "2"], "--layers 2: there are layers 1 … 1"),

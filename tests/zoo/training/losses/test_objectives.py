@@ -388,5 +388,8 @@ def test_hard_alignment_without_its_objective_is_refused(quadrants: Any) -> None
         objective_for(quadrants, model, Settings(steps=1, label_smoothing=0.0, reinforce=1.0, doubly_stochastic=0.1))
     with pytest.raises(ConfigError, match=r"reinforce_entropy=None and reinforce_draws=2 are for .* Linear has none"):
         objective_for(quadrants, nn.Linear(1, 1), Settings(steps=1, label_smoothing=0.0, reinforce_draws=2))
+    settings = Settings(steps=1, label_smoothing=0.0, doubly_stochastic_target="uniform")
+    with pytest.raises(ConfigError, match="doubly_stochastic_target='uniform' without doubly_stochastic="):
+        objective_for(quadrants, nn.Linear(1, 1), settings)
     with torch.no_grad():
         model(*CHOSEN.inputs)  # as scheduled sampling looks ahead

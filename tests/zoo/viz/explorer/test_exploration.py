@@ -207,6 +207,15 @@ def test_a_model_without_a_name_says_what_to_call() -> None:
     assert len(explore(model, torch.randn(1, 4, 8)).panes[0].maps) == 5
 
 
+@pytest.mark.parametrize("beam", [1, 3])
+def test_transcripts_that_ctc_proposes_and_a_decoder_scores_are_explored(beam: int) -> None:
+    torch.manual_seed(0)
+    model: Any = zoo.create("conformer-micro", task="generate", by="joint", vocab_size=12).eval()
+    sounds = torch.randn(1, 8_000), torch.tensor([8_000])
+    (pane,) = model.explore(*sounds, max_len=4, beam=beam).panes
+    assert {each.part for each in pane.maps} >= {"encoder", "decoder", "cross"}
+
+
 def test_what_cannot_be_explored_is_told() -> None:
     with pytest.raises(ConfigError, match="'lstm-lm-tiny' has no attention weights"):
         zoo.create("lstm-lm-tiny").explore("ab", max_len=2)

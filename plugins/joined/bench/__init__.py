@@ -1,0 +1,1 @@
+"""Benchmark cases of joined models: against models that were made whole."""
