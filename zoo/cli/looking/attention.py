@@ -62,7 +62,7 @@ def attention(
     from zoo.viz.recorder import Selection, check_chosen
 
     chosen = Selection(part, tuple(layer or ()), tuple(head or ()))
-    pipeline, corpus = load(Pipeline(model, device), fresh, overrides(sets or []), data)
+    pipeline, corpus, _ = load(Pipeline(model, device), fresh, overrides(sets or []), data)
     check_chosen(pipeline.model, chosen, "layer", "head")
     if corpus is not None:
         _check_generates(max_len, False)

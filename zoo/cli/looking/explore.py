@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -88,7 +89,7 @@ def explore(
             read = read_of(
                 each.model, each.title, each.inputs, each.reader, each.writer, max_len, beam, nodes=each.nodes
             )
-            panes.append(pane_of(each.model, read, chosen))
+            panes.append(replace(pane_of(each.model, read, chosen), random=each.random))
     made = Exploration(panes, shlex.join(["zoo", *sys.argv[1:]]))
     try:
         with atomic_path(out) as scratch:
@@ -123,6 +124,7 @@ class Asked(NamedTuple):
         reader: has the tokenizer of the source, or of the prompt.
         writer: has that of the answer.
         nodes: names of the nodes of a graph.
+        random: whether the model's weights are random.
     """
 
     model: Any
@@ -131,6 +133,7 @@ class Asked(NamedTuple):
     reader: Any = None
     writer: Any = None
     nodes: Sequence[str] = ()
+    random: bool = False
 
 
 def _asked(
@@ -151,9 +154,10 @@ def _asked(
     """
     from zoo.viz.recorder import check_chosen
 
-    pipeline, corpus = load(pipeline, fresh, config, data)
+    pipeline, corpus, random = load(pipeline, fresh, config, data)
     check_chosen(pipeline.model, chosen)
-    return [_read(pipeline, corpus, title, line, data, example) for line in lines]
+    asked = [_read(pipeline, corpus, title, line, data, example) for line in lines]
+    return [each._replace(random=random) for each in asked]
 
 
 def _read(pipeline: Pipeline, corpus: Any, title: str, line: str | None, data: str | None, example: int) -> Asked:

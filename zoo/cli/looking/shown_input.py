@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -17,7 +17,21 @@ if TYPE_CHECKING:
     from zoo.data.corpus import Corpus
 
 
-def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | None) -> "tuple[Pipeline, Corpus | None]":
+class Loaded(NamedTuple):
+    """Hold a model that was made, and the data that it is to read.
+
+    Args:
+        pipeline: of the model.
+        corpus: of the data; None without any.
+        random: whether its weights are random.
+    """
+
+    pipeline: Pipeline
+    corpus: "Corpus | None"
+    random: bool
+
+
+def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | None) -> Loaded:
     """Make the model, with random weights if there are no others, and open the data it is to fit."""
     import torch
 
@@ -39,7 +53,7 @@ def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | Non
     model = create.create(pipeline.name, bool(weights), device=pipeline.device, **(fitting | given)).eval()
     if not weights:
         typer.echo(f"{pipeline.name} has random weights", err=True)
-    return Pipeline(pipeline.name, pipeline.device, model), corpus
+    return Loaded(Pipeline(pipeline.name, pipeline.device, model), corpus, not weights)
 
 
 def example_of(pipeline: Pipeline, corpus: "Corpus", title: str, number: int) -> Input:

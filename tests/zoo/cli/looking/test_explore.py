@@ -35,6 +35,7 @@ def test_a_page_is_written(run: Run) -> None:
     text = Path("attention.html").read_text(encoding="utf-8")
     assert "<title>Attention of vit-micro: cat.png</title>" in text
     assert "zoo explore vit-micro cat.png --set dim=16" in text
+    assert "The weights are random" in text
 
 
 def test_a_page_that_is_long_in_the_making_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +62,11 @@ def test_two_inputs_two_mechanisms_and_before_training_stand_side_by_side(run: R
     title = "Attention of vit-micro: cat.png and vit-micro attention=window:1: cat.png"
     assert f"<title>{title}</title>" in Path("b.html").read_text(encoding="utf-8")
     assert run(writer, "ab", "--max-len", "3", "--beam", "2", "--against-fresh", "--layers", "1")[0] == 0
-    assert f"{writer} fresh: ab</title>" in Path("attention.html").read_text(encoding="utf-8")
+    text = Path("attention.html").read_text(encoding="utf-8")
+    assert f"{writer} fresh: ab</title>" in text
+    assert f"The weights of {writer} fresh: ab are random" in text
+    assert run(writer, "ab", "--max-len", "3")[0] == 0
+    assert "are random" not in Path("attention.html").read_text(encoding="utf-8")
 
 
 def test_a_model_of_two_inputs_is_made_once_and_is_gone_when_the_next_one_runs(
