@@ -120,9 +120,9 @@ def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads
     parts = list(dict.fromkeys(each.part for each in maps))
     check_part(part, parts)
     maps = [each for each in maps if part in (None, each.part)]
-    check_there("layer", layers, {each.layer for each in maps})
+    check_there("layers", layers, {each.layer for each in maps})
     maps = [each for each in maps if not layers or each.layer in layers]
-    check_there("head", heads, {head for each in maps for head in each.heads})
+    check_there("heads", heads, {head for each in maps for head in each.heads})
     if not heads:
         return list(maps)
     return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]

@@ -114,9 +114,9 @@ def test_layers_without_a_head_that_is_asked_for_are_left_out() -> None:
     ("asked", "told"),
     [
         (("middle", [], []), "part='middle': this model has encoder and decoder and cross"),
-        (("encoder", [2], []), "layer=2: there are layers 1 … 1"),
-        ((None, [0], []), "layer=0: there are layers 1 … 2"),
-        ((None, [], [3]), "head=3: there are heads 1 … 2"),
+        (("encoder", [2], []), "layers=2: there are layers 1 … 1"),
+        ((None, [0], []), "layers=0: there are layers 1 … 2"),
+        ((None, [], [3]), "heads=3: there are heads 1 … 2"),
     ],
 )
 def test_what_is_not_there_is_refused(some: list[Map], asked: Any, told: str) -> None:
