@@ -48,6 +48,8 @@ def test_maps_are_those_of_the_model_and_know_whose_they_are() -> None:
     assert found[2].weights.shape == (2, 2, 3)
     assert found[2].queries.names == ("<s>", "b")
     assert found[2].keys.names == found[0].queries.names == ("a", "b", "c")
+    assert (found[2].queries.what, found[2].keys.what) == ("target token", "source token")
+    assert (found[1].keys.what, found[0].keys.what) == ("target token", "")
     assert not any(layer._forward_pre_hooks for layer in model.modules())
 
 
