@@ -254,6 +254,11 @@ class Pipeline:
         return not self.reads_texts if told is None else bool(told)
 
     @property
+    def input_kind(self) -> str:
+        """What the model reads, in the plural, as its preprocessing calls it: `texts`, `pictures`, `files`."""
+        return str(getattr(self.preprocess, "input_kind", "files" if self.reads_files else "texts"))
+
+    @property
     def reads_texts(self) -> bool:
         """Whether a raw input is a text, or a pair of texts."""
         return self.spec.reads in ("encoder", "source", "prompt")
