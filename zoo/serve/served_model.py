@@ -68,7 +68,9 @@ class ServedModel:
         """
         kind = self.answers_by
         if wanted == "answers" and kind is None:
-            raise Refusal(422, "the model has no labels: ask for /features")
+            spec = self.pipeline.spec
+            masks = ", or serve it with --task masked-token" if spec.weights and "masked-token" in spec.tasks else ""
+            raise Refusal(422, f"the model has no labels: ask for /features{masks}")
         if wanted == "stream" and not (self.task == "generate" and hasattr(self.pipeline.model, "generate_steps")):
             raise Refusal(422, "the model does not write token by token: ask for /predict")
         found = checked(kind if wanted != "features" and kind else FeatureOptions, given)

@@ -1,11 +1,13 @@
 """`ServedModel`: batches of raw inputs to answers as JSON values."""
 
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zoo
+from zoo.answers import as_json
 from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
 from zoo.serve.limits import Limits
@@ -110,6 +112,28 @@ def test_new_tokens_are_bounded_where_the_model_has_a_bound_of_its_own() -> None
     with pytest.raises(Refusal, match="9 x 1 x 3, are 27, more than 24") as refused:
         served.check_tokens(9, options)
     assert refused.value.status == 413
+
+
+def test_published_weights_fill_masks_as_predict_does_if_that_is_their_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.plugins.shared.text.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.train(["the cat sees the dog"], "wordpiece", 40)
+    spec = zoo.info("bert-base")
+    size = {"dim": 16, "depth": 1, "num_heads": 2, "mlp_dim": 16, "vocab_size": tokenizer.vocab_size}
+    for key, value in size.items():
+        monkeypatch.setitem(spec.config, key, value)
+    monkeypatch.setitem(spec.weights, "uncased", f"local-dir:{tmp_path}")
+    zoo.weights.save(zoo.create("bert-base", task="masked-token"), tmp_path)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    pipeline = Pipeline("bert-base", task="masked-token")
+    served = ServedModel(pipeline, Limits())
+    (found,) = served.answer(["the [MASK] sees"], served.options("answers", {"top": 5}))
+    ((_, wanted),) = pipeline.predict(["the [MASK] sees"], masks=5)
+    assert found == as_json(wanted)
+    with pytest.raises(Refusal, match="ask for /features, or serve it with --task masked-token"):
+        ServedModel(Pipeline("bert-base", model=pipeline.model), Limits()).options("answers", {})
 
 
 def test_a_model_that_writes_sounds_is_refused() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zoo.cli.arguments import Checkpoint, Device, Int8
+from zoo.errors import ConfigError
 from zoo.pipeline import Pipeline
 from zoo.registry.builtin import SERVE
 from zoo.registry.entry_loading import require
@@ -36,6 +37,13 @@ def serve(
         int, typer.Option(min=1, help="Inputs x beam x new tokens of a request at most, and of what is one batch.")
     ] = 65_536,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds from a request to its answer.")] = 60.0,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="Task of a model with published weights: masked-token fills masks, as zoo predict does.",
+            show_default="the model's own",
+        ),
+    ] = None,
     device: Device = "cpu",
     int8: Int8 = False,
 ) -> None:
@@ -55,7 +63,7 @@ def serve(
     )  # fmt: skip
     with closing(bound(host, port)) as found:
         local = ip_address(found.getsockname()[0]).is_loopback
-        app = application(Pipeline(model, device, int8=int8), limits, (host, "localhost") if local else ("*",))
+        app = application(_pipeline(model, device, task, int8), limits, (host, "localhost") if local else ("*",))
         if not local:
             typer.echo(f"zoo: whoever reaches {host} can ask this server: it has no passwords", err=True)
         typer.echo(f"{app.title} on {address(found)} (Ctrl-C stops)", err=True)
@@ -63,3 +71,16 @@ def serve(
             signal.signal(each, lambda number, frame: None)
         server_of(app).run(sockets=[found])
     typer.echo("zoo: stopped; what was accepted is answered", err=True)
+
+
+def _pipeline(model: str, device: str, task: str | None, int8: bool) -> Pipeline:
+    """Open a model with a task.
+
+    Raises:
+        ConfigError: If it has not this task.
+    """
+    pipeline = Pipeline(model, device, task=task, int8=int8)
+    if task is not None and task != pipeline.spec.task:
+        tasks = pipeline.spec.tasks if pipeline.task else (pipeline.spec.task,)
+        raise ConfigError(f"--task {task}: {model!r} has {', '.join(tasks)}")
+    return pipeline

@@ -31,6 +31,15 @@ def test_limits_that_are_none_are_told(run: Run) -> None:
     assert run("serve", "vit-micro", "--max", "pixles=3")[2].startswith("zoo: --max 'pixles=3': write UNIT=NUMBER")
 
 
+def test_a_task_that_the_model_does_not_have_is_told(run: Run, tmp_path: Path) -> None:
+    told = run("serve", "bert-base", "--port", "0", "--task", "generate")[2]
+    assert told.startswith("zoo: --task generate: 'bert-base' has classify,")
+    assert "masked-token" in told
+    zoo.weights.save(zoo.create("vit-micro", num_classes=2, dim=16, depth=1, num_heads=2, mlp_dim=16), tmp_path)
+    told = run("serve", str(tmp_path), "--port", "0", "--task", "features")[2]
+    assert told.endswith("has classify\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path, number: int) -> None:
