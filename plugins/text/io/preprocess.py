@@ -10,7 +10,7 @@ from zoo import InputError, Reads, WeightsError
 from zoo.data import is_pair
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
 from zoo.plugins.text.io.pair_rows import pair_rows
-from zoo.weights import fetch_tokenizer
+from zoo.weights import fetch_tokenizer, has_bytes
 
 
 class Preprocess:
@@ -93,7 +93,7 @@ def frame_of(tokenizer: Tokenizer, form: Reads) -> Frame:
 
 
 def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
-    """Give the tokenizer of a model's weights, or of bytes where none are named.
+    """Give the tokenizer of a model's weights, or of bytes where none are named, or they need no file.
 
     Raises:
         WeightsError: If the weights come without a tokenizer.
@@ -103,6 +103,8 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
     if not where:
         return Tokenizer.byte_level().of_model(wanted, "bytes")
     path = fetch_tokenizer(where)
+    if path is None and has_bytes(where, wanted):
+        return Tokenizer.byte_level().of_model(wanted, where)
     if path is None:
         raise WeightsError(
             f"{where!r} has no tokenizer.json, without which no text is read, whatever the weights: put that of its "

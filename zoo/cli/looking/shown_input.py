@@ -11,7 +11,7 @@ from zoo.factory import create
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.viz.attention_picture import Input, labelled
-from zoo.weights.token_ids import fetch_tokenizer
+from zoo.weights.token_ids import tokenizer_name
 
 if TYPE_CHECKING:
     from zoo.data.corpus import Corpus
@@ -43,9 +43,9 @@ def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | Non
         from zoo.data.corpus import open_corpus
         from zoo.data.subsets import warn_of_notes
 
-        tokenizer = fetch_tokenizer(weights) if weights else None
+        tokenizer = tokenizer_name(weights, spec) if weights else ""
         spec_of_data = replace(spec.with_config(**given), task=given.get("task", spec.task))
-        corpus = open_corpus(data, spec_of_data, tokenizer=str(tokenizer or ""))
+        corpus = open_corpus(data, spec_of_data, tokenizer=tokenizer)
         warn_of_notes(corpus)
         if not weights:
             fitting = {key: value for key, value in corpus.overrides().items() if spec.config.get(key) != value}
