@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo import ModelSpec, hookimpl
+from zoo import ModelSpec, SuiteSpec, hookimpl
 from zoo.plugins.joined.spec import PREFIX, check_given, joined_spec, settled
 
 
@@ -13,6 +13,12 @@ def zoo_resolve(name: str) -> ModelSpec | None:
     if not plus and not name.startswith(PREFIX):
         return None
     return joined_spec(encoder, decoder)
+
+
+@hookimpl
+def zoo_suites() -> tuple[SuiteSpec, ...]:
+    """Give the benchmark against models that were made whole."""
+    return (SuiteSpec(name="joined", package="zoo.plugins.joined.bench", title="Joined models against whole ones"),)
 
 
 @hookimpl
