@@ -53,9 +53,13 @@ def _panel(axes: Axes, weights: Float[Tensor, "q k"], scale: PowerNorm, shown: M
     )
     _label(axes.xaxis, shown.keys, keys, "key")
     _label(axes.yaxis, shown.queries, queries, "query")
-    axes.tick_params("x", rotation=90 if shown.keys.names else 0)
+    axes.tick_params("x", rotation=90 if _is_named(shown.keys, keys) else 0)
     axes.label_outer()
     return image
+
+
+def _is_named(side: Side, count: int) -> bool:
+    return len(side.names) == count <= NAMED
 
 
 def _span(side: Side, count: int) -> tuple[float, float]:
@@ -68,7 +72,7 @@ def _label(axis: Axis, side: Side, count: int, role: str) -> None:
     axis.set_label_text(f"{what} ({side.unit})" if side.unit else what)
     if not side.unit:
         axis.set_major_locator(MaxNLocator("auto", integer=True))
-    if len(side.names) == count <= NAMED:
+    if _is_named(side, count):
         size = min(max(LETTERS[0], 60 * PANEL / count), LETTERS[1])
         first, step = (side.step / 2, side.step) if side.unit else (0.0, 1.0)
         axis.set_ticks([first + place * step for place in range(count)])

@@ -42,8 +42,8 @@ def test_layers_of_several_parts_say_which() -> None:
 
 
 def test_axes_say_whose_vectors_stand_there() -> None:
-    sides = {"queries": Side(0.04, "s", what="target time"), "keys": Side(what="source token")}
-    axes = draw([made("cross", heads=1, **sides)], "").axes[0]
+    queries, keys = Side(0.04, "s", what="target time"), Side(what="source token")
+    axes = draw([made("cross", heads=1, queries=queries, keys=keys)], "").axes[0]
     assert (axes.get_ylabel(), axes.get_xlabel()) == ("query: target time (s)", "key: source token")
 
 
@@ -80,6 +80,7 @@ def test_names_that_would_overlap_or_do_not_fit_are_left_out() -> None:
     many = Map("encoder", 1, (1,), torch.full((1, 2, NAMED + 1), 0.02), PLAIN, Side(names=("a",) * (NAMED + 1)))
     for each in (many, made(heads=1, keys=Side(names=("a", "b")))):
         labels = draw([each], "").axes[0].get_xticklabels()
+        assert {label.get_rotation() for label in labels} == {0}
         assert "a" not in [label.get_text() for label in labels]
 
 
