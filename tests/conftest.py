@@ -22,8 +22,7 @@ from hypothesis import settings
 
 # the same random cases each time, so that a change is judged by itself; others where their number is asked for
 settings.register_profile("same", derandomize=True, database=None)
-if "ZOO_RANDOM_CASES" not in os.environ:
-    settings.load_profile("same")
+settings.load_profile("default" if "ZOO_RANDOM_CASES" in os.environ else "same")
 
 from tests.hub_stand_in import hub as hub
 

@@ -203,6 +203,7 @@ ORDER = {
     "zoo.viz": "recorder methods explorer",
     "zoo.plugins": "shared vision text speech graph conformer caption joined",
     "zoo.plugins.caption": "sources models data studies plugin",
+    "zoo.plugins.joined": "bench plugin",
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.shared.audio": "config lengths stems asr",
     "zoo.plugins.text": "sources tokens models convert peers io data studies bench plugin",

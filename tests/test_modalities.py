@@ -27,13 +27,14 @@ ALLOWED = {
     "bench/data/texts.py": "text",
     "bench/export/families.py": "graph speech",  # names of models
     "answers.py": "text",  # a key of the JSON that is sent
+    "pipeline.py": "texts",  # what inputs are called where no preprocessing says
     "bench/serve/subjects.py": "image texts",  # a type of files, and what is refused
-    "serve/raw_inputs.py": "texts text",  # what inputs are that are no files
+    "serve/raw_inputs.py": "text",  # what inputs are that are no files
     "serve/request_body.py": "text",  # a type of bodies
     "serve/routes.py": "text",  # the same
     "serve/served_model.py": "text",  # a key of the JSON that is sent
     "serve/streaming.py": "text",  # the same
-    "weights/card.py": "image text audio speech vision",  # the hub's names of tasks
+    "weights/card.py": "image text audio speech vision graph",  # the hub's names of tasks
     "deploy/programs.py": "graph vision",  # inputs whose names no stem tells
     "deploy/run.py": "graph image text",  # reads raw inputs of each kind without this library
     "deploy/write.py": "graph",  # ONNX's word for the operations of a program

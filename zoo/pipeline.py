@@ -79,8 +79,13 @@ class Pipeline:
         Raises:
             WeightsError: If it has none, or they cannot be read.
         """
+        from zoo.weights.checkpoint import NoneExistError
+
         self._check_weights()
-        made = create.create(self.name, pretrained=True, device=self.device, task=self._given_task).eval()
+        try:
+            made = create.create(self.name, pretrained=True, device=self.device, task=self._given_task).eval()
+        except NoneExistError as error:  # of a part
+            raise self._without_weights(error.model) from error
         if not self.int8:
             return made
         from zoo.core import is_quantized, quantize
@@ -91,10 +96,13 @@ class Pipeline:
         if hub.is_repository(self.name) or self.spec.weights:
             return
         if "pretrained" not in accepted(entry_loading.load(self.spec))[0]:  # else its parts have weights of their own
-            raise WeightsError(
-                f"No pretrained weights exist for {self.spec.name}: train it, and give the folder that zoo train --out "
-                "wrote"
-            )
+            raise self._without_weights(self.spec.name)
+
+    def _without_weights(self, model: str) -> WeightsError:
+        part = "" if model == self.spec.name else f", a part of {self.spec.name}"
+        return WeightsError(
+            f"No pretrained weights exist for {model}{part}: train it, and give the folder that zoo train --out wrote"
+        )
 
     @cached_property
     def preprocess(self) -> Any:
@@ -251,6 +259,11 @@ class Pipeline:
         """Whether a raw input that is a text names a file, which `preprocess` would open."""
         told = getattr(self.preprocess, "reads_files", None)
         return not self.reads_texts if told is None else bool(told)
+
+    @property
+    def input_kind(self) -> str:
+        """What the model reads, in the plural, as its preprocessing calls it: `texts`, `pictures`, `files`."""
+        return str(getattr(self.preprocess, "input_kind", "files" if self.reads_files else "texts"))
 
     @property
     def reads_texts(self) -> bool:

@@ -106,6 +106,7 @@ class Preprocess:
     """
 
     reads_files = True
+    input_kind = "pictures"
     numbers = "uint8"
     """Type of arrays of numbers, (h, w[, c]), where `zoo serve` gets them as JSON."""
 

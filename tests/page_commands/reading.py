@@ -12,7 +12,7 @@ COMMAND = rf"^(?:\$ |uv run )?((?:[A-Z_]+=\S+ )*{PROGRAM}(?: \S.*?)?)(?:  +.*)?$
 MENTION = rf"(?<![\w/.-]){PROGRAM}(?: \S| +#|$)"
 SHELL = {"", "bash", "sh", "console", "shell"}
 """Languages of the blocks in which commands stand."""
-OTHER = {"python", "mermaid"}
+OTHER = {"python", "mermaid", "toml"}
 """Languages of all other blocks."""
 
 

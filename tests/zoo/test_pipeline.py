@@ -1,6 +1,7 @@
 """`Pipeline`: from raw inputs to answers."""
 
 import pickle
+import re
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -88,6 +89,13 @@ def test_a_model_without_weights_is_to_be_trained() -> None:
     told = "No pretrained weights exist for vit-micro: train it, and give the folder that zoo train --out wrote"
     with pytest.raises(WeightsError, match=f"^{told}$"):
         _ = Pipeline("vit-micro").model
+
+
+def test_a_joined_model_whose_parts_have_no_weights_is_to_be_trained() -> None:
+    name = "joined:vit-micro+decoder-tiny"
+    told = re.escape(f", a part of {name}: train it, and give the folder that zoo train --out wrote")
+    with pytest.raises(WeightsError, match=f"^No pretrained weights exist for (vit-micro|decoder-tiny){told}$"):
+        _ = Pipeline(name).model
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from zoo.pipeline import Pipeline
 from zoo.spec import ModelSpec
 from zoo.training.resume.run_folder import RECORD
 from zoo.weights import hub
-from zoo.weights.token_ids import fetch_tokenizer
+from zoo.weights.token_ids import tokenizer_name
 
 _FREE = ("num_classes", "units", "image_size", "labels", "symbols", "blank", "task", "target")
 """Keywords that fit a model to data, of which others than those of the data do no harm, or which are checked apart."""
@@ -150,15 +150,15 @@ class Subject:
         where = self.pipeline.name if self.pipeline is not None else ""
         if where and not hub.is_repository(where):
             where = next(iter(self.spec.weights.values()), "")
-        tokenizer = fetch_tokenizer(where) if where else None
+        tokenizer = tokenizer_name(where, self.spec) if where else ""
         seed = int(self.record.get("settings", {}).get("seed", 0))
         with to_judge(), tempfile.TemporaryDirectory() as folder:
             if (own := self.record.get("tokenizer")) is not None:  # of a training that was saved nowhere
-                tokenizer = Path(folder) / "tokenizer.json"
+                tokenizer = str(Path(folder) / "tokenizer.json")
                 own.save(tokenizer)
             if isinstance(data, GivenData):
-                return open_given(data, self.spec, seed, str(tokenizer or ""))
-            return open_corpus(data, self.spec, seed, str(tokenizer or ""))
+                return open_given(data, self.spec, seed, tokenizer)
+            return open_corpus(data, self.spec, seed, tokenizer)
 
     def _check(self, corpus: Corpus) -> None:
         check_task(corpus, self.spec)

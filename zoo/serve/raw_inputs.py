@@ -51,7 +51,7 @@ def raw_input(item: Any, number: int, reads_files: bool, numbers: str = "float32
         item = _decoded(item["base64"], number)
     if isinstance(item, Upload):
         if not reads_files:
-            raise Refusal(422, f"input {number}: the model reads no files: send texts as JSON, or lines as text/plain")
+            raise Refusal(422, f"input {number}: the model reads no files: send inputs as JSON, or text/plain lines")
         return item
     if _is_array(item) and not only_texts:
         return _array(item, number, numbers)

@@ -99,6 +99,7 @@ class _Server:
             "model": spec.name,
             "task": "regression" if self.model.pipeline.answers_numbers else spec.task,
             "reads_files": self.model.reads_files,
+            "inputs": self.model.pipeline.input_kind,
             "answers": self.model.answers_by is not None,
             "zoo_version": __version__,
         }

@@ -86,8 +86,12 @@ class ServedModel:
 
     def _writing(self, given: dict[str, Any], method: str) -> dict[str, Any]:
         known = inspect.signature(getattr(self.pipeline.model, method)).parameters
-        for name in given.keys() - known.keys():
-            raise Refusal(422, f"{name}={given[name]!r}: '{self.pipeline.spec.name}' has no such option")
+        whole = inspect.signature(self.pipeline.model.generate).parameters
+        for name in sorted(given.keys() - known.keys()):
+            why = f"'{self.pipeline.spec.name}' has no such option"
+            if name in whole:
+                why = f"/stream writes one answer, token by token; leave {name} out, or ask /predict, which has it"
+            raise Refusal(422, f"{name}={given[name]!r}: {why}")
         if given.get("max_len") is None:
             usual = self.pipeline.default_max_len or self.pipeline.model.max_len
             given["max_len"] = min(usual, self.limits.max_new)

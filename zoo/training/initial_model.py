@@ -13,7 +13,7 @@ from zoo.errors import ConfigError
 from zoo.factory import create
 from zoo.spec import ModelSpec
 from zoo.weights import hub
-from zoo.weights.token_ids import fetch_tokenizer
+from zoo.weights.token_ids import tokenizer_name
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,14 @@ class InitialModel:
 
     @property
     def tokenizer(self) -> str:
-        """Path of the tokenizer that comes with the weights; empty if they bring none."""
+        """Tokenizer that comes with the weights, a path or `byte`; empty if they bring none."""
         if isinstance(self.weights, str | Path):
             text = str(self.weights)
             where = text if hub.is_repository(text) else f"local-dir:{text}" if Path(text).is_dir() else ""
         else:
             published = self.spec.weights if self._named else {}
             where = published.get(self.name.partition(".")[2]) or next(iter(published.values()), "")
-        found = fetch_tokenizer(where) if where else None
-        return str(found) if found else ""
+        return tokenizer_name(where, self.spec) if where else ""
 
     def make(self, fitting: dict[str, Any]) -> nn.Module:
         """Make the model, a CNN with its images channels-last.

@@ -20,6 +20,8 @@ from zoo.viz.recorder import INSTEAD, check_part, check_there
 
 Part = Literal["encoder", "decoder", "cross"]
 """Whose attention it is; that of a decoder to an encoder is `cross`."""
+COLOURS = "viridis"
+"""Colour map of all weights, by its name in matplotlib; that of the page of `zoo explore`: the lighter, the larger."""
 MOST = 2**29
 """Weights of all maps together that stand in memory at once, 2 GiB."""
 
@@ -32,11 +34,13 @@ class Side:
         step: from one vector to the next.
         unit: of the step; without one, vectors are counted.
         names: of the vectors, instead of numbers.
+        what: the vectors are, such as `target token`; empty where queries and keys are the same.
     """
 
     step: float = 1.0
     unit: str = ""
     names: tuple[str, ...] = ()
+    what: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,12 @@ def maps_of(model: Any, inputs: Sequence[Any], read: Sequence[str] = (), written
     target = getattr(model, "target", None)
     stem = getattr(model, "stem", None)
     source, answer = _side(target if stem is None else stem, read), _side(target, () if target is None else written)
-    sides = {"encoder": (source, source), "decoder": (answer, answer), "cross": (answer, source)}
+    read_of = source
+    if "cross" in uses:
+        kind = "node" if "edge_index" in model.input_names() else _kind(inputs[0], source)
+        read_of = replace(source, what=f"source {kind}")
+        answer = replace(answer, what=f"target {_kind(inputs[-1], answer)}")
+    sides = {"encoder": (source, source), "decoder": (answer, answer), "cross": (answer, read_of)}
     counts: Counter[str] = Counter()
     found = []
     for part, each in zip(uses, weights, strict=True):
@@ -120,9 +129,9 @@ def chosen(maps: Sequence[Drawn], part: str | None, layers: Sequence[int], heads
     parts = list(dict.fromkeys(each.part for each in maps))
     check_part(part, parts)
     maps = [each for each in maps if part in (None, each.part)]
-    check_there("layer", layers, {each.layer for each in maps})
+    check_there("layers", layers, {each.layer for each in maps})
     maps = [each for each in maps if not layers or each.layer in layers]
-    check_there("head", heads, {head for each in maps for head in each.heads})
+    check_there("heads", heads, {head for each in maps for head in each.heads})
     if not heads:
         return list(maps)
     return [_of_heads(each, heads) for each in maps if set(heads) & set(each.heads)]
@@ -136,6 +145,14 @@ def _of_heads(found: Drawn, heads: Sequence[int]) -> Drawn:
 def _side(stem: Any, names: Sequence[str]) -> Side:
     step, unit = getattr(stem, "spacing", (1.0, ""))
     return Side(step, unit, tuple(names))
+
+
+def _kind(given: Any, side: Side) -> str:
+    """Say what the vectors of a side are, by the input that they are made of."""
+    if side.unit:
+        return "time"
+    ids = hasattr(given, "is_floating_point") and not given.is_floating_point()
+    return "token" if side.names or ids else "place"
 
 
 @contextmanager

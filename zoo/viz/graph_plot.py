@@ -16,6 +16,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
 from zoo.errors import InputError
+from zoo.viz.attention_maps import COLOURS
 from zoo.viz.edge_maps import EdgeMap
 from zoo.viz.graph_layout import NUMBERED, Places, layout
 
@@ -27,7 +28,9 @@ LONG = 3
 """Letters of a name from which on nodes are larger: numbers have fewer."""
 WIDTH = 0.4, 4.0
 """Points, of the lines of no weight and of the largest."""
-COLOURS = "viridis_r"
+CASING = 0.8
+"""Points that lines stand out grey under their colours, of which the lightest would not be seen on white."""
+GREY = "#888888"
 LEGEND = (
     "the half of an edge next to a node: what it reads from the other; a ring: from itself\n"
     "width and colour: the weight, by its root"
@@ -90,19 +93,19 @@ def _panel(
     pairs, weights = pairs[order], weights[order]
     loops = pairs[:, 0] == pairs[:, 1]
     source, target = places[pairs[~loops]].transpose(1, 0, 2)
-    axes.add_collection(
-        LineCollection(list(np.stack([source, target], 1)), colors="#dddddd", linewidths=WIDTH[0], zorder=1)
-    )
     halves = list(np.stack([(source + target) / 2, target], 1))
     widths = _widths(weights, scale)
+    axes.add_collection(LineCollection(halves, colors=GREY, linewidths=widths[~loops] + CASING, zorder=1))
     shown: dict[str, Any] = {"array": weights[~loops], "cmap": COLOURS, "norm": scale, "linewidths": widths[~loops]}
     axes.add_collection(LineCollection(halves, capstyle="butt", zorder=2, **shown))
     few = len(places) <= NUMBERED
     size = (60 if max(map(len, names)) < LONG else 240) if few else 1000 / len(places)
-    axes.scatter(places[:, 0], places[:, 1], s=size, c="white", edgecolors="#888888", linewidths=0.6, zorder=3)
+    axes.scatter(places[:, 0], places[:, 1], s=size, c="white", edgecolors=GREY, linewidths=0.6, zorder=3)
     own, colours = places[pairs[loops, 1]], ScalarMappable(scale, COLOURS).to_rgba(weights[loops])
-    ring: dict[str, Any] = {"edgecolors": colours, "linewidths": widths[loops]}
-    axes.scatter(own[:, 0], own[:, 1], s=2 * size, c="none", zorder=4, **ring)
+    ring: dict[str, Any] = {"edgecolors": colours, "linewidths": widths[loops], "zorder": 4.5}
+    behind: dict[str, Any] = {"edgecolors": GREY, "linewidths": widths[loops] + CASING, "zorder": 4}
+    for each in (ring, behind):
+        axes.scatter(own[:, 0], own[:, 1], s=2 * size, c="none", **each)
     for name, place in zip(names, places, strict=True) if few else ():
         axes.annotate(name, place, ha="center", va="center", fontsize=5, zorder=5)
     axes.set_aspect("equal")

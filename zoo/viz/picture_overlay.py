@@ -16,14 +16,13 @@ from torch import Tensor
 
 from zoo.core.models.source import Source
 from zoo.errors import InputError
-from zoo.viz.attention_maps import Map
+from zoo.viz.attention_maps import COLOURS, Map
 from zoo.viz.explorer.media import grid_of, pixels_of
 
 WORD, HEAD = 1.35, 2.2
 """Inches, of the picture of a word, and of a head."""
 ACROSS = 8
 """Pictures in a row, at most."""
-COLOURS = "magma"
 COVER = 0.8
 """Opacity of the largest weight."""
 

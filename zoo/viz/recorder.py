@@ -118,11 +118,11 @@ def record(model: Any, inputs: Sequence[Any], chosen: Selection = Selection()) -
             if chosen.takes("encoder", layer):
                 recorder.check(*weights.shape[1:])
                 recorder.keep("encoder", layer, weights[0], None)
-    _check_counts(model, chosen, recorder.layers, recorder.heads, ("layers", "heads"))
+    _check_counts(model, chosen, recorder.layers, recorder.heads)
     return recorder.found
 
 
-def check_chosen(model: Any, chosen: Selection, layers: str = "layers", heads: str = "heads") -> None:
+def check_chosen(model: Any, chosen: Selection) -> None:
     """Refuse layers, heads and parts that a model does not have, and a model without any, before it runs.
 
     What only a run tells is left to it: whether a module of a plugin runs a layer again or gives it a context, and all
@@ -131,8 +131,6 @@ def check_chosen(model: Any, chosen: Selection, layers: str = "layers", heads: s
     Args:
         model: of any kind.
         chosen: what is to be kept.
-        layers: keyword of the numbers of the layers, for errors.
-        heads: that of the heads.
 
     Raises:
         ConfigError: If the model has no attention weights, or not the chosen ones.
@@ -149,16 +147,16 @@ def check_chosen(model: Any, chosen: Selection, layers: str = "layers", heads: s
             most = max(most, getattr(layer, "num_heads", 1))
             holders |= {type(modules[".".join(names[:depth])]).__module__ for depth in range(len(names))}
     if not {module.partition(".")[0] for module in holders} <= OURS:
-        check_there(heads, chosen.heads, range(1, most + 1))
+        check_there("heads", chosen.heads, range(1, most + 1))
     else:
-        _check_counts(model, chosen, counts, most, (layers, heads))
+        _check_counts(model, chosen, counts, most)
 
 
 def check_there(keyword: str, numbers: Sequence[int], available: Collection[int]) -> None:
     """Refuse numbers of layers or heads that are not there.
 
     Args:
-        keyword: of the numbers, for the error: layer, layers, head or heads.
+        keyword: of the numbers, for the error: layers or heads.
         numbers: that are asked for.
         available: those that are there.
 
@@ -180,15 +178,15 @@ def check_part(part: str | None, parts: Collection[str]) -> None:
         raise ConfigError(f"part={part!r}: this model has {' and '.join(parts)}")
 
 
-def _check_counts(model: Any, chosen: Selection, counts: Counter[Part], most: int, keywords: tuple[str, str]) -> None:
+def _check_counts(model: Any, chosen: Selection, counts: Counter[Part], most: int) -> None:
     """Refuse a model without weights, and choices that are not there, where the most heads of a layer are known."""
     if not counts:
         name = getattr(getattr(model, "spec", None), "name", type(model).__name__)
         raise ConfigError(f"'{name}' has no attention weights: {INSTEAD}")
     check_part(chosen.part, counts)
     depth = max(count for part, count in counts.items() if chosen.part in (None, part))
-    for keyword, numbers, last in zip(keywords, (chosen.layers, chosen.heads), (depth, most), strict=True):
-        check_there(keyword, numbers, range(1, last + 1))
+    check_there("layers", chosen.layers, range(1, depth + 1))
+    check_there("heads", chosen.heads, range(1, most + 1))
 
 
 def check_length(tokens: int, most: int) -> None:

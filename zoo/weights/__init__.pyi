@@ -8,4 +8,8 @@ from zoo.weights.hub import (
     read_json as read_json,
 )
 from zoo.weights.sharing import push as push, push_to_hub as push_to_hub
-from zoo.weights.token_ids import fetch_tokenizer as fetch_tokenizer, special_tokens as special_tokens
+from zoo.weights.token_ids import (
+    fetch_tokenizer as fetch_tokenizer,
+    has_bytes as has_bytes,
+    special_tokens as special_tokens,
+)

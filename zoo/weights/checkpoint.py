@@ -34,6 +34,23 @@ _SHOWN = 5
 """Keys named in an error, of each fault."""
 
 
+class NoneExistError(WeightsError):
+    """Report a model without published weights.
+
+    Args:
+        model: its name.
+    """
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"No pretrained weights exist for {model}: leave out pretrained=True, and it is made with random ones"
+        )
+        self.model = model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.model,)
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """Checkpoint: tensors by key, their origin, and labels and task of the classifier.
@@ -62,9 +79,7 @@ def find(spec: ModelSpec, tag: str, pretrained: bool, weights: Any) -> Checkpoin
     if not pretrained:
         return None
     if not spec.weights:
-        raise WeightsError(
-            f"No pretrained weights exist for {spec.name}: leave out pretrained=True, and it is made with random ones"
-        )
+        raise NoneExistError(spec.name)
     return read(spec.weights[tag] if tag else next(iter(spec.weights.values())))
 
 

@@ -8,8 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from zoo.spec import ModelSpec
 from zoo.weights import hub
 
+BYTES = 260
+"""Tokens of the vocabulary of bytes: padding, begin, end, unknown and 256 bytes."""
 _IDS = {
     "pad": "pad_token_id",
     "bos": "bos_token_id",
@@ -68,6 +71,27 @@ def fetch_tokenizer(reference: str) -> Path | None:
     """Get a repository's `tokenizer.json`, or None, with the files beside it that tell its special tokens."""
     special_tokens(reference)
     return hub.fetch(reference, ("tokenizer.json",))
+
+
+def has_bytes(reference: str, vocab_size: int | None = None) -> bool:
+    """Tell whether a folder of ours is of a model whose tokens are bytes: they need no `tokenizer.json`.
+
+    Args:
+        reference: of the folder or repository.
+        vocab_size: of the model; by default what its `config.json` says.
+    """
+    config = hub.read_config(reference)
+    told = config.get("model_args") or {}
+    size = told.get("vocab_size") if vocab_size is None else vocab_size
+    return bool(config.get("zoo_version")) and size == BYTES and told.get("symbols") in (None, [0, 1, 2])
+
+
+def tokenizer_name(reference: str, spec: ModelSpec) -> str:
+    """Say which tokenizer comes with weights, as `open_corpus` takes it: its path, `byte`, or nothing."""
+    found = fetch_tokenizer(reference)
+    if found is None and spec.reads in ("encoder", "source", "prompt") and has_bytes(reference):
+        return "byte"
+    return str(found or "")
 
 
 def _configured(reference: str) -> dict[str, int]:

@@ -37,7 +37,15 @@ def open_table(table: Table, spec: ModelSpec, seed: int, tokenizer: str) -> Grap
     key = fingerprint([table.fingerprint, smiles, *columns])
     file = cached_file(f"tables/molecules-{key}.csv", lambda path: _write(table, smiles, widths, columns, path))
     corpus = corpus_of(
-        table.name, TableFile(file, ","), columns, [], draw, spec, seed, lambda line: PARTS[table.given[line - 2]]
+        table.name,
+        TableFile(file, ","),
+        columns,
+        [],
+        draw,
+        spec,
+        seed,
+        lambda line: PARTS[table.given[line - 2]],
+        table.option("draw", "random"),
     )
     corpus.columns = TableColumns(table, {split: _rows(part) for split, part in corpus.parts.items()})
     return corpus

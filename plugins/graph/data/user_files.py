@@ -3,6 +3,7 @@
 import hashlib
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ def corpus_of(
     spec: ModelSpec,
     seed: int,
     given: Given | None = None,
+    one_by_one: str = "graphs:FILE?split=random",
 ) -> GraphsCorpus:
     """Make a corpus of a file of graphs.
 
@@ -102,6 +104,7 @@ def corpus_of(
         spec: of the model.
         seed: of the split.
         given: tells the part of a graph by the number of its line; None where parts are drawn.
+        one_by_one: what is written for the split `random`, for errors.
 
     Raises:
         DataError: If nothing is left, or the rows do not fit each other.
@@ -111,7 +114,7 @@ def corpus_of(
     targets = targets_of(store, name, columns, wanted)
     _tell(name, store, targets)
     parts = _given(store, targets, name, given)
-    draw = _by_scaffold if split == "scaffold" else _one_by_one
+    draw: Callable[..., Places] = partial(_by_scaffold, one_by_one) if split == "scaffold" else _one_by_one
     missing = [part for part in ("validation", "test") if part not in parts]
     places = parts | (draw(store, targets, parts["train"], missing, seed, name) if missing else {})
     nodes, edges = (kinds[0] if kinds else 0 for kinds in store.about["widths"])
@@ -157,7 +160,13 @@ def _one_by_one(
 
 
 def _by_scaffold(
-    store: GraphStore, targets: Targets, pool: NDArray[np.int64], missing: list[str], seed: int, name: str
+    one_by_one: str,
+    store: GraphStore,
+    targets: Targets,
+    pool: NDArray[np.int64],
+    missing: list[str],
+    seed: int,
+    name: str,
 ) -> Places:
     """Draw the part of each scaffold by its hash: none is tested that was trained on, as arXiv:1703.00564 sec. 3.2.
 
@@ -176,8 +185,7 @@ def _by_scaffold(
         scaffolds = len(np.unique(groups[rings]))
         raise DataError(
             f"{name}: {len(pool)} molecules with {scaffolds} different scaffolds (ring systems) cannot be parted into "
-            "training, validation and test with scaffolds of their own: graphs:FILE?split=random parts them molecule "
-            "by molecule (behind csv: and other tables, ?draw=random; from Python, columns={'draw': 'random'})"
+            f"training, validation and test with scaffolds of their own: {one_by_one} parts them molecule by molecule"
         )
     return parts
 

@@ -36,6 +36,7 @@ class Preprocess:
     """
 
     reads_files = False
+    input_kind = "graphs, as SMILES or as JSON with edges"
 
     def __init__(self, config: Mapping[str, Any], train: bool = False) -> None:
         self.node_features = config.get("node_features", 0)

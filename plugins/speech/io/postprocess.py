@@ -12,7 +12,7 @@ from zoo.plugins.shared.text.ctc_labels import ctc_labels
 from zoo.plugins.speech.io.preprocess import Preprocess
 from zoo.plugins.speech.sources import TOKENIZERS
 from zoo.registry import require
-from zoo.weights import fetch_tokenizer
+from zoo.weights import fetch_tokenizer, has_bytes
 
 if TYPE_CHECKING:
     from zoo.plugins.shared.text.tokenizer import Tokenizer
@@ -36,7 +36,7 @@ class Postprocess:
 
     @cached_property
     def tokenizer(self) -> "Tokenizer":
-        """The tokenizer of the model's weights, or of its labels; that of bytes where neither is named.
+        """The tokenizer of the model's weights, or of its labels; that of bytes where neither is named or needed.
 
         Raises:
             WeightsError: If the weights come without a vocabulary.
@@ -50,7 +50,7 @@ class Postprocess:
         told = self.config if self.config.get("labels") else ctc_labels(where) if where else {}
         if told:
             return Tokenizer.of_labels(told["labels"], told.get("blank", 0))
-        if where:
+        if where and not has_bytes(where, wanted):
             raise WeightsError(f"{where!r} has neither a tokenizer.json nor a vocab.json: its weights write no text")
         return Tokenizer.byte_level().of_model(wanted, "bytes")
 

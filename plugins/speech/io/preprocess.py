@@ -49,6 +49,7 @@ class Preprocess:
     """
 
     reads_files = True
+    input_kind = "sounds"
 
     def __init__(self, config: Mapping[str, Any] | None = None, train: bool = False) -> None:
         require("preprocessing sounds", (SOUNDFILE, TORCHAUDIO))

@@ -7,11 +7,10 @@ from typing import Any, cast
 from torch import Tensor
 
 from zoo import InputError, Reads, WeightsError
-from zoo.core import SYMBOLS
 from zoo.data import is_pair
 from zoo.plugins.shared.text.tokenizer import BARE, Frame, Tokenizer, pad_rows
 from zoo.plugins.text.io.pair_rows import pair_rows
-from zoo.weights import fetch_tokenizer, read_config
+from zoo.weights import fetch_tokenizer, has_bytes
 
 
 class Preprocess:
@@ -94,7 +93,7 @@ def frame_of(tokenizer: Tokenizer, form: Reads) -> Frame:
 
 
 def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
-    """Give the tokenizer of a model's weights, or of bytes where none are named, or were saved without one.
+    """Give the tokenizer of a model's weights, or of bytes where none are named, or they need no file.
 
     Raises:
         WeightsError: If the weights come without a tokenizer.
@@ -104,21 +103,14 @@ def tokenizer_of(config: Mapping[str, Any]) -> Tokenizer:
     if not where:
         return Tokenizer.byte_level().of_model(wanted, "bytes")
     path = fetch_tokenizer(where)
-    if path is None and _reads_bytes(where, config):
-        return Tokenizer.byte_level().of_model(wanted, "bytes")
+    if path is None and has_bytes(where, wanted):
+        return Tokenizer.byte_level().of_model(wanted, where)
     if path is None:
         raise WeightsError(
             f"{where!r} has no tokenizer.json, without which no text is read, whatever the weights: put that of its "
             "vocabulary beside config.json; `zoo explore` and `zoo attention` take a random input where none is given"
         )
     return Tokenizer.load(path).of_model(wanted, where)
-
-
-def _reads_bytes(where: str, config: Mapping[str, Any]) -> bool:
-    """Tell whether weights that came without a tokenizer are those of a model of ours with the vocabulary of bytes."""
-    ours = "zoo_version" in read_config(where)
-    bytes_alone = config.get("vocab_size") == Tokenizer.byte_level().vocab_size
-    return ours and bytes_alone and tuple(config.get("symbols") or SYMBOLS) == tuple(SYMBOLS)
 
 
 def limit_of(config: Mapping[str, Any]) -> int | None:

@@ -79,6 +79,18 @@ def test_a_tokenizer_of_the_sources_may_be_learned_from_them(data: Path, tmp_pat
     assert (config["source_vocab_size"], config["vocab_size"]) == (char.vocab_size, 260)
 
 
+def test_a_joined_model_of_bytes_that_was_saved_alone_reads_and_writes(tmp_path: Path) -> None:
+    config: dict[str, Any] = {"depth": 1, "decoder.depth": 1}
+    model: Any = zoo.create("joined:bert-micro+decoder-tiny", **config).eval()
+    name = f"local-dir:{zoo.weights.save(model, tmp_path)}"
+    assert not (tmp_path / "tokenizer.json").exists()
+    again: Any = zoo.create(name).eval()
+    read, said = zoo.preprocess(name), zoo.postprocess(name)
+    assert read("ab")[0].tolist() == [[1, 101, 102, 2]]
+    assert said([[101, 102, 2]]) == ["ab"]
+    assert said(again.generate(*read("ab"), max_len=3)) == said(model.generate(*read("ab"), max_len=3))
+
+
 def test_a_folder_without_a_tokenizer_is_named(data: Path, name: str, tmp_path: Path) -> None:
     (tmp_path / "reader" / "tokenizer.json").unlink()
     with pytest.raises(zoo.WeightsError, match=r"reader', whose encoder reads the sources, has no tokenizer\.json"):

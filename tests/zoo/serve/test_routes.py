@@ -49,7 +49,7 @@ def test_arrays_of_pixels_are_answered_as_their_files_are(pictures: Any, draw: A
 def test_health_page_and_schema(pictures: Any) -> None:
     assert pictures("/health")[1] | {"zoo_version": ""} == {
         "status": "ok", "model": "vit-micro", "task": "classify", "reads_files": True, "answers": True,
-        "zoo_version": "",
+        "inputs": "pictures", "zoo_version": "",
     }  # fmt: skip
     page = pictures("/")[1]
     assert "<title>zoo serve</title>" in page
@@ -57,11 +57,24 @@ def test_health_page_and_schema(pictures: Any) -> None:
     assert set(pictures("/openapi.json")[1]["paths"]) >= {"/predict", "/features", "/health", "/metrics"}
 
 
+def test_the_page_says_what_the_model_reads(browser: Any, tmp_path: Any) -> None:
+    zoo.weights.save(zoo.create("graph-tiny", depth=1, num_classes=1, target="numbers"), tmp_path)
+    (tmp_path / "labels.json").write_text('["solubility"]')
+    with running(application(Pipeline(str(tmp_path)))) as url:
+        page = browser(800).new_page()
+        page.goto(url)
+        page.locator("#kind", has_text="Graphs").wait_for()
+        assert "reads graphs, as SMILES or as JSON with edges;" in page.inner_text("#about")
+        assert page.inner_text("#texts").startswith("Graphs, as SMILES or as JSON with edges, one in each line")
+
+
 def test_health_of_a_model_of_numbers_names_a_regression(tmp_path: Any) -> None:
     zoo.weights.save(zoo.create("graph-tiny", depth=1, num_classes=1, target="numbers"), tmp_path)
     (tmp_path / "labels.json").write_text('["solubility"]')
     with running(application(Pipeline(str(tmp_path)))) as url, urllib.request.urlopen(f"{url}/health") as reply:
-        assert json.load(reply)["task"] == "regression"
+        told = json.load(reply)
+    assert told["task"] == "regression"
+    assert told["inputs"] == "graphs, as SMILES or as JSON with edges"
 
 
 def bomb(side: int) -> bytes:

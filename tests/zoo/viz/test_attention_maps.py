@@ -48,6 +48,8 @@ def test_maps_are_those_of_the_model_and_know_whose_they_are() -> None:
     assert found[2].weights.shape == (2, 2, 3)
     assert found[2].queries.names == ("<s>", "b")
     assert found[2].keys.names == found[0].queries.names == ("a", "b", "c")
+    assert (found[2].queries.what, found[2].keys.what) == ("target token", "source token")
+    assert (found[1].keys.what, found[0].keys.what) == ("target token", "")
     assert not any(layer._forward_pre_hooks for layer in model.modules())
 
 
@@ -114,9 +116,9 @@ def test_layers_without_a_head_that_is_asked_for_are_left_out() -> None:
     ("asked", "told"),
     [
         (("middle", [], []), "part='middle': this model has encoder and decoder and cross"),
-        (("encoder", [2], []), "layer=2: there are layers 1 … 1"),
-        ((None, [0], []), "layer=0: there are layers 1 … 2"),
-        ((None, [], [3]), "head=3: there are heads 1 … 2"),
+        (("encoder", [2], []), "layers=2: there are layers 1 … 1"),
+        ((None, [0], []), "layers=0: there are layers 1 … 2"),
+        ((None, [], [3]), "heads=3: there are heads 1 … 2"),
     ],
 )
 def test_what_is_not_there_is_refused(some: list[Map], asked: Any, told: str) -> None:

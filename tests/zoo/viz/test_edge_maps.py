@@ -89,5 +89,5 @@ def test_layers_and_heads_are_chosen() -> None:
     (only,) = chosen(found, None, [2], [2])
     assert (only.layer, only.heads) == (2, (2,))
     torch.testing.assert_close(only.weights, found[1].weights[1:])
-    with pytest.raises(ConfigError, match=r"layer=3: there are layers 1 … 2"):
+    with pytest.raises(ConfigError, match=r"layers=3: there are layers 1 … 2"):
         chosen(found, None, [3], [])

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from zoo.errors import InputError
 from zoo.viz import graph_layout, graph_plot
+from zoo.viz.attention_maps import COLOURS
 from zoo.viz.edge_maps import EdgeMap
 from zoo.viz.graph_plot import draw
 
@@ -66,6 +67,17 @@ def test_what_a_node_reads_from_itself_is_a_ring() -> None:
     places, rings = axes.collections[2].get_offsets(), axes.collections[3]
     assert np.array_equal(rings.get_offsets(), places[2:])
     assert rings.get_linewidth()[0] > graph_plot.WIDTH[0]
+
+
+def test_the_larger_a_weight_the_lighter_on_a_line_that_white_does_not_hide() -> None:
+    axes = panels(draw([made()], ""))[0]
+    casing, lines = (each for each in axes.collections if isinstance(each, LineCollection))
+    assert lines.get_cmap().name == COLOURS == "viridis"
+    assert (np.asarray(casing.get_linewidth()) > np.asarray(lines.get_linewidth())).all()
+    assert casing.get_zorder() < lines.get_zorder()
+    rings, behind = axes.collections[3:]
+    assert behind.get_zorder() < rings.get_zorder()
+    assert behind.get_linewidth()[0] > rings.get_linewidth()[0]
 
 
 def test_one_scale_serves_all_and_strong_weights_lie_on_top() -> None:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import zoo
 from zoo.errors import InputError
-from zoo.viz.attention_maps import Map, Side, maps_of
+from zoo.viz.attention_maps import COLOURS, Map, Side, maps_of
 from zoo.viz.attention_picture import Input, attention_picture
 from zoo.viz.picture_overlay import (
     ACROSS,
@@ -50,6 +50,7 @@ def test_each_weight_covers_its_place_and_the_larger_the_more() -> None:
     alpha = torch.tensor(layer.get_alpha())
     assert alpha[0, 0] == alpha[1, 1] == 0
     assert 0 < alpha[0, 1] < alpha[1, 0]
+    assert layer.get_cmap().name == COLOURS == "viridis"
 
 
 def test_patches_are_what_the_token_in_front_reads_or_the_mean() -> None:
@@ -104,6 +105,7 @@ def test_what_a_decoder_reads_of_nodes_or_of_time_is_a_heatmap(encoder: str, uni
     given = Input("one", (*zoo.example(name, 1)[:-1], torch.tensor([[1, 4, 5, 6]])), (), words)
     (read,) = (each for each in maps_of(model, given.inputs, (), words) if each.part == "cross")
     assert (read.keys.unit, read.queries.names) == (unit, words)
+    assert (read.queries.what, read.keys.what) == ("target token", "source time" if unit else "source node")
     assert attention_picture(model, given, "a title", "cross", [], [])[1] == 1
 
 

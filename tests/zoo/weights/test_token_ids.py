@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from zoo.weights.token_ids import fetch_tokenizer, model_symbols, special_tokens
+import zoo
+from zoo.weights.token_ids import fetch_tokenizer, model_symbols, special_tokens, tokenizer_name
 
 TOKENIZER = {
     "model": {"vocab": {"a": 0, "[START]": 1, "[STOP]": 2}},
@@ -55,6 +56,24 @@ def test_padding_begin_and_end_are_those_of_the_files(
 def test_an_end_outside_the_vocabulary_is_named(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="eos_token_id=50256 is outside vocab_size=10 and is not used"):
         assert model_symbols(folder(tmp_path, config={"eos_token_id": 50_256}), 10) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        ({"zoo_version": "0.1.0", "model_args": {"vocab_size": 260}}, "byte"),
+        ({"zoo_version": "0.1.0", "model_args": {"vocab_size": 260, "symbols": [0, 1, 2]}}, "byte"),
+        ({"zoo_version": "0.1.0", "model_args": {"vocab_size": 260, "symbols": [0, 0, 1]}}, ""),
+        ({"zoo_version": "0.1.0", "model_args": {"vocab_size": 261}}, ""),
+        ({"vocab_size": 260}, ""),
+    ],
+)
+def test_models_of_bytes_need_no_file(config: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+    name = folder(tmp_path, config=config)
+    assert tokenizer_name(name, zoo.info("transformer-tiny")) == wanted
+    assert tokenizer_name(name, zoo.info("speech-tiny")) == ""  # a recogniser may have no tokens at all
+    folder(tmp_path, tokenizer=TOKENIZER)
+    assert tokenizer_name(name, zoo.info("transformer-tiny")) == str(tmp_path / "tokenizer.json")
 
 
 def test_a_tokenizer_s_files_go_before_the_configuration(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """`zoo attention NAME INPUT`: draw attention weights, layer by layer and head by head."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
+from zoo.cli.looking.chosen_numbers import Heads, Layers, numbers
 from zoo.cli.looking.shown_input import check_example, example_of, load
+from zoo.cli.looking.told_after import told_after
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError
 from zoo.names import counted
@@ -17,6 +20,11 @@ from zoo.registry import entry_loading
 from zoo.viz.attention_picture import MATPLOTLIB, Input, attention_picture, labelled
 from zoo.viz.node_names import names_of_nodes
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Asked = tuple[str, Callable[[], Input]]
+"""What an input is called, and what reads it, and runs a model that generates."""
 ENDINGS = (".png", ".svg", ".pdf")
 RESOLUTION = 110
 """Dots in an inch."""
@@ -34,8 +42,8 @@ def attention(
         str | None,
         typer.Option(help="Only encoder or decoder (self-attention), or cross (cross-attention)."),
     ] = None,
-    layer: Annotated[list[int] | None, typer.Option(help="Only this layer, from 1; repeatable.")] = None,
-    head: Annotated[list[int] | None, typer.Option(help="Only this head, from 1; repeatable.")] = None,
+    layers: Layers = None,
+    heads: Heads = None,
     over_picture: Annotated[
         bool,
         typer.Option(
@@ -62,43 +70,59 @@ def attention(
     entry_loading.require("zoo attention", MATPLOTLIB)
     from zoo.viz.recorder import Selection, check_chosen
 
-    chosen = Selection(part, tuple(layer or ()), tuple(head or ()))
-    pipeline, corpus = load(Pipeline(model, device), fresh, overrides(sets or []), data)
-    check_chosen(pipeline.model, chosen, "layer", "head")
+    chosen = Selection(part, numbers("--layers", layers), numbers("--heads", heads))
+    pipeline, corpus, _ = load(Pipeline(model, device), fresh, overrides(sets or []), data)
+    check_chosen(pipeline.model, chosen)
     if corpus is not None:
         _check_generates(max_len, False)
-        examples: Iterable[Input] = [example_of(pipeline, corpus, f"{data}, example {example}", example)]
+        label = f"{data}, example {example}"
+        asked: list[Asked] = [(label, partial(example_of, pipeline, corpus, label, example))]
     else:
-        examples = _inputs(pipeline, inputs or [], max_len)
-    for number, shown in enumerate(examples, start=1):
-        title = f"{model}: {shown.title}"
+        asked = _asked(pipeline, inputs or [], max_len)
+    for number, (label, read) in enumerate(asked, start=1):
+        path = out.with_stem(f"{out.stem}-{number}") if len(asked) > 1 else out
         over = (lambda: pipeline.preprocess) if over_picture else None
-        figure, layers = attention_picture(pipeline.model, shown, title, part, layer or [], head or [], over)
-        path = out.with_stem(f"{out.stem}-{number}") if len(inputs or []) > 1 else out
-        try:
-            with atomic_path(path) as scratch:
-                figure.savefig(scratch, dpi=RESOLUTION)
-        except OSError as error:
-            raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
-        typer.echo(f"{shown.title}: {counted(layers, 'layer')}, saved in {path}")
+        with told_after(f"{label}: running the model and drawing its attention …"):
+            figure, count = attention_picture(
+                pipeline.model, read(), f"{model}: {label}", part, chosen.layers, chosen.heads, over
+            )
+            _save(figure, path)
+        typer.echo(f"{label}: {counted(count, 'layer')}, saved in {path}")
 
 
-def _inputs(pipeline: Pipeline, lines: list[str], max_len: int | None) -> Iterator[Input]:
-    """Yield inputs, with the answers of a model that generates; without inputs a random one."""
-    model, spec = pipeline.model, pipeline.model.spec
-    generates = bool(lines) and spec.task == "generate"
+def _save(figure: "Figure", path: Path) -> None:
+    try:
+        with atomic_path(path) as scratch:
+            figure.savefig(scratch, dpi=RESOLUTION)
+    except OSError as error:
+        raise ConfigError(f"--out {str(path)!r} cannot be written: {error}") from error
+
+
+def _asked(pipeline: Pipeline, lines: list[str], max_len: int | None) -> list[Asked]:
+    """Give inputs by what they are, to be read one by one; without lines a random one."""
+    generates = bool(lines) and pipeline.model.spec.task == "generate"
     _check_generates(max_len, generates)
-    bound = pipeline.default_max_len if hasattr(model, "max_len") else None
     if not lines:
-        random = entry_loading.load(spec, spec.example)(spec.config, 1, 0)
-        yield Input("random numbers", pipeline.placed(random))
-    for line, inputs in [(line, pipeline.inputs([line])) for line in lines]:  # all can be read before the model runs
-        if generates:
-            inputs = pipeline.placed(model.with_answer(*inputs, max_len=max_len or bound))
-        writer = pipeline.postprocess if spec.postprocess else None
-        shown = labelled(line, model, inputs, pipeline.preprocess, writer)
-        nodes = names_of_nodes(pipeline.preprocess, line)
-        yield shown._replace(source=nodes) if nodes else shown
+        return [("random numbers", partial(_random, pipeline))]
+    prepared = [(line, pipeline.inputs([line])) for line in lines]  # all can be read before the model runs
+    return [(line, partial(_shown, pipeline, line, inputs, generates, max_len)) for line, inputs in prepared]
+
+
+def _random(pipeline: Pipeline) -> Input:
+    spec = pipeline.model.spec
+    return Input("random numbers", pipeline.placed(entry_loading.load(spec, spec.example)(spec.config, 1, 0)))
+
+
+def _shown(pipeline: Pipeline, line: str, inputs: tuple[Any, ...], generates: bool, max_len: int | None) -> Input:
+    """Name the tokens of an input, and let a model that generates answer it."""
+    model = pipeline.model
+    if generates:
+        bound = pipeline.default_max_len if hasattr(model, "max_len") else None
+        inputs = pipeline.placed(model.with_answer(*inputs, max_len=max_len or bound))
+    writer = pipeline.postprocess if model.spec.postprocess else None
+    shown = labelled(line, model, inputs, pipeline.preprocess, writer)
+    nodes = names_of_nodes(pipeline.preprocess, line)
+    return shown._replace(source=nodes) if nodes else shown
 
 
 def _check_generates(max_len: int | None, generates: bool) -> None:

@@ -2,28 +2,24 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from threading import Timer
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from zoo.atomic_write import atomic_path
 from zoo.cli.arguments import Device, check_out
+from zoo.cli.looking.chosen_numbers import Heads, Layers, numbers
 from zoo.cli.looking.shown_input import check_example, example_of, load
+from zoo.cli.looking.told_after import told_after
 from zoo.cli.train import overrides
 from zoo.errors import ConfigError
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.registry import entry_loading
 from zoo.viz.node_names import names_of_nodes
-
-PATIENCE = 2.0
-"""Seconds after which a page that is not ready is told of."""
-NUMBERS = "Numbers from 1, such as 1,3 or 2-4; all by default."
 
 
 def explore(
@@ -36,8 +32,8 @@ def explore(
     data: Annotated[str | None, typer.Option(help="Explore a test example of this source, such as one-voice.")] = None,
     example: Annotated[int, typer.Option(min=1, help="Number of the test example.")] = 1,
     part: Annotated[str | None, typer.Option(help="Only encoder, decoder or cross (cross-attention).")] = None,
-    layers: Annotated[str, typer.Option(help=f"Only these layers. {NUMBERS}", show_default=False)] = "",
-    heads: Annotated[str, typer.Option(help=f"Only these heads. {NUMBERS}", show_default=False)] = "",
+    layers: Layers = None,
+    heads: Heads = None,
     max_len: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of new tokens of a model that generates.")
     ] = None,
@@ -89,7 +85,7 @@ def explore(
             read = read_of(
                 each.model, each.title, each.inputs, each.reader, each.writer, max_len, beam, nodes=each.nodes
             )
-            panes.append(pane_of(each.model, read, chosen))
+            panes.append(replace(pane_of(each.model, read, chosen), random=each.random))
     made = Exploration(panes, shlex.join(["zoo", *sys.argv[1:]]))
     try:
         with atomic_path(out) as scratch:
@@ -102,18 +98,6 @@ def explore(
         typer.echo(f"zoo: a page of {size:.0f} MB opens slowly: --layers and --heads make it smaller", err=True)
 
 
-@contextmanager
-def told_after(text: str) -> Iterator[None]:
-    """Say what is done, once it has taken `PATIENCE`."""
-    timer = Timer(PATIENCE, partial(typer.echo, text, err=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 class Asked(NamedTuple):
     """Hold a model and an input that it reads, before it runs.
 
@@ -124,6 +108,7 @@ class Asked(NamedTuple):
         reader: has the tokenizer of the source, or of the prompt.
         writer: has that of the answer.
         nodes: names of the nodes of a graph.
+        random: whether the model's weights are random.
     """
 
     model: Any
@@ -132,6 +117,7 @@ class Asked(NamedTuple):
     reader: Any = None
     writer: Any = None
     nodes: Sequence[str] = ()
+    random: bool = False
 
 
 def _asked(
@@ -152,9 +138,10 @@ def _asked(
     """
     from zoo.viz.recorder import check_chosen
 
-    pipeline, corpus = load(pipeline, fresh, config, data)
+    pipeline, corpus, random = load(pipeline, fresh, config, data)
     check_chosen(pipeline.model, chosen)
-    return [_read(pipeline, corpus, title, line, data, example) for line in lines]
+    asked = [_read(pipeline, corpus, title, line, data, example) for line in lines]
+    return [each._replace(random=random) for each in asked]
 
 
 def _read(pipeline: Pipeline, corpus: Any, title: str, line: str | None, data: str | None, example: int) -> Asked:
@@ -168,22 +155,3 @@ def _read(pipeline: Pipeline, corpus: Any, title: str, line: str | None, data: s
     inputs, reader = pipeline.inputs([line]), pipeline.preprocess
     writer = pipeline.postprocess if spec.postprocess else None
     return Asked(model, f"{title}: {line}", inputs, reader, writer, names_of_nodes(reader, line))
-
-
-def numbers(option: str, text: str) -> tuple[int, ...]:
-    """Read numbers such as `1,3` or `2-4`.
-
-    Args:
-        option: for an error.
-        text: of its value; nothing for all.
-
-    Raises:
-        ConfigError: If they are none.
-    """
-    found: list[int] = []
-    for word in text.split(",") if text.strip() else []:
-        first, dash, last = word.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise ConfigError(f"{option} {text}: {word!r} is neither a number nor a range such as 2-4")
-        found += range(int(first), int(last or first) + 1)
-    return tuple(found)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -11,13 +11,27 @@ from zoo.factory import create
 from zoo.names import counted
 from zoo.pipeline import Pipeline
 from zoo.viz.attention_picture import Input, labelled
-from zoo.weights.token_ids import fetch_tokenizer
+from zoo.weights.token_ids import tokenizer_name
 
 if TYPE_CHECKING:
     from zoo.data.corpus import Corpus
 
 
-def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | None) -> "tuple[Pipeline, Corpus | None]":
+class Loaded(NamedTuple):
+    """Hold a model that was made, and the data that it is to read.
+
+    Args:
+        pipeline: of the model.
+        corpus: of the data; None without any.
+        random: whether its weights are random.
+    """
+
+    pipeline: Pipeline
+    corpus: "Corpus | None"
+    random: bool
+
+
+def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | None) -> Loaded:
     """Make the model, with random weights if there are no others, and open the data it is to fit."""
     import torch
 
@@ -29,9 +43,9 @@ def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | Non
         from zoo.data.corpus import open_corpus
         from zoo.data.subsets import warn_of_notes
 
-        tokenizer = fetch_tokenizer(weights) if weights else None
+        tokenizer = tokenizer_name(weights, spec) if weights else ""
         spec_of_data = replace(spec.with_config(**given), task=given.get("task", spec.task))
-        corpus = open_corpus(data, spec_of_data, tokenizer=str(tokenizer or ""))
+        corpus = open_corpus(data, spec_of_data, tokenizer=tokenizer)
         warn_of_notes(corpus)
         if not weights:
             fitting = {key: value for key, value in corpus.overrides().items() if spec.config.get(key) != value}
@@ -39,7 +53,7 @@ def load(pipeline: Pipeline, fresh: bool, given: dict[str, Any], data: str | Non
     model = create.create(pipeline.name, bool(weights), device=pipeline.device, **(fitting | given)).eval()
     if not weights:
         typer.echo(f"{pipeline.name} has random weights", err=True)
-    return Pipeline(pipeline.name, pipeline.device, model), corpus
+    return Loaded(Pipeline(pipeline.name, pipeline.device, model), corpus, not weights)
 
 
 def check_example(number: int, data: str | None) -> None:

@@ -44,6 +44,7 @@ def page(panes: Sequence[Pane], command: str = "") -> str:
         title=escape(title),
         digest=made.digest,
         style=style(ASSETS / "page.css"),
+        random=_random(panes),
         stills="".join(_still(pane) for pane in panes),
         command=f"<p class=quiet>Made by <code>{escape(command)}</code></p>" if command else "",
         data=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
@@ -66,6 +67,15 @@ def _described(panes: Sequence[Pane]) -> list[dict[str, Any]]:
         rest = {"sides": pane.sides, "medium": pane.medium, "generation": pane.generation, "notes": pane.notes}
         found.append({"title": pane.title, "maps": maps} | rest)
     return found
+
+
+def _random(panes: Sequence[Pane]) -> str:
+    """Say of which panes the weights are random; nothing where they are of none."""
+    found = [pane for pane in panes if pane.random]
+    if not found:
+        return ""
+    whose = "" if len(found) == len(panes) else f" of {escape(found[0].title)}"
+    return f"<p class=random role=note>The weights{whose} are random: no training made this attention.</p>"
 
 
 def _still(pane: Pane) -> str:

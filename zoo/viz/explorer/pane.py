@@ -65,6 +65,7 @@ class Pane:
         medium: what is read, to lay attention over; None for tokens alone.
         generation: prompt, steps and tree; None where nothing is written token by token.
         notes: why something is missing.
+        random: whether the weights are random, so that the attention is not learned.
     """
 
     title: str
@@ -73,6 +74,7 @@ class Pane:
     medium: Medium | None
     generation: dict[str, Any] | None
     notes: list[str]
+    random: bool = False
 
 
 @dataclass(frozen=True)

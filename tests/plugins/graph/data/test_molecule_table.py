@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 import zoo
 from zoo import DataError
 from zoo.data.corpus import open_corpus
+from zoo.data.python.given import GivenData, open_given
 from zoo.plugins.graph.data.corpus import GraphsCorpus
 
 SPEC = zoo.info("graph-tiny")
@@ -88,3 +90,14 @@ def test_what_is_no_molecule_is_left_out_and_counted(parquet: Any) -> None:
 def test_columns_that_do_not_fit_are_named(parquet: Any, columns: Any, options: str, error: str) -> None:
     with pytest.raises(DataError, match=error):
         opened(f"parquet:{parquet('a.parquet', **columns)}?{options}")
+
+
+def test_molecules_of_too_few_scaffolds_are_told_what_their_data_take(parquet: Any) -> None:
+    molecules = ["C" * count for count in range(1, 13)]
+    numbers = [place / 2 for place in range(12)]
+    with pytest.raises(DataError, match=r"of their own: \?draw=random parts them molecule by molecule$"):
+        opened(f"parquet:{parquet('a.parquet', smiles=molecules, y=numbers)}")
+    given = GivenData({"train": list(zip(molecules, numbers, strict=True))})
+    with pytest.raises(DataError, match=r"of their own: columns=\{'draw': 'random'\} parts them molecule by molecule$"):
+        open_given(given, SPEC)
+    assert sum(open_given(replace(given, columns={"draw": "random"}), SPEC).sizes.values()) == 12

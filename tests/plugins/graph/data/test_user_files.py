@@ -295,7 +295,7 @@ def test_molecules_of_one_scaffold_cannot_be_parted(tmp_path: Path) -> None:
     path = write(tmp_path / "some.csv", ["smiles,mass", *(f"c1ccccc1{'C' * count},1.5" for count in range(9))])
     with pytest.raises(
         DataError,
-        match=r"9 molecules with 1 different scaffolds .*\?split=random parts them",
+        match=r"9 molecules with 1 different scaffolds .* own: graphs:FILE\?split=random parts them molecule",
     ):
         open_graphs(path, SPEC, 0, "")
     assert sum(open_graphs(f"{path}?split=random", SPEC, 0, "").sizes.values()) == 9

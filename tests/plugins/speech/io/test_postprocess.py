@@ -70,6 +70,11 @@ def test_what_does_not_fit_is_refused(placed: dict[str, Any], tmp_path: Path) ->
         Postprocess(placed)([[4]])
 
 
+def test_a_recogniser_of_bytes_that_was_saved_alone_writes(tmp_path: Path) -> None:
+    zoo.weights.save(zoo.create("speech-micro", task="generate", depth=1), tmp_path)
+    assert zoo.postprocess(f"local-dir:{tmp_path}")([[4 + ord("h"), 4 + ord("i"), 2]]) == ["hi"]
+
+
 def test_a_name_gives_it() -> None:
     assert isinstance(zoo.postprocess("speech-tiny"), Postprocess)
     assert isinstance(zoo.postprocess("conformer-tiny"), Postprocess)

@@ -39,15 +39,15 @@ def test_generate_answers_the_others_names_what_it_skips_and_fails_at_the_end(
     assert "an input cannot be read: " in err
 
 
-@pytest.mark.parametrize("option", [("--stream",), ("--target", "a caption", "--json")])
+@pytest.mark.parametrize("option", [("--stream", "--max-len", "2"), ("--target", "a caption", "--json")])
 def test_streams_and_scores_go_on_behind_an_input_that_cannot_be_read(
     run: Run, captioner: str, tmp_path: Path, option: tuple[str, ...]
 ) -> None:
     picture, gone = str(tmp_path / "a.png"), str(tmp_path / "gone.png")
     Image.linear_gradient("L").save(picture)
-    code, alone, _ = run("generate", captioner, picture, "--max-len", "2", *option)
+    code, alone, _ = run("generate", captioner, picture, *option)
     assert (code, alone.endswith("\n")) == (0, True)
-    code, out, err = run("generate", captioner, gone, picture, picture, "--max-len", "2", *option)
+    code, out, err = run("generate", captioner, gone, picture, picture, *option)
     assert (code, out) == (1, 2 * alone)
     assert err.startswith(f"zoo: skipped {gone!r}: an input cannot be read: ")
     assert err.endswith("zoo: 1 of 3 inputs skipped\n")

@@ -116,6 +116,14 @@ def test_piped_lines_are_answered_in_order_with_their_context(run: Run, writer: 
     assert out == f"{first}\n{wanted}\n"
 
 
+def test_a_model_of_bytes_that_was_saved_alone_answers_as_with_its_tokenizer(run: Run, writer: str) -> None:
+    asked = [("chat", writer, "--max-len", "4"), ("generate", writer, "--max-len", "4", "--beam", "2")]
+    wanted = [run(*words, piped=b"ab\ncd\n") for words in asked]
+    assert [code for code, *_ in wanted] == [0, 0]
+    (Path(writer) / "tokenizer.json").unlink()
+    assert [run(*words, piped=b"ab\ncd\n") for words in asked] == wanted
+
+
 def test_commands_are_told_and_unknown_ones_named(run: Run, writer: str) -> None:
     _, fresh, _ = run("chat", writer, "--max-len", "4", piped=b"cd\n")
     code, out, err = run("chat", writer, "--max-len", "4", piped=b"ab\n/reset\ncd\n/help\n/leave\n")

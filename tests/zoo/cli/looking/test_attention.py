@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def _light(one_thread: None) -> None:
 def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run `zoo attention` in a folder of its own."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("zoo.cli.looking.told_after.PATIENCE", 600.0)  # no line of progress among what is compared
     return partial(run, "attention")
 
 
@@ -66,6 +68,38 @@ def test_attention_is_laid_over_the_picture(run: Run, tmp_path: Path) -> None:
         shades = np.array(image.convert("RGB")).reshape(-1, 3)
     assert len(np.unique(shades, axis=0)) > 100
     assert "--over-picture: this model reads no pictures" in run("speech-tiny", "--over-picture", "--layer", "1")[2]
+
+
+def test_layers_and_heads_are_chosen_as_zoo_explore_chooses_them(run: Run, drawn: Any) -> None:
+    size = [
+        word for key, value in (SIZE | {"depth": 3, "num_heads": 4}).items() for word in ("--set", f"{key}={value}")
+    ]
+    for words in (
+        ["--layers", "1,3", "--heads", "2-3"],
+        ["--layer", "1", "--layer", "3", "--head", "2", "--head", "3"],
+    ):
+        assert run("vit-micro", *size, *words)[0] == 0
+        _, maps = drawn.pop()
+        assert [(each.layer, each.heads) for each in maps] == [(1, (2, 3)), (3, (2, 3))]
+    assert "--layers 9: there are layers 1 … 3" in run("vit-micro", *size, "--layer", "9")[2]
+
+
+def test_a_picture_that_is_long_in_the_making_is_told_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved, told = Figure.savefig, Event()
+
+    def echo(text: str, err: bool = False) -> None:
+        if "drawing" in text:
+            assert err
+            told.set()
+
+    def slow(figure: Figure, *given: Any, **options: Any) -> None:
+        assert told.wait(60)
+        saved(figure, *given, **options)
+
+    monkeypatch.setattr("zoo.cli.looking.told_after.PATIENCE", 0.0)
+    monkeypatch.setattr("zoo.cli.looking.told_after.typer.echo", echo)
+    monkeypatch.setattr(Figure, "savefig", slow)
+    assert run("vit-micro", *TINY)[0] == 0
 
 
 @pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
@@ -182,7 +216,7 @@ def test_configuration_can_be_changed_and_weights_left_aside(run: Run, writer: s
         (["vit-micro", "a.png", "--data", "digits"], "1 input and --data 'digits': give one of them"),
         (["vit-micro", "a.png"], "an input cannot be read: there is no file 'a.png'"),
         (["vit-micro", "--max-len", "3"], "--max-len 3: nothing is generated here"),
-        (["vit-micro", "--layer", "2"], "--layer 2: there are layers 1 … 1"),
+        (["vit-micro", "--layer", "2"], "--layers 2: there are layers 1 … 1"),
         (["resnet-micro"], "convolutions and recurrent cells make none. `zoo predict` and `zoo generate` show its"),
         (["no/model"], "there is no folder 'no/model'"),
     ],

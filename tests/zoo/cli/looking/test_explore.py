@@ -4,7 +4,6 @@ import gc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import Any
 from weakref import ReferenceType, ref
 
@@ -12,7 +11,6 @@ import pytest
 from PIL import Image
 
 import zoo
-from zoo.cli.looking.explore import numbers, told_after
 from zoo.viz.explorer.pane import pane_of
 
 Run = Callable[..., tuple[int, str, str]]
@@ -24,7 +22,7 @@ TINY = [word for key, value in SIZE.items() for word in ("--set", f"{key}={value
 def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_thread: None) -> Run:
     """Run `zoo explore` in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("zoo.cli.looking.explore.PATIENCE", 600.0)  # no line of progress among what is compared
+    monkeypatch.setattr("zoo.cli.looking.told_after.PATIENCE", 600.0)  # no line of progress among what is compared
     Image.linear_gradient("L").save("cat.png")
     return partial(run, "explore")
 
@@ -35,24 +33,7 @@ def test_a_page_is_written(run: Run) -> None:
     text = Path("attention.html").read_text(encoding="utf-8")
     assert "<title>Attention of vit-micro: cat.png</title>" in text
     assert "zoo explore vit-micro cat.png --set dim=16" in text
-
-
-def test_a_page_that_is_long_in_the_making_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Event()
-    lines: list[tuple[str, bool]] = []
-
-    def echo(text: str, err: bool) -> None:
-        lines.append((text, err))
-        told.set()
-
-    monkeypatch.setattr("zoo.cli.looking.explore.typer.echo", echo)
-    monkeypatch.setattr("zoo.cli.looking.explore.PATIENCE", 0.0)
-    with told_after("running the model"):
-        assert told.wait(60)
-    monkeypatch.setattr("zoo.cli.looking.explore.PATIENCE", 600.0)
-    with told_after("running it again"):
-        pass
-    assert lines == [("running the model", True)]
+    assert "The weights are random" in text
 
 
 def test_two_inputs_two_mechanisms_and_before_training_stand_side_by_side(run: Run, writer: str) -> None:
@@ -61,7 +42,11 @@ def test_two_inputs_two_mechanisms_and_before_training_stand_side_by_side(run: R
     title = "Attention of vit-micro: cat.png and vit-micro attention=window:1: cat.png"
     assert f"<title>{title}</title>" in Path("b.html").read_text(encoding="utf-8")
     assert run(writer, "ab", "--max-len", "3", "--beam", "2", "--against-fresh", "--layers", "1")[0] == 0
-    assert f"{writer} fresh: ab</title>" in Path("attention.html").read_text(encoding="utf-8")
+    text = Path("attention.html").read_text(encoding="utf-8")
+    assert f"{writer} fresh: ab</title>" in text
+    assert f"The weights of {writer} fresh: ab are random" in text
+    assert run(writer, "ab", "--max-len", "3")[0] == 0
+    assert "are random" not in Path("attention.html").read_text(encoding="utf-8")
 
 
 def test_a_model_of_two_inputs_is_made_once_and_is_gone_when_the_next_one_runs(
@@ -138,8 +123,3 @@ def test_a_second_input_that_is_absent_is_told_before_the_model_runs(run: Run, m
     code, _, err = run("vit-micro", "cat.png", "lost.png", *TINY)
     assert code == 2
     assert "there is no file 'lost.png'" in err
-
-
-def test_numbers_are_single_or_ranges() -> None:
-    assert numbers("--layers", "1, 3-5") == (1, 3, 4, 5)
-    assert numbers("--layers", "") == ()

@@ -42,6 +42,16 @@ def test_a_model_without_weights_is_not_exported(run: Callable[..., Any], tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+def test_a_joined_model_without_weights_is_told_by_the_options_of_the_command(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    name = "joined:vit-micro+decoder-tiny"
+    code, out, err = run("export", name, "--to", "pt2", "--out", str(tmp_path / "out"))
+    assert (code, out) == (2, "")
+    assert f"zoo export {name} --random" in err
+    assert "pretrained=" not in err
+
+
 @pytest.fixture
 def without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide onnxruntime, and it alone, as where it is not installed."""

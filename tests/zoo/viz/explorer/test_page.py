@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -40,6 +41,16 @@ def test_panes_say_where_their_numbers_are() -> None:
     data = json.loads(re.search(r'id="data">(.*?)</script>', page([pane(), pane()]), re.DOTALL)[1])
     assert [each["at"] for one in data["panes"] for each in one["maps"]] == [[0, 0], [3, 9], [6, 18], [9, 27]]
     assert (data["scales"], data["numbers"], data["bits"]) == (12, 36, 16)
+
+
+def test_random_weights_are_told_and_of_which_pane_where_there_are_two() -> None:
+    learned, random = pane("after"), replace(pane("before <b>"), random=True)
+    note = re.compile(r"<p class=random role=note>(.*?)</p>")
+    assert note.findall(page([learned])) == []
+    assert note.findall(page([random])) == ["The weights are random: no training made this attention."]
+    assert note.findall(page([random, random])) == note.findall(page([random]))
+    (both,) = note.findall(page([learned, random]))
+    assert both.startswith("The weights of before &lt;b&gt; are random")
 
 
 def test_a_still_picture_stands_where_no_script_runs() -> None:
