@@ -57,7 +57,7 @@ def write(model: Generator, inputs: Sequence[Any], max_len: int | None, beam: in
     seen: list[tuple[Tensor, Tensor]] = []
     with observe(lambda ids, running: seen.append((ids[0].clone(), running[0].clone()))):
         searches = "length_penalty" in signature(model.generate).parameters  # else CTC proposes whole transcripts
-        options = {"length_penalty": ALPHA} if searches else {}
+        options: dict[str, Any] = {"length_penalty": ALPHA} if searches else {}
         found = model.generate(*inputs, max_len=max_len, beam=beam, n_best=beam, **options)
     tree = tree_of(seen, found, names, model.symbols.eos) if beam > 1 and searches else []
     length, ids = int(found.lengths[0, 0]), found.ids[0, 0].tolist()
