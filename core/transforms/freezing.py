@@ -46,17 +46,22 @@ def new_keys(model: nn.Module) -> tuple[str, ...]:
 
 def _matching(model: nn.Module, part: str, names: list[str], given: str) -> list[str]:
     known = _parts(model, names)
-    found = known.get(part) or (_first_layer(model) if part == STEM else [])
+    found = known.get(part) or (_first_layer(model, names) if part == STEM else [])
     found = found or [name for name in names if fnmatchcase(name, part) or name.startswith(f"{part}.")]
     if not found:
         raise ConfigError(f"freeze={given!r}: {part!r} matches no weights: the parts are {_shown(names)}")
     return found
 
 
-def _first_layer(model: nn.Module) -> list[str]:
-    """Give the parameters that a network of timm, which has no part called stem, orders first."""
+def _first_layer(model: nn.Module, names: list[str]) -> list[str]:
+    """Give the parameters that make vectors in a model without a part called stem.
+
+    These are what a network of timm orders first, and the embedding of a model that writes, by which it reads, too.
+    """
     depths: Any = getattr(model, "parameter_depths", None)
-    return [name for name, depth in depths().items() if depth == 0] if depths is not None else []
+    if depths is not None:
+        return [name for name, depth in depths().items() if depth == 0]
+    return [name for name in names if name.startswith("target.")]
 
 
 def _parts(model: nn.Module, names: list[str]) -> dict[str, list[str]]:

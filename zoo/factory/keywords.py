@@ -20,6 +20,8 @@ _WHY = {
 }
 _FIXED = {"attention": "its attention is fixed", "position": "its position encoding is fixed"}
 """Why models with attention do not take a keyword: their makers lack the parameter."""
+_CHOICES = ("soft", "hard")
+"""What `choice=` of recurrent decoders may be, which others call their attention."""
 
 
 def accepted(entry: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
@@ -63,7 +65,12 @@ def check(spec: ModelSpec, entry: Callable[..., Any], given: Mapping[str, Any]) 
         if keyword in named or (anything and not swapped) or (keyword == "task" and task == spec.task):
             continue
         if keyword in _WHY:
-            raise ConfigError(f"Model '{spec.name}' takes no {keyword}=: {_reason(keyword, spec, anything)}")
+            other = (
+                f"; write choice={value!r}"
+                if keyword == "attention" and value in _CHOICES and "choice" in named
+                else ""
+            )
+            raise ConfigError(f"Model '{spec.name}' takes no {keyword}=: {_reason(keyword, spec, anything)}{other}")
         known = {*named, "task", "num_classes", "attention", "position", "weights", "device", "dtype"}
         raise KeywordError(
             f"Model '{spec.name}' has no keyword '{keyword}'.{near(keyword, known)} It takes {listed(sorted(named))}.",

@@ -197,6 +197,8 @@ def test_a_model_of_attention_that_cannot_be_swapped_says_that_it_is_fixed() -> 
         ConfigError, match=r"takes no attention=: its attention is fixed, as zoo:Nothing has no parameter 'attention'"
     ):
         check(spec, lambda dim=8: None, {"attention": "full"})
+    with pytest.raises(ConfigError, match=r"takes no attention=: .*; write choice='hard'$"):
+        zoo.create("caption-rnn-tiny", attention="hard")
 
 
 def test_a_models_only_task_may_be_asked_for() -> None:

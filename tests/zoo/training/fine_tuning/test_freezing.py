@@ -49,6 +49,15 @@ def test_the_stem_of_a_cnn_is_its_first_convolution() -> None:
     assert still == {"conv1", "bn1"}
 
 
+@pytest.mark.parametrize("name", ["decoder-tiny", "transformer-tiny", "rnn-attention-tiny"])
+def test_the_stem_of_a_model_that_writes_is_the_embedding_by_which_it_reads(name: str) -> None:
+    model = zoo.create(name)
+    freeze(model, "stem")
+    still = {name.split(".")[0] for name, each in model.named_parameters() if not each.requires_grad}
+    assert still == {"target"}
+    assert moved(model)
+
+
 @pytest.mark.parametrize(("parts", "error"), [("trunk", "'trunk' matches no weights"), ("*", "nothing to train")])
 def test_what_matches_nothing_or_everything_is_an_error_that_names_the_parts(parts: str, error: str) -> None:
     with pytest.raises(ConfigError, match=error) as raised:
