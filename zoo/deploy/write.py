@@ -108,7 +108,7 @@ def quantize(path: Path) -> None:
     require("int8 weights of an ONNX file", (RUNTIME, *LIBRARIES))
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    kept = _batched(path)
+    kept = _no_matrix(path)
     whole = path.with_name(f"float-{path.name}")
     path.rename(whole)
     try:
@@ -126,13 +126,16 @@ def quantize(path: Path) -> None:
         whole.unlink()
 
 
-def _batched(path: Path) -> list[str]:
-    """Name the products with several constant matrices, such as one for each head: onnxruntime has none in int8."""
+def _no_matrix(path: Path) -> list[str]:
+    """Name the products with several constant matrices, such as one for each head, or with a vector, as of scores.
+
+    onnxruntime writes both in int8, and refuses the file, or computes none of its answers.
+    """
     import onnx
 
     graph = onnx.load(path, load_external_data=False).graph
-    several = {one.name for one in graph.initializer if len(one.dims) > 2}
-    return [node.name for node in graph.node if node.op_type == "MatMul" and node.input[1] in several]
+    others = {one.name for one in graph.initializer if len(one.dims) != 2}
+    return [node.name for node in graph.node if node.op_type == "MatMul" and node.input[1] in others]
 
 
 @contextlib.contextmanager

@@ -55,6 +55,15 @@ class EachHead(nn.Module):
         return self.first(x)[:, None] @ self.heads
 
 
+class ByVector(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.vector = nn.Linear(8, 8), nn.Parameter(torch.randn(8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.first(x).tanh() @ self.vector
+
+
 def program(module: nn.Module) -> Program:
     return Program("model", module, ("x",), ("y",), [(torch.ones(n, 3),) for n in (2, 1, 4)])
 
@@ -133,14 +142,17 @@ def test_a_window_serves_lengths_that_it_covers() -> None:
         torch.testing.assert_close(exported.module()(*case), InWindow()(*case))
 
 
-def test_products_with_a_matrix_for_each_head_run_beside_int8_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [EachHead, ByVector])
+def test_products_with_a_matrix_for_each_head_or_a_vector_run_beside_int8_weights(
+    kind: type[nn.Module], tmp_path: Path
+) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     cases = [(torch.randn(2, n, 8),) for n in (9, 3)]
-    heads, path = Program("model", EachHead(), ("x",), ("y",), cases), tmp_path / "model.onnx"
-    write_onnx(traced(heads), heads, path)
+    product, path = Program("model", kind(), ("x",), ("y",), cases), tmp_path / "model.onnx"
+    write_onnx(traced(product), product, path)
     quantize(path)
-    assert check(heads, path, 0.1) > 0
+    assert check(product, path, 0.1) > 0
 
 
 def test_int8_weights_leave_a_bit_free_for_processors_that_add_products_in_16_bits(tmp_path: Path) -> None:
