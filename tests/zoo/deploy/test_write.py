@@ -10,7 +10,7 @@ from zoo.core import Pattern, Window, attend
 from zoo.core.layers.pooling import check_pool
 from zoo.deploy.check import check
 from zoo.deploy.programs import Program
-from zoo.deploy.write import quantize, traced, write_onnx, write_pt2
+from zoo.deploy.write import quantize, traced, write_onnx, write_pt2, written
 
 
 class LooksAtValues(nn.Module):
@@ -166,3 +166,19 @@ def test_int8_weights_leave_a_bit_free_for_processors_that_add_products_in_16_bi
     arrays = [onnx.numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer]
     (weight,) = (array for array in arrays if array.dtype == "int8" and array.ndim == 2)
     assert 60 <= abs(weight.astype(int)).max() <= 64
+
+
+def test_int8_weights_of_a_file_beyond_2_gb_leave_no_file_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    monkeypatch.setattr("torch.onnx._internal.exporter._onnx_program._LARGE_MODEL_THRESHOLD", 0)
+    cases = [(torch.randn(n, 64),) for n in (4, 3)]
+    layer, path = Program("model", torch.nn.Linear(64, 64), ("x",), ("y",), cases), tmp_path / "model.onnx"
+    write_onnx(traced(layer), layer, path)
+    assert {file.name for file in written(path)} == {"model.onnx", "model.onnx.data"}
+    assert check(layer, path, 1e-5) < 1e-5
+    quantize(path)
+    assert written(path) == list(tmp_path.iterdir()) == [path]
+    assert check(layer, path, 0.1) > 0
