@@ -13,7 +13,7 @@ from zoo.deploy import bundle
 from zoo.deploy.check import agreement
 from zoo.deploy.check import check as compare
 from zoo.deploy.programs import Program, programs
-from zoo.deploy.write import LIBRARIES, RUNTIME, quantize, traced, write_onnx, write_pt2
+from zoo.deploy.write import LIBRARIES, RUNTIME, quantize, traced, write_onnx, write_pt2, written
 from zoo.errors import ConfigError, ExportError, MissingLibraryError, WeightsError, ZooError
 from zoo.pipeline import Pipeline
 from zoo.registry import require
@@ -136,7 +136,8 @@ def _files(
         if int8:
             quantize(path)
             said += f"; in int8: {_quality(program, path)}" if check else ", in int8"
-        tell(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, {said} ({time.perf_counter() - start:.0f} s)")
+        size = sum(file.stat().st_size for file in written(path)) / 1e6
+        tell(f"{path.name}: {size:.1f} MB, {said} ({time.perf_counter() - start:.0f} s)")
         found[program] = path
     if not found:
         raise ExportError(f"'{model.spec.name}' has no program")

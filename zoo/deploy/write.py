@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -96,6 +97,11 @@ def write_onnx(exported: Any, program: Program, path: Path) -> None:
             raise ExportError(f"{program.name}: not written as ONNX: {_reason(error, program)}") from error
 
 
+def written(path: Path) -> list[Path]:
+    """Give the files of a program: its own, and that of its weights where they stand in a second one."""
+    return [file for file in (path, path.with_name(f"{path.name}.data")) if file.exists()]
+
+
 def quantize(path: Path) -> None:
     """Turn the weights of matrix products of an ONNX file into int8, activations as they come; in place.
 
@@ -108,31 +114,31 @@ def quantize(path: Path) -> None:
     require("int8 weights of an ONNX file", (RUNTIME, *LIBRARIES))
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    kept = _batched(path)
-    whole = path.with_name(f"float-{path.name}")
-    path.rename(whole)
-    try:
-        with _quiet():
-            quantize_dynamic(
-                whole,
-                path,
-                weight_type=QuantType.QInt8,
-                per_channel=True,
-                reduce_range=True,
-                op_types_to_quantize=["MatMul", "Gemm"],
-                nodes_to_exclude=kept,
-            )
-    finally:
-        whole.unlink()
+    kept = _no_matrix(path)
+    with TemporaryDirectory(dir=path.parent) as floats, _quiet():
+        for file in written(path):
+            file.rename(Path(floats) / file.name)
+        quantize_dynamic(
+            Path(floats) / path.name,
+            path,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            reduce_range=True,
+            op_types_to_quantize=["MatMul", "Gemm"],
+            nodes_to_exclude=kept,
+        )
 
 
-def _batched(path: Path) -> list[str]:
-    """Name the products with several constant matrices, such as one for each head: onnxruntime has none in int8."""
+def _no_matrix(path: Path) -> list[str]:
+    """Name the products with several constant matrices, such as one for each head, or with a vector, as of scores.
+
+    onnxruntime writes both in int8, and refuses the file, or computes none of its answers.
+    """
     import onnx
 
     graph = onnx.load(path, load_external_data=False).graph
-    several = {one.name for one in graph.initializer if len(one.dims) > 2}
-    return [node.name for node in graph.node if node.op_type == "MatMul" and node.input[1] in several]
+    others = {one.name for one in graph.initializer if len(one.dims) != 2}
+    return [node.name for node in graph.node if node.op_type == "MatMul" and node.input[1] in others]
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from zoo.core import Pattern, Window, attend
 from zoo.core.layers.pooling import check_pool
 from zoo.deploy.check import check
 from zoo.deploy.programs import Program
-from zoo.deploy.write import quantize, traced, write_onnx, write_pt2
+from zoo.deploy.write import quantize, traced, write_onnx, write_pt2, written
 
 
 class LooksAtValues(nn.Module):
@@ -53,6 +53,15 @@ class EachHead(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.first(x)[:, None] @ self.heads
+
+
+class ByVector(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.vector = nn.Linear(8, 8), nn.Parameter(torch.randn(8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.first(x).tanh() @ self.vector
 
 
 def program(module: nn.Module) -> Program:
@@ -133,14 +142,17 @@ def test_a_window_serves_lengths_that_it_covers() -> None:
         torch.testing.assert_close(exported.module()(*case), InWindow()(*case))
 
 
-def test_products_with_a_matrix_for_each_head_run_beside_int8_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [EachHead, ByVector])
+def test_products_with_a_matrix_for_each_head_or_a_vector_run_beside_int8_weights(
+    kind: type[nn.Module], tmp_path: Path
+) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     cases = [(torch.randn(2, n, 8),) for n in (9, 3)]
-    heads, path = Program("model", EachHead(), ("x",), ("y",), cases), tmp_path / "model.onnx"
-    write_onnx(traced(heads), heads, path)
+    product, path = Program("model", kind(), ("x",), ("y",), cases), tmp_path / "model.onnx"
+    write_onnx(traced(product), product, path)
     quantize(path)
-    assert check(heads, path, 0.1) > 0
+    assert check(product, path, 0.1) > 0
 
 
 def test_int8_weights_leave_a_bit_free_for_processors_that_add_products_in_16_bits(tmp_path: Path) -> None:
@@ -154,3 +166,19 @@ def test_int8_weights_leave_a_bit_free_for_processors_that_add_products_in_16_bi
     arrays = [onnx.numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer]
     (weight,) = (array for array in arrays if array.dtype == "int8" and array.ndim == 2)
     assert 60 <= abs(weight.astype(int)).max() <= 64
+
+
+def test_int8_weights_of_a_file_beyond_2_gb_leave_no_file_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    monkeypatch.setattr("torch.onnx._internal.exporter._onnx_program._LARGE_MODEL_THRESHOLD", 0)
+    cases = [(torch.randn(n, 64),) for n in (4, 3)]
+    layer, path = Program("model", torch.nn.Linear(64, 64), ("x",), ("y",), cases), tmp_path / "model.onnx"
+    write_onnx(traced(layer), layer, path)
+    assert {file.name for file in written(path)} == {"model.onnx", "model.onnx.data"}
+    assert check(layer, path, 1e-5) < 1e-5
+    quantize(path)
+    assert written(path) == list(tmp_path.iterdir()) == [path]
+    assert check(layer, path, 0.1) > 0
