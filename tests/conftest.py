@@ -143,9 +143,10 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tasks on texts that rules make, such as `tags`, have few of them: thousands take seconds to write."""
-    monkeypatch.setattr("zoo.plugins.text.data.synthetic.tasks.SIZES", (300, 40, 60))
-    few = {"train": 20, "validation": 2, "test": 2}
-    monkeypatch.setattr("zoo.plugins.text.data.synthetic.string_tasks._PER_LENGTH", few)
+    from zoo.plugins.text.data.synthetic import string_tasks, tasks
+
+    monkeypatch.setattr(tasks, "SIZES", (300, 40, 60))
+    monkeypatch.setattr(string_tasks, "_PER_LENGTH", {"train": 20, "validation": 2, "test": 2})
 
 
 @pytest.fixture
