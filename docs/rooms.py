@@ -6,7 +6,7 @@ here; tests/test_architecture.py fails while a page is out of date.
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -32,26 +32,30 @@ def purpose(package: str) -> str:
     return " ".join(text.split("\n\n")[0].split())
 
 
-def imported(folder: Path) -> Iterator[str]:
-    """Give the modules that the files of a folder import, wherever in the file, except for type checkers only."""
-    for path in folder.rglob("*.py"):
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
-                continue
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Import):
-                    yield from (alias.name for alias in node.names)
-                elif isinstance(node, ast.ImportFrom):
-                    yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Give the modules that a file imports, wherever in it, except for type checkers only."""
+    found: set[str] = set()
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(found)
 
 
+@cache
 def arrows(package: str) -> dict[str, set[str]]:
     """Give the rooms that each room of a package imports."""
     own = rooms(package)
     return {
         room: {
             other
-            for name in imported(folder_of(f"{package}.{room}"))
+            for path in folder_of(f"{package}.{room}").rglob("*.py")
+            for name in imported(path)
             for other in own
             if other != room and f"{name}.".startswith(f"{package}.{other}.")
         }

@@ -1,4 +1,5 @@
 import functools
+import gc
 import inspect
 import os
 import sys
@@ -100,6 +101,26 @@ def pytest_collectstart() -> None:
     torch.manual_seed(0)
 
 
+def pytest_collection_finish() -> None:
+    """Leave what stays to the end, modules and tests, out of each search for garbage, which took a second each time.
+
+    And draw no figure of a training's losses, which takes longer than a small training: see `losses_drawn`.
+    """
+    gc.collect()
+    gc.freeze()
+    from zoo.training.callbacks import save_run  # here, where the types of its calls are checked
+
+    vars(save_run)["draw"] = lambda *_: None
+
+
+@pytest.fixture
+def losses_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let trainings draw their losses."""
+    from zoo.training.callbacks import loss_curve, save_run
+
+    monkeypatch.setattr(save_run, "draw", loss_curve.draw)
+
+
 @pytest.fixture
 def unchecked_shapes() -> Iterator[None]:
     """Leave out the checks of shapes at run time, which `torch.export` cannot read."""
@@ -116,6 +137,15 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tasks on texts that rules make, such as `tags`, have few of them: thousands take seconds to write."""
+    from zoo.plugins.text.data.synthetic import string_tasks, tasks
+
+    monkeypatch.setattr(tasks, "SIZES", (300, 40, 60))
+    monkeypatch.setattr(string_tasks, "_PER_LENGTH", {"train": 20, "validation": 2, "test": 2})
 
 
 @pytest.fixture

@@ -52,6 +52,8 @@ class PluginConformance:
     budget: ClassVar[int] = 2_000_000
     """Parameters above which a model without an entry in `small` is only built, on the meta device."""
     batch_size: ClassVar[int] = 3
+    _registries: ClassVar[dict[type, tuple[Any, Registry]]] = {}
+    """The plugin of each class, and the registry with it and the built-in patterns, made once for all tests."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run a test that takes a `name` for each model; one that takes a `runnable`, for each that is small."""
@@ -68,7 +70,7 @@ class PluginConformance:
         """Let the zoo see this plugin and the built-in patterns only."""
         # No yield: the run-time checks of types that may wrap this hide from pytest that it is a generator.
         stack = ExitStack()
-        stack.enter_context(using(self._new_registry()))
+        stack.enter_context(using(self._registry()))
         request.addfinalizer(stack.close)  # noqa: PT021
 
     @pytest.fixture
@@ -86,7 +88,7 @@ class PluginConformance:
 
     def test_plugin_loads(self) -> None:
         """The registry takes the plugin: hooks are spelt well, records are whole, names are legal."""
-        info = self._new_registry().plugins()[-1]
+        info = self._registry().plugins()[-1]
         assert info.status == "ok", f"plugin '{info.name}' {info.status}: {info.cause}\n{info.traceback}"
 
     def test_hooks_are_marked(self) -> None:
@@ -229,17 +231,20 @@ class PluginConformance:
     def _object(self) -> Any:
         return given(self.plugin).load()
 
-    def _new_registry(self) -> Registry:
-        registry = Registry(plugins=["zoo.registry.builtin", self.plugin], autoload=False)
-        with warnings.catch_warnings():
-            # test_plugin_loads says it better.
-            warnings.simplefilter("ignore")
-            registry.plugins()
+    def _registry(self) -> Registry:
+        plugin, registry = self._registries.get(type(self), (None, None))
+        if registry is None or plugin is not self.plugin:
+            registry = Registry(plugins=["zoo.registry.builtin", self.plugin], autoload=False)
+            with warnings.catch_warnings():
+                # test_plugin_loads says it better.
+                warnings.simplefilter("ignore")
+                registry.plugins()
+            self._registries[type(self)] = self.plugin, registry
         return registry
 
     def _specs(self) -> list[ModelSpec]:
         own = given(self.plugin).name
-        return [spec for spec in self._new_registry().models if spec.plugin == own]
+        return [spec for spec in self._registry().models if spec.plugin == own]
 
     def _is_small(self, spec: ModelSpec) -> bool:
         return spec.name in self.small or (spec.parameters or 0) <= self.budget

@@ -11,7 +11,10 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize(
+    "read",
+    [pytest.param(code, id=name, marks=[pytest.mark.slow] if name == "smiles" else []) for name, code in READS.items()],
+)
 def test_pyg_is_imported_without_its_warning(read: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error:`torch.jit.script` is deprecated", "-c", read], capture_output=True, text=True

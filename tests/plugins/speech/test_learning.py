@@ -48,6 +48,12 @@ def test_a_model_of_transcripts_is_trained_and_writes(recorded: Path, by: str) -
     assert score <= 0
 
 
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Name a cache in which sounds lie that were spoken once."""
+    return str(tmp_path_factory.mktemp("spoken"))
+
+
 @pytest.mark.slow
 @spoken_here
 def test_digits_are_heard_in_voices_that_were_not_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,9 +73,9 @@ def test_digits_are_heard_in_voices_that_were_not_trained_on(tmp_path: Path, mon
     ],
 )
 def test_strings_of_digits_are_written_down(
-    options: dict[str, Any], most: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], most: float, spoken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZOO_CACHE", spoken)
     monkeypatch.setattr(spoken_digits, "SIZES", {"strings": (1_000, 50, 100)})
     out = tmp_path / "out"
     trained = zoo.train("speech-tiny", "spoken-digits:strings", out=out, task="generate", validations=1, **options)

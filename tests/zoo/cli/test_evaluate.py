@@ -1,7 +1,6 @@
-"""`zoo evaluate`: what it prints, and the files that it writes."""
+"""`zoo evaluate`: what it prints, and the files that it writes; tests/page_commands runs the commands of its page."""
 
 import json
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -73,22 +72,3 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_read(run: Run,
     assert (code, err.count("its ending is none of")) == (2, 1)
     code, _, err = run("evaluate", "nothing", "--csv", str(tmp_path / "none" / "a.csv"))
     assert "--csv" in err
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = (
-        f"thing {i} {('bad', 'good')[i % 2]},{('bad', 'good')[i % 2]},{('north', 'south')[i % 3 > 0]}"
-        for i in range(300)
-    )
-    (tmp_path / "reviews.csv").write_text("\n".join(["text,label,shop", *rows]))
-    page = (Path(__file__).parents[3] / "docs" / "evaluate.md").read_text()
-    commands = [line for line in page.splitlines() if line.startswith("zoo ")]
-    assert len(commands) == 6
-    for command in commands:
-        code, out, err = run(*shlex.split(command)[1:])
-        assert code == 0, err
-        assert "accuracy" in out
-    assert (tmp_path / "digits.html").exists()
-    assert "shop" in (tmp_path / "answers.csv").read_text()

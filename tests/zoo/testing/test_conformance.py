@@ -213,7 +213,7 @@ def see() -> Iterator[Callable[[PluginConformance], PluginConformance]]:
     with ExitStack() as stack:
 
         def enter(kit: PluginConformance) -> PluginConformance:
-            stack.enter_context(using(kit._new_registry()))
+            stack.enter_context(using(kit._registry()))
             return kit
 
         yield enter

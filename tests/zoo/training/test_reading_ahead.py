@@ -131,8 +131,8 @@ LEARNED = [
 
 
 @pytest.fixture(autouse=True)
-def _offline(offline: None) -> None:
-    """Keep the cache apart, and the hub out."""
+def _offline(offline: None, few_texts: None) -> None:
+    """Keep the cache apart, and the hub out; draw few texts."""
 
 
 @pytest.fixture
@@ -180,21 +180,21 @@ def test_a_corpus_is_pickled_for_workers_that_are_spawned(kind: str, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:This DataLoader will create 4 worker")
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 3 worker")
 @pytest.mark.parametrize("kind", LEARNED)
 def test_the_weights_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> None:
     model, source = DATA[kind]
     data, task = source(tmp_path), {"task": TASK[kind]} if kind in TASK else {}
     options: dict[str, Any] = {"steps": 6, "validations": 3, "batch_size": 4, "accumulate": 2, "dropout": 0.1}
     options["augment"] = AUGMENT.get(kind)
-    for workers in (0, 2, 4):
+    for workers in (0, 3):
         zoo.train(model, data, out=tmp_path / str(workers), workers=workers, **options, **SIZE | task)
-    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "024"]
-    assert weights[0] == weights[1] == weights[2]
-    records = [json.loads((tmp_path / name / "training.json").read_text()) for name in "024"]
-    assert [record["settings"]["workers"] for record in records] == [0, 2, 4]
-    assert records[0]["history"] == records[1]["history"] == records[2]["history"]
-    assert records[0]["test"] == records[1]["test"] == records[2]["test"]
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "03"]
+    assert weights[0] == weights[1]
+    records = [json.loads((tmp_path / name / "training.json").read_text()) for name in "03"]
+    assert [record["settings"]["workers"] for record in records] == [0, 3]
+    assert records[0]["history"] == records[1]["history"]
+    assert records[0]["test"] == records[1]["test"]
     assert all(0 <= record["waiting_for_data"] <= 1 for record in records)
 
 

@@ -23,9 +23,8 @@ AIDS = {"scheduled_sampling": 0.5, "corrupt": 0.2, "guided_attention": 1.0, "mon
 
 
 @pytest.fixture
-def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pairs(tmp_path: Path) -> Path:
     """Write pairs of words and the same words backwards."""
-    monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
     words = [f"{a}{b}{c}" for a in "abcde" for b in "fghi" for c in "jkl"]
     (tmp_path / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
     return tmp_path / "pairs.tsv"
@@ -94,7 +93,6 @@ def test_the_data_have_to_be_the_same(pairs: Path) -> None:
 @pytest.fixture
 def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write two compressed files of lines, and let them be a stream."""
-    monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
     monkeypatch.setattr(open_files, "LARGE", 0)
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     for part in "ab":

@@ -75,7 +75,7 @@ def _random(panes: Sequence[Pane]) -> str:
     if not found:
         return ""
     whose = "" if len(found) == len(panes) else f" of {escape(found[0].title)}"
-    return f"<p class=random role=note>The weights{whose} are random: no training made this attention.</p>"
+    return f"<p class=random role=note>The weights{whose} are random: the model was not trained.</p>"
 
 
 def _still(pane: Pane) -> str:

@@ -132,7 +132,9 @@ print(int8_products.works())
 """
 
 
-@pytest.mark.parametrize(("device", "dtype"), [("meta", "float32"), ("cpu", "float64")])
+@pytest.mark.parametrize(
+    ("device", "dtype"), [("meta", "float64"), pytest.param("cpu", "float64", marks=pytest.mark.slow)]
+)
 def test_products_are_the_same_whatever_the_defaults_are_at_import(device: str, dtype: str) -> None:
     program = [sys.executable, "-c", DEFAULTS.format(device=device, dtype=dtype)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)

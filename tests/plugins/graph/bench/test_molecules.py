@@ -1,12 +1,25 @@
 """The benchmark cases of molecules."""
 
+from functools import cache
 from typing import Any
 
 import pytest
 import torch
 
 import zoo
+from zoo.data import Corpus, open_corpus
 from zoo.plugins.graph.bench import molecules
+
+
+@cache
+def opened(data: str, model: str) -> Corpus:
+    """Read the molecules once for all tests."""
+    return open_corpus(data, zoo.info(model))
+
+
+@pytest.fixture(autouse=True)
+def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(molecules, "open_corpus", lambda data, spec: opened(data, spec.name))
 
 
 def test_molecules_are_real_ones() -> None:

@@ -75,6 +75,7 @@ def test_the_loss_is_a_binary_cross_entropy_of_each_known_label(jigsaw: str) -> 
     assert float(loss) == pytest.approx(torch.tensor(2.0).log().item())
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_topics_are_labels_for_an_encoder_and_a_text_for_a_model_that_writes() -> None:
     corpus = open_corpus("topics", BERT)
     assert corpus.task == "multi-label"

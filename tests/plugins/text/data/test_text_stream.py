@@ -157,6 +157,7 @@ tests.stream(Path(sys.argv[2]), train=None).encoded(slow, "bytes")
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_leaves_nothing_half_and_is_gone_on_with(tmp_path: Path, cache: Path) -> None:
     found = stream(tmp_path)
     process = subprocess.Popen([sys.executable, "-c", KILLED, __file__, str(tmp_path)], start_new_session=True)

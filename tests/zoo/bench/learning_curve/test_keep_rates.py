@@ -10,7 +10,8 @@ import pytest
 
 from zoo.bench.learning_curve import keep_rates
 from zoo.bench.learning_curve.config import StudyConfig
-from zoo.bench.learning_curve.contestants.recipes import RATES
+from zoo.bench.learning_curve.contestants import recipes
+from zoo.bench.learning_curve.contestants.recipes import RATES, RECIPE
 from zoo.bench.learning_curve.execution import RunOptions
 from zoo.bench.learning_curve.plan import plan
 from zoo.bench.learning_curve.training.tuning import kept, pilot_budget
@@ -18,26 +19,27 @@ from zoo.errors import DataError
 
 
 def test_the_pilot_of_each_optimizer_is_kept_and_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipes, "RECIPE", replace(RECIPE, rates=(1e-3, 1e-2)))
     small = partial(StudyConfig, models=["vit-micro"], data="digits", sizes=[10], steps=1, precision="32-true")
     studies = [small(seeds=2, optimizer=optimizer) for optimizer in keep_rates.OPTIMIZERS]
     monkeypatch.setattr(keep_rates, "studies", lambda: studies)
     monkeypatch.setattr(keep_rates, "RunOptions", partial(RunOptions, workers=0))
     for _ in range(2):
         keep_rates.main(tmp_path / "out", tmp_path / "rates.json")
-    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2 * 2 * len(RATES)
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2 * 2 * 2
     found = json.loads((tmp_path / "rates.json").read_text())
     assert found["command"] == "python -m zoo.bench.learning_curve.keep_rates"
     assert [entry["config"]["optimizer"] for entry in found["rates"]] == ["muon-hidden", "adamw"]
-    assert [[rate for rate, _ in entry["scores"]] for entry in found["rates"]] == [list(RATES)] * 2
+    assert [[rate for rate, _ in entry["scores"]] for entry in found["rates"]] == [[1e-3, 1e-2]] * 2
 
 
 def _studies() -> list[Any]:
-    """Give the studies; one has its digits spoken first, which takes most of a minute."""
+    """Give the studies; those of cards are quick, others speak digits or draw thousands of texts and graphs first."""
     return [
         pytest.param(
             config,
             id=f"{config.data}-{config.steps}",
-            marks=[pytest.mark.slow] if config.data == "spoken-digits" else [],
+            marks=[] if config.data == "cards" else [pytest.mark.slow],
         )
         for config in keep_rates.studies()
     ]

@@ -105,6 +105,7 @@ def test_a_study_is_run_from_python_with_its_report(log: Path, tmp_path: Path) -
     assert (tmp_path / "out" / "runs.csv").read_text().splitlines()[0].startswith("x,log,bad,timed,")
 
 
+@pytest.mark.slow
 def test_a_study_whose_process_was_killed_goes_on(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     code = f"from square_study import STUDY\nSTUDY.run({str(out)!r}, log={str(log)!r}, sleep=0.2, count=6, workers=1)"

@@ -177,6 +177,7 @@ def test_a_class_with_too_few_examples_is_named_with_how_many_there_are() -> Non
     ],
 )
 @pytest.mark.parametrize("asked", [("3", 0.0), ("", 0.1)])
+@pytest.mark.usefixtures("few_texts")
 def test_data_without_a_class_for_each_example_are_refused(
     data: str, model: str, said: str, asked: tuple[str, float]
 ) -> None:

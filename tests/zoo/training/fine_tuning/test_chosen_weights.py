@@ -32,7 +32,6 @@ def state(model: torch.nn.Module) -> dict[str, Tensor]:
 def test_a_training_is_saved_as_any_other_and_resumed_exactly(
     way: str, quadrants: Any, tiny: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.training.callbacks.save_run.draw", lambda *arguments: None)
     options = {"steps": 8, "batch_size": 8, "validations": 2, "precision": "32-true", **tiny, **WAYS[way]}
     whole = zoo.train("vit-micro", quadrants, out=tmp_path / "whole", **options)
     loaded = zoo.create(f"local-dir:{tmp_path / 'whole'}").eval()

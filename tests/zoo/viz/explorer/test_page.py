@@ -47,7 +47,7 @@ def test_random_weights_are_told_and_of_which_pane_where_there_are_two() -> None
     learned, random = pane("after"), replace(pane("before <b>"), random=True)
     note = re.compile(r"<p class=random role=note>(.*?)</p>")
     assert note.findall(page([learned])) == []
-    assert note.findall(page([random])) == ["The weights are random: no training made this attention."]
+    assert note.findall(page([random])) == ["The weights are random: the model was not trained."]
     assert note.findall(page([random, random])) == note.findall(page([random]))
     (both,) = note.findall(page([learned, random]))
     assert both.startswith("The weights of before &lt;b&gt; are random")

@@ -135,6 +135,7 @@ def test_another_number_of_channels_takes_the_mean_of_the_moments(folder: Path) 
     assert corpus.preparation["mean"] == pytest.approx([0.2])
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_texts_are_read_by_the_tokenizer_of_the_weights(tmp_path: Path) -> None:
     corpus: Any = open_corpus("tags", zoo.info("bert-micro"))
     folder = zoo.weights.save(zoo.create("bert-micro", **corpus.overrides()), tmp_path)

@@ -40,6 +40,7 @@ CASES = [
 ]
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize(("name", "data", "count"), CASES)
 def test_vectors_give_the_loss_of_the_whole_model(name: str, data: str, count: int, fabric: Fabric) -> None:
     probe, part = probed(name, data, count)

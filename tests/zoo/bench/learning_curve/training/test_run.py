@@ -67,6 +67,7 @@ def test_no_drawn_test_example_is_in_a_training_of_development() -> None:
     assert pictures(Corpora("digits").of("vit-micro"), "test") == pictures(digits, "test")
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize(
     ("data", "model", "drawn"),
     [
