@@ -54,9 +54,9 @@ def test_every_rule_gives_the_same_values_and_gradients(
 
 
 @cache
-def large(activation: onednn.Activation | None) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+def large(activation: onednn.Activation | None) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, list[Tensor]]:
     """Draw a product that is large enough for each rule; give its answer and gradients as float64 has them."""
-    parts = [torch.randn(16, 2048), torch.randn(2048, 2048) / 2048**0.5, torch.randn(2048)]
+    parts = torch.randn(16, 2048), torch.randn(2048, 2048) / 2048**0.5, torch.randn(2048)
     exact = [part.double().requires_grad_() for part in parts]
     y = linear(*exact)
     wanted = activation(y) if activation else y
@@ -82,9 +82,9 @@ def test_every_rule_is_right_where_onednn_multiplies_by_it(
         found = multiply(*parts, activation)
         torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
         assert torch.equal(multiply(*parts, activation), found)
-    leaves = [part.clone().requires_grad_() for part in parts]
-    grads = torch.autograd.grad(multiply(*leaves, activation).square().sum(), leaves)
-    torch.testing.assert_close(grads, wanted_grads, rtol=1e-4, atol=1e-4)
+    x, weight, bias = (part.clone().requires_grad_() for part in parts)
+    grads = torch.autograd.grad(multiply(x, weight, bias, activation).square().sum(), (x, weight, bias))
+    torch.testing.assert_close(list(grads), wanted_grads, rtol=1e-4, atol=1e-4)
     assert bool(served) == (RULES[rule].plain or activation in RULES[rule].fused)
     assert all(served)
 
