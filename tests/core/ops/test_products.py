@@ -126,7 +126,7 @@ class Vectors(torch.nn.Module):
     "rule", ["onednn", pytest.param("amd-zen4", marks=pytest.mark.slow)], indirect=True, ids=["onednn", "by columns"]
 )
 def test_a_model_is_exported_and_compiled_whatever_the_rule() -> None:
-    """Which is not asked for then; with it, of these two ways other than PyTorch's, neither would be followed."""
+    """By PyTorch's own way then; these two rules have each of the other ways."""
     check_export(Vectors().eval(), (torch.randn(2, 5, 8),))
     check_compile(Vectors().eval(), (torch.randn(2, 5, 8),))
 

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -12,30 +11,11 @@ import pytest
 import torch
 
 import zoo
-from zoo.data import Parts
-from zoo.plugins.text.data.synthetic import tasks
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 SMALL: dict[str, Any] = {"depth": 1, "dropout": 0.0}
 """Enough for strings."""
-
-
-def fewer(drawn: Callable[..., Parts[Any]]) -> Callable[..., Parts[Any]]:
-    """Hold out a tenth of the examples of validation, and half of those of the test; the training stays as it is."""
-
-    def cut(*given: Any) -> Parts[Any]:
-        parts = drawn(*given)
-        return Parts(parts.train, parts.validation[::10], parts.test[::2])
-
-    return cut
-
-
-@pytest.fixture(autouse=True)
-def _few_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge by some hundred answers: writing thousands would take as long as learning to."""
-    for name in ("in_parts", "draw_pairs"):
-        monkeypatch.setattr(tasks, name, fewer(getattr(tasks, name)))
 
 
 def learned(folder: Path, name: str, data: str, **settings: Any) -> dict[str, float]:
