@@ -207,7 +207,6 @@ ORDER = {
     "zoo.plugins.shared": "text audio images",
     "zoo.plugins.shared.audio": "config lengths stems asr",
     "zoo.plugins.text": "sources tokens models convert peers io data studies bench plugin",
-    "zoo.plugins.joined": "bench",
     "zoo.plugins.text.bench": "int8",
     "zoo.plugins.text.data": "corpus file_readers labelled_corpus parallel_corpus synthetic seq2seq",
     "zoo.plugins.speech": "sources models convert peers io data cli bench plugin",
