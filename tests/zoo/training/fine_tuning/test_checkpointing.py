@@ -44,8 +44,29 @@ def test_stages_of_a_cnn_are_computed_again() -> None:
     assert len(calls) == 3  # it is left as it was
 
 
+@pytest.mark.parametrize("name", ["lstm-lm-micro", "rnn-tiny", "rnn-attention-tiny", "caption-rnn-tiny"])
+def test_recurrent_decoders_are_computed_again(name: str) -> None:
+    torch.manual_seed(0)
+    model: Any = zoo.create(name, dropout=0.1).double().train()
+    drawn = zoo.example(name)
+    inputs = tuple(x.double() if x.is_floating_point() else x for x in drawn)
+
+    def gradients(loss: Any) -> list[Tensor]:
+        torch.manual_seed(1)
+        model.zero_grad()
+        loss(model, Batch(inputs, torch.zeros(2)), 0).backward()
+        return [each.grad.clone() for each in model.parameters() if each.grad is not None]
+
+    plain = gradients(objective)
+    calls: list[None] = []
+    model.decoder.cell.register_forward_hook(lambda *_: calls.append(None))
+    again = gradients(Checkpointed(objective, model))
+    once = len(calls) // 2
+    gradients(objective)
+    assert len(calls) == 3 * once > 0
+    torch.testing.assert_close(again, plain)
+
+
 def test_a_model_without_blocks_is_refused() -> None:
     with pytest.raises(ConfigError, match="checkpointing=True: Linear has no blocks"):
         Checkpointed(objective, nn.Linear(2, 2))
-    with pytest.raises(ConfigError, match="RecurrentCaptioner has no blocks"):
-        Checkpointed(objective, zoo.create("caption-rnn-tiny", image_size=16))
