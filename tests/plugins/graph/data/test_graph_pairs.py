@@ -58,7 +58,7 @@ def test_molecules_have_names_as_classes_numbers_and_labels() -> None:
 
 
 def test_molecules_without_rings_cannot_be_parted_by_them() -> None:
-    with pytest.raises(DataError, match=r"from Python, columns=\{'draw': 'random'\}"):
+    with pytest.raises(DataError, match=r": columns=\{'draw': 'random'\} parts them"):
         opened([("C" * count, float(count)) for count in range(1, 20)])
 
 
