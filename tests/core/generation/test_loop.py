@@ -54,8 +54,8 @@ def test_each_row_is_what_a_plain_loop_without_a_state_writes_alone(
     writer: Maker, told: Told, plain: Plain, position: str, pattern: Pattern, side: str
 ) -> None:
     model = writer(position=position, pattern=pattern, seed=len(position))
-    got = model.generate(*padded(ROWS, side), max_len=5, length_penalty=0.0)
-    wanted = [plain(model, row, 5) for row in ROWS]
+    got = model.generate(*padded(ROWS, side), max_len=7, length_penalty=0.0)
+    wanted = [plain(model, row, 7) for row in ROWS]
     assert answers(got) == wanted
     scores = [sum(told(model, row, answer)) for row, answer in zip(ROWS, wanted, strict=True)]
     torch.testing.assert_close(got.scores[:, 0], torch.tensor(scores, dtype=torch.float64))
@@ -68,17 +68,17 @@ def test_answers_to_sources_are_what_each_source_gets_alone(
 ) -> None:
     model = writer(encoder=True, position=position, seed=3)
     source, lengths = padded(ROWS, "right")
-    got = model.generate(source, lengths, max_len=5, beam=beam)
+    got = model.generate(source, lengths, max_len=7, beam=beam)
     for at, row in enumerate(ROWS):
         alone = (torch.tensor([row]), None)
-        one = model.generate(*alone, max_len=5, beam=beam)
+        one = model.generate(*alone, max_len=7, beam=beam)
         assert one.best()[0] == got.best()[at]
         assert float(one.scores[0, 0]) == pytest.approx(float(got.scores[at, 0]))
         answer = answers(got)[at]
         score = sum(told(model, [1], answer, *alone)) / length_penalty(len(answer), 0.6)
         assert float(got.scores[at, 0]) == pytest.approx(score, rel=1e-12)
         if beam == 1:
-            assert answer == plain(model, [1], 5, *alone)
+            assert answer == plain(model, [1], 7, *alone)
 
 
 @pytest.mark.parametrize("beam", [1, 3])

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from math import inf
 from typing import Any
 
@@ -53,17 +52,6 @@ def test_every_rule_gives_the_same_values_and_gradients(
     torch.testing.assert_close(found, [g.float() for g in grads], rtol=1e-4, atol=1e-4)
 
 
-@cache
-def large(activation: onednn.Activation | None) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, list[Tensor]]:
-    """Draw a product that is large enough for each rule; give its answer and gradients as float64 has them."""
-    parts = torch.randn(16, 2048), torch.randn(2048, 2048) / 2048**0.5, torch.randn(2048)
-    exact = [part.double().requires_grad_() for part in parts]
-    y = linear(*exact)
-    wanted = activation(y) if activation else y
-    grads = torch.autograd.grad(wanted.square().sum(), exact)
-    return parts, wanted.detach().float(), [g.float() for g in grads]
-
-
 @pytest.mark.skipif(not onednn.works(), reason="PyTorch has no oneDNN here")
 @pytest.mark.parametrize("activation", [None, gelu, gelu_tanh])
 def test_every_rule_is_right_where_onednn_multiplies_by_it(
@@ -77,14 +65,18 @@ def test_every_rule_is_right_where_onednn_multiplies_by_it(
         return served[-1]
 
     monkeypatch.setattr(onednn, "serves", note)
-    parts, wanted, wanted_grads = large(activation)
+    parts = torch.randn(16, 2048), torch.randn(2048, 2048) / 2048**0.5, torch.randn(2048)
+    exact = [part.double().requires_grad_() for part in parts]
+    y = linear(*exact)
+    wanted = activation(y) if activation else y
     with torch.no_grad():
         found = multiply(*parts, activation)
-        torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(found, wanted.float(), rtol=1e-5, atol=1e-5)
         assert torch.equal(multiply(*parts, activation), found)
-    x, weight, bias = (part.clone().requires_grad_() for part in parts)
-    grads = torch.autograd.grad(multiply(x, weight, bias, activation).square().sum(), (x, weight, bias))
-    torch.testing.assert_close(list(grads), wanted_grads, rtol=1e-4, atol=1e-4)
+    leaves = [part.requires_grad_() for part in parts]
+    grads = torch.autograd.grad(multiply(*parts, activation).square().sum(), leaves)
+    wanted_grads = torch.autograd.grad(wanted.square().sum(), exact)
+    torch.testing.assert_close(grads, [g.float() for g in wanted_grads], rtol=1e-4, atol=1e-4)
     assert bool(served) == (RULES[rule].plain or activation in RULES[rule].fused)
     assert all(served)
 
@@ -121,13 +113,15 @@ class Vectors(torch.nn.Module):
         return self.encoder(Tokens(x)).x
 
 
-@pytest.mark.usefixtures("_anything")
-@pytest.mark.parametrize(
-    "rule", ["onednn", pytest.param("amd-zen4", marks=pytest.mark.slow)], indirect=True, ids=["onednn", "by columns"]
-)
-def test_a_model_is_exported_and_compiled_whatever_the_rule() -> None:
-    """By PyTorch's own way then; these two rules have each of the other ways."""
+def test_a_model_is_exported_by_every_rule(rule: str) -> None:
     check_export(Vectors().eval(), (torch.randn(2, 5, 8),))
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in ("mkl", "onednn") else pytest.mark.slow) for name in RULES]
+)
+def test_a_model_is_compiled_by_every_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "chosen", lambda: name)
     check_compile(Vectors().eval(), (torch.randn(2, 5, 8),))
 
 

@@ -38,7 +38,7 @@ def test_maps_of_a_vision_transformer_are_those_of_blocks(out_indices: Any) -> N
     assert [name for name, p in backbone.named_parameters() if p.grad is None] == []
 
 
-@pytest.mark.parametrize("name", ["test_resnet", "test_convnext", "test_efficientnet", "test_vit"])
+@pytest.mark.parametrize("name", ["test_resnet", "test_convnext", "test_efficientnet", "test_vit", "resnet18"])
 @pytest.mark.parametrize("out_indices", [None, (1, 2)])
 def test_maps_of_networks_are_those_of_timm(name: str, out_indices: Any) -> None:
     given = {} if out_indices is None else {"out_indices": out_indices}
