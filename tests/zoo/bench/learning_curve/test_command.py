@@ -94,6 +94,11 @@ def test_a_study_runs_resumes_and_trains_nothing_twice(tmp_path: Path, monkeypat
     assert {config["seed"] for config in trained} == {1}
 
 
+def test_a_run_is_a_function_of_its_configuration(tmp_path: Path) -> None:
+    one, two = (study(tmp_path / name, seeds=1, sizes=[20]).records for name in "ab")
+    assert [record["correct"] for record in one] == [record["correct"] for record in two]
+
+
 def outcomes(study: Study) -> list[dict[str, Any]]:
     """Give all of the records but what a clock told."""
     return [
